@@ -1,0 +1,59 @@
+/** Time as the hub sees it; tests and replay inject their own. */
+export interface Clock {
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  now(): number;
+  /** Milliseconds on a clock that never jumps; only differences have meaning. */
+  monotonic(): number;
+  /** Calls back once after `delayMs`; the answer cancels. Timers do not keep the process alive. */
+  after(delayMs: number, callback: () => void): () => void;
+}
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** A clock that tests move by hand. */
+export class ManualClock implements Clock {
+  #nowMs: number;
+  #timers: { dueMs: number; callback: () => void }[] = [];
+
+  constructor(startMs = Date.UTC(2026, 0, 1)) {
+    this.#nowMs = startMs;
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  monotonic(): number {
+    return this.#nowMs;
+  }
+
+  after(delayMs: number, callback: () => void): () => void {
+    const timer = { dueMs: this.#nowMs + delayMs, callback };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  /** Moves time on and runs what falls due, in order. */
+  advance(ms: number): void {
+    const endMs = this.#nowMs + ms;
+    for (;;) {
+      const next = this.#timers.filter((timer) => timer.dueMs <= endMs).sort((a, b) => a.dueMs - b.dueMs)[0];
+      if (!next) break;
+      this.#nowMs = next.dueMs;
+      this.#timers = this.#timers.filter((timer) => timer !== next);
+      next.callback();
+    }
+    this.#nowMs = endMs;
+  }
+}

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from './clock.ts';
+import type { JsonObject } from './json.ts';
+
+/** Every event that the hub tells. `agi.tool.*` are the names of source 003. */
+export const EVENT_TYPES = [
+  'agi.tool.discovered',
+  'agi.tool.created',
+  'agi.tool.removed',
+  'agi.tool.invoked',
+  'agi.tool.result',
+  'agi.tool.failed',
+  'device.added',
+  'device.removed',
+  'device.changed',
+  'device.reachability',
+  'device.event',
+  'sensor.reading',
+  'job.changed',
+  'commissioning.progress',
+  'hub.warning',
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** A CloudEvents 1.0 event in its JSON form. */
+export interface HubEvent {
+  readonly specversion: '1.0';
+  readonly id: string;
+  readonly source: string;
+  readonly type: EventType;
+  /** What it is about: a device id, tool id, sensor id or job id. */
+  readonly subject: string;
+  readonly time: string;
+  readonly data: JsonObject;
+}
+
+export type EventListener = (event: HubEvent) => void;
+
+/** Tells events to whoever listens, in order; one failing listener never stops another. */
+export class EventBus {
+  readonly #listeners = new Set<EventListener>();
+  readonly #source: string;
+  readonly #clock: Clock;
+
+  constructor(source: string, clock: Clock) {
+    this.#source = source;
+    this.#clock = clock;
+  }
+
+  emit(type: EventType, subject: string, data: JsonObject = {}): void {
+    if (this.#listeners.size === 0) return;
+    const event: HubEvent = {
+      specversion: '1.0',
+      id: randomUUID(),
+      source: this.#source,
+      type,
+      subject,
+      time: new Date(this.#clock.now()).toISOString(),
+      data,
+    };
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch {
+        // A listener's bug is its own; the others still hear the event.
+      }
+    }
+  }
+
+  /** Listens to everything; the answer stops it. */
+  listen(listener: EventListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

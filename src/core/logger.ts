@@ -1,0 +1,56 @@
+import type { JsonObject } from './json.ts';
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** One event a line, fields instead of prose. Never pass keys, tokens, PINs or setup codes. */
+export interface Logger {
+  debug(event: string, fields?: JsonObject): void;
+  info(event: string, fields?: JsonObject): void;
+  warn(event: string, fields?: JsonObject): void;
+  error(event: string, fields?: JsonObject): void;
+  /** A logger that adds `fields` to every line. */
+  child(fields: JsonObject): Logger;
+}
+
+// Defence in depth: what looks like a Matter setup code, a hub token or a long hex secret is cut even if a caller slips.
+const SECRETS = [/MT:[A-Z0-9.\-*]{10,}/g, /\bat[01]\.[A-Za-z0-9_-]{16,}/g, /\b[0-9a-f]{64,}\b/gi, /\b\d{4}-?\d{3}-?\d{4}(\d{10})?\b/g];
+const SECRET_KEYS =
+  /^(pin|pincode|passcode|password|secret|token|authorization|code|setupcode|dataset|operationaldataset|credentials|ipk|key)$/i;
+
+/** Removes secrets from a value about to be logged. */
+export function redact(value: unknown): unknown {
+  if (typeof value === 'string') return SECRETS.reduce((text, pattern) => text.replace(pattern, '[redacted]'), value);
+  if (Array.isArray(value)) return value.map(redact);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, SECRET_KEYS.test(key) && typeof item !== 'boolean' ? '[redacted]' : redact(item)]),
+  );
+}
+
+/** A logger that writes JSON lines through `write`, from `level` up. */
+export function createLogger(
+  level: LogLevel,
+  write: (line: string) => void = (line) => process.stderr.write(line),
+  base: JsonObject = {},
+): Logger {
+  const threshold = LOG_LEVELS.indexOf(level);
+  const at =
+    (lineLevel: LogLevel) =>
+    (event: string, fields: JsonObject = {}) => {
+      if (LOG_LEVELS.indexOf(lineLevel) < threshold) return;
+      write(
+        `${JSON.stringify({ time: new Date().toISOString(), level: lineLevel, event, ...(redact({ ...base, ...fields }) as JsonObject) })}\n`,
+      );
+    };
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (fields) => createLogger(level, write, { ...base, ...fields }),
+  };
+}
+
+/** A logger that says nothing. */
+export const silentLogger: Logger = createLogger('error', () => {});

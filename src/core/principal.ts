@@ -1,0 +1,14 @@
+/** Who calls. Doors make one from a credential; nothing in a request's body can change it. */
+export interface Principal {
+  /** `owner`, or an agent's id. */
+  readonly id: string;
+  readonly kind: 'owner' | 'agent' | 'hub';
+  /** Grants as in the permission grammar; the owner holds `*` and `admin:*`. */
+  readonly permissions: readonly string[];
+}
+
+/** Port: turns a bearer credential into a principal. */
+export interface Authenticator {
+  /** Throws UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED. */
+  authenticate(credential: string | undefined): Promise<Principal>;
+}

@@ -1,0 +1,96 @@
+import type { Effect } from '../core/authorizer.ts';
+import type { Clock } from '../core/clock.ts';
+import type { ToolId } from '../core/ids.ts';
+import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
+import type { Logger } from '../core/logger.ts';
+
+export const TOOL_SCHEMA_ID = 'https://atmosphere.dev/schemas/tool/v1';
+export const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'] as const;
+export type Category = (typeof CATEGORIES)[number];
+
+/** Source 001: what replay may count on. */
+export type Determinism = 'deterministic' | 'bounded' | 'nondeterministic';
+
+/** A tool in the one internal form (source 000 §2, normalised). Every member is present after `normalizeDefinition`. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly namespace: string;
+  readonly version: string;
+  readonly description: string;
+  /** JSON Schema 2020-12 with root type object. */
+  readonly parameters: JsonSchema;
+  readonly returns: JsonSchema;
+  readonly requires: {
+    /** What the executing hub must have. */
+    readonly capabilities: readonly string[];
+    /** What the caller's token must cover; `{param}` is filled from validated parameters. */
+    readonly permissions: readonly string[];
+    readonly network: boolean;
+    readonly gpu: boolean;
+    readonly gpuPreferred: boolean;
+  };
+  readonly execution: {
+    readonly timeoutMs: number;
+    /** Extra tries after a failure that delivered nothing. */
+    readonly retries: number;
+    readonly isIdempotent: boolean;
+    readonly isAsyncAllowed: boolean;
+    readonly isStreamSupported: boolean;
+    readonly hasSideEffects: boolean;
+    readonly determinism: Determinism;
+    readonly maxMemoryBytes?: number;
+    readonly maxFuel?: number;
+  };
+  readonly routing: {
+    readonly preferLocal: boolean;
+    readonly nodeAffinity: readonly string[];
+    readonly hopLimit: number;
+    readonly preferGpu: boolean;
+  };
+  readonly metadata: {
+    readonly title: string;
+    readonly category: Category;
+    readonly tags: readonly string[];
+    readonly author: string;
+    readonly examples: readonly { readonly description: string; readonly params: JsonObject }[];
+    /** Device that a generated tool belongs to. */
+    readonly device?: string;
+    readonly area?: string;
+    readonly createdBy: 'system' | 'agent';
+    readonly isDangerous: boolean;
+  };
+}
+
+/** What a handler gets to know and use (source 000 §9, source 001 ExecutionContext). */
+export interface ToolContext {
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly traceId: string;
+  readonly requestId: string;
+  readonly permissions: readonly string[];
+  readonly nodeId: string;
+  /** Aborts at the deadline and when the caller cancels. */
+  readonly signal: AbortSignal;
+  /** Milliseconds since 1970 on `clock`. */
+  readonly deadlineMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Tells how far a long call is; `fraction` 0 to 1. */
+  progress(fraction: number, note?: string): void;
+}
+
+/** Runs a tool on validated parameters with defaults filled in. Throws AtmoError to refuse or fail. */
+export type ToolHandler<Params = JsonObject> = (params: Params, context: ToolContext) => Promise<Json>;
+
+/** A definition with what runs it. */
+export interface RegisteredTool {
+  readonly id: ToolId;
+  readonly definition: ToolDefinition;
+  readonly handler: ToolHandler;
+  /** The real effects of a call, from validated parameters; absent = the definition's permissions are all there is. */
+  readonly effects?: (params: JsonObject) => readonly Effect[];
+  /** Replaces parameters by their canonical form (a device's name by its id) before permission is asked. */
+  readonly canonicalize?: (params: JsonObject) => JsonObject;
+  /** False for a device that is away: listed, answers DEVICE_UNREACHABLE. */
+  readonly isAvailable?: () => boolean;
+}

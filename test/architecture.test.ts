@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+/** Which rooms a room may import; CONTRIBUTING.md draws the same picture. */
+const ROOMS: Record<string, readonly string[]> = {
+  core: [],
+  wire: ['core'],
+  tools: ['core', 'wire'],
+  access: ['core', 'wire'],
+  journal: ['core'],
+  profiles: ['core', 'tools'],
+  matter: ['core', 'profiles'],
+  sensors: ['core', 'profiles'],
+  mesh: ['core', 'wire', 'tools'],
+  connectors: ['core', 'tools'],
+  gateway: ['core', 'tools'],
+  cli: ['core', 'profiles'],
+};
+const SRC = join(import.meta.dirname, '../src');
+
+interface Import {
+  readonly file: string;
+  readonly target: string;
+}
+
+const sources = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+const imports: readonly Import[] = sources.flatMap((file) => {
+  const text = readFileSync(join(SRC, file), 'utf8');
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => {
+    const specifier = match[1] ?? '';
+    return { file, target: specifier.startsWith('.') ? relative(SRC, join(SRC, dirname(file), specifier)) : specifier };
+  });
+});
+const roomOf = (path: string): string | undefined => (path.includes('/') ? path.split('/')[0] : undefined);
+
+describe('rooms', () => {
+  test('there are sources to look at', () => {
+    expect(sources.length).toBeGreaterThan(15);
+    expect(imports.length).toBeGreaterThan(15);
+  });
+
+  test('each room imports only what its line allows', () => {
+    const wrong = imports.filter(({ file, target }) => {
+      const from = roomOf(file);
+      const to = roomOf(target);
+      if (from === undefined || to === undefined || !(to in ROOMS) || from === to) return false;
+      return !(ROOMS[from] ?? []).includes(to);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('every folder of src is a room of the table', () => {
+    expect(sources.map(roomOf).filter((room) => room !== undefined && !(room in ROOMS))).toEqual([]);
+  });
+
+  test('only matter/ imports matter.js, only mesh/engine imports libp2p', () => {
+    expect(imports.filter(({ file, target }) => target.startsWith('@matter/') && roomOf(file) !== 'matter')).toEqual([]);
+    expect(imports.filter(({ file, target }) => /^(@libp2p\/|libp2p)/.test(target) && !file.startsWith('mesh/engine/'))).toEqual([]);
+  });
+});

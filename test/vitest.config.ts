@@ -1,0 +1,24 @@
+import { defineConfig } from 'vitest/config';
+
+const root = new URL('..', import.meta.url).pathname;
+
+/** `unit` touches no socket; `live` talks real Matter and HTTP inside network namespaces made by scripts/netns. */
+export default defineConfig({
+  test: {
+    root,
+    projects: [
+      { test: { name: 'unit', root, include: ['test/**/*.test.ts'], exclude: ['test/live/**'], testTimeout: 10_000 } },
+      {
+        test: {
+          name: 'live',
+          root,
+          include: ['test/live/**/*.test.ts'],
+          pool: 'forks',
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
