@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loadConfig } from '../src/config.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'config-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const withFile = (text: string) => {
+  const file = join(dir, 'config.yaml');
+  writeFileSync(file, text);
+  return () => loadConfig({}, dir);
+};
+
+describe('configuration', () => {
+  test('defaults bind to loopback and ask about attestation', () => {
+    const config = loadConfig({}, dir);
+    expect(config.http).toEqual({ host: '127.0.0.1', port: 8081 });
+    expect(config.matter).toMatchObject({ isEnabled: true, attestation: 'ask', isBleEnabled: false });
+  });
+
+  test('an environment variable wins over the file', () => {
+    writeFileSync(join(dir, 'config.yaml'), 'http:\n  port: 9000\n');
+    expect(loadConfig({}, dir).http.port).toBe(9000);
+    expect(loadConfig({ ATMO_HTTP_PORT: '9001' }, dir).http.port).toBe(9001);
+  });
+
+  test('a misspelt key is refused with file and line', () => {
+    expect(withFile('log: info\nmatter:\n  enabld: false\n')).toThrow(/config\.yaml, line 3: unknown key "enabld" in matter/);
+  });
+
+  test('a value of the wrong kind is refused with what is allowed', () => {
+    expect(withFile('matter:\n  attestation: maybe\n')).toThrow(/line 2: matter.attestation must be one of strict, ask, off/);
+    expect(withFile('http:\n  port: 70000\n')).toThrow(/line 2: http.port must be <= 65535/);
+  });
+
+  test('broken YAML, a missing file and a bad variable are each named', () => {
+    expect(withFile('http: [1\n')).toThrow(/config\.yaml, line \d/);
+    withFile('{}\n');
+    expect(() => loadConfig({ ATMO_CONFIG: join(dir, 'none.yaml') }, dir)).toThrow(/does not exist/);
+    expect(() => loadConfig({ ATMO_HTTP_PORT: 'x' }, dir)).toThrow(/ATMO_HTTP_PORT is "x"; it must be a port/);
+    expect(() => loadConfig({ ATMO_LOG: 'loud' }, dir)).toThrow(/ATMO_LOG is "loud"/);
+  });
+});
