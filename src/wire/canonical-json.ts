@@ -1,0 +1,48 @@
+import { AtmoError } from '../core/errors.ts';
+import type { Json } from '../core/json.ts';
+
+const MAX_DEPTH = 256;
+
+/**
+ * The one text form of a JSON value (RFC 8785): members sorted by UTF-16 code units, numbers as ECMAScript writes
+ * them, -0 as 0, no white space. Throws VALIDATION_ERROR with a JSON pointer for what JSON cannot carry: NaN,
+ * infinities, undefined, functions, lone surrogates, objects other than plain ones, nesting beyond 256.
+ */
+export function canonicalJson(value: Json): string {
+  return write(value, []);
+}
+
+function write(value: unknown, path: readonly (string | number)[]): string {
+  if (path.length > MAX_DEPTH) refuse(path.slice(0, 8), `is nested deeper than ${MAX_DEPTH} levels`);
+  if (value === null || typeof value === 'boolean') return String(value);
+  if (typeof value === 'string') return writeText(value, path);
+  if (typeof value === 'number') return writeNumber(value, path);
+  if (Array.isArray(value)) return `[${Array.from(value, (item, index) => write(item, [...path, index])).join(',')}]`;
+  if (typeof value === 'object') return writeObject(value, path);
+  return refuse(path, `is ${typeof value}, which JSON cannot carry`);
+}
+
+function writeText(text: string, path: readonly (string | number)[]): string {
+  if (!text.isWellFormed()) refuse(path, 'is text with half a surrogate pair, which UTF-8 cannot carry');
+  return JSON.stringify(text);
+}
+
+function writeNumber(number: number, path: readonly (string | number)[]): string {
+  if (!Number.isFinite(number)) refuse(path, `is ${number}, which JSON cannot carry; send null or a text`);
+  return JSON.stringify(number);
+}
+
+function writeObject(object: object, path: readonly (string | number)[]): string {
+  // A Date or Map would otherwise become {} and hash like every other one.
+  if (Object.prototype.toString.call(object) !== '[object Object]') refuse(path, 'is not a plain object');
+  const members = Object.entries(object)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, item]) => `${writeText(key, [...path, key])}:${write(item, [...path, key])}`);
+  return `{${members.join(',')}}`;
+}
+
+function refuse(path: readonly (string | number)[], problem: string): never {
+  const pointer = path.map((step) => `/${String(step).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  const place = pointer === '' ? 'The value' : `The value at ${pointer}`;
+  throw new AtmoError('VALIDATION_ERROR', `${place} ${problem}`, { pointer });
+}
