@@ -45,6 +45,7 @@ export function slug(text: string, separator: '_' | '-'): string {
     .replace(/ü/g, 'ue')
     .replace(/ß/g, 'ss')
     .normalize('NFKD')
+    .toLowerCase()
     .replace(/\p{M}+/gu, '')
     .replace(/[^a-z0-9]+/g, separator)
     .replace(/^[_-]+|[_-]+$/g, '');

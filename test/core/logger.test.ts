@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { createLogger, redact } from '../../src/core/logger.ts';
+
+test('setup codes, tokens and long hex secrets never reach a line', () => {
+  const lines: string[] = [];
+  const logger = createLogger('info', (line) => lines.push(line));
+  logger.info('commissioning', { text: 'code MT:Y.K90AFN00KA0648G00 or 3497-011-2332 or 34970112332', token: 'x' });
+  logger.info('auth', { text: `Bearer at0.${'a'.repeat(43)}`, nested: { pin: '1234', list: [`ipk ${'ab'.repeat(32)}`] } });
+  const all = lines.join('');
+  for (const secret of ['Y.K90AFN', '3497-011', '34970112332', 'aaaaaaaa', '1234"', 'abababab']) expect(all).not.toContain(secret);
+  expect(lines).toHaveLength(2);
+});
+
+test('a field that is merely named like a secret but says yes or no stays readable', () => {
+  expect(redact({ pin: true, note: 'ok' })).toEqual({ pin: true, note: 'ok' });
+});
+
+test('lines below the level are not written, and children add their fields', () => {
+  const lines: string[] = [];
+  const logger = createLogger('warn', (line) => lines.push(line)).child({ room: 'matter' });
+  logger.info('quiet');
+  logger.warn('loud', { device: 'x' });
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'warn', event: 'loud', room: 'matter', device: 'x' }]);
+});
