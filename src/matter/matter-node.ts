@@ -1,0 +1,217 @@
+import './matter-platform.ts';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Environment, Matter, Seconds, ServerNode } from '@matter/main';
+import type { ClusterModel } from '@matter/main/model';
+import { type ClientNode, ControllerBehavior, type Peers } from '@matter/main/node';
+import { type Fabric, FabricAuthority, type Subscribe } from '@matter/main/protocol';
+import { VendorId } from '@matter/main/types';
+import type { Clock } from '../core/clock.ts';
+import { AtmoError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Service } from '../core/service.ts';
+import { routeMatterLog } from './matter-log.ts';
+
+/** Name of the matter.js node, and of its folder in the state directory. */
+export const NODE_FOLDER = 'hub';
+// A controller never shows its vendor id for certification; the CSA keeps 0xFFF1 to 0xFFF4 for such use.
+const TEST_VENDOR = VendorId(0xfff1);
+const CLOSE_LIMIT_MS = 4_000;
+
+export interface MatterNodeOptions {
+  /** Folder of everything that Matter keeps; the caller holds the hub's lock on it. */
+  readonly stateDir: string;
+  /** Network interface for mDNS; all by default. */
+  readonly interface?: string;
+  /** IPv6 address to listen on; all by default. */
+  readonly listenAddressIpv6?: string;
+  readonly listenAddressIpv4?: string;
+  /** False switches IPv4 off, also for mDNS. Default true. */
+  readonly ipv4?: boolean;
+  /** UDP port; any free one by default. */
+  readonly port?: number;
+  /** Label that devices show for this hub's fabric, at most 32 characters. */
+  readonly fabricLabel?: string;
+  /** Models of manufacturers' own clusters. */
+  readonly clusters?: readonly ClusterModel[];
+  /** Longest time between two reports of a quiet device, in seconds; devices may choose more. */
+  readonly reportCeilingSeconds?: number;
+  /** True when a `Ble` is installed in the environment. */
+  readonly ble?: boolean;
+}
+
+const HubRootEndpoint = ServerNode.RootEndpoint.with(ControllerBehavior);
+type HubNode = ServerNode<typeof HubRootEndpoint>;
+
+/**
+ * This hub as a Matter node: it owns a fabric and knows the nodes it commissioned. One per process, since matter.js
+ * keeps its storage path and network in one environment.
+ */
+export class MatterNode implements Service {
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #options: MatterNodeOptions;
+  readonly #addedListeners = new Set<(peer: ClientNode) => void>();
+  readonly #removedListeners = new Set<(peer: ClientNode) => void>();
+  readonly #fabricListeners = new Set<() => void>();
+  readonly #known = new Set<ClientNode>();
+  #node: HubNode | undefined;
+  #fabric: Fabric | undefined;
+
+  constructor(collaborators: { readonly logger: Logger; readonly clock: Clock }, options: MatterNodeOptions) {
+    this.#logger = collaborators.logger;
+    this.#clock = collaborators.clock;
+    this.#options = options;
+  }
+
+  /** The matter.js node. INTERNAL_ERROR before `start` and after disposal. */
+  get node(): HubNode {
+    if (this.#node === undefined) throw new AtmoError('INTERNAL_ERROR', 'The Matter node is not running; start it first');
+    return this.#node;
+  }
+
+  /** All peers of matter.js, nodes that are only discovered included. */
+  get peers(): Peers {
+    return this.node.peers;
+  }
+
+  /** The fabric that this hub owns. */
+  get fabric(): Fabric {
+    if (this.#fabric === undefined) throw new AtmoError('INTERNAL_ERROR', 'The Matter node is not running; start it first');
+    return this.#fabric;
+  }
+
+  /** Nodes on our fabric, whether they answer or not. */
+  commissionedPeers(): readonly ClientNode[] {
+    return [...this.peers].filter((peer) => peer.lifecycle.isCommissioned);
+  }
+
+  /** What a peer is subscribed with; given at commissioning, since changing it later loses the running subscription. */
+  get subscription(): Subscribe.Options {
+    return { minIntervalFloor: Seconds(0), maxIntervalCeiling: Seconds(this.#options.reportCeilingSeconds ?? 30) };
+  }
+
+  /** Hears each node that joins our fabric from now on, once its structure was read. */
+  onPeerAdded(listener: (peer: ClientNode) => void): () => void {
+    return subscribe(this.#addedListeners, listener);
+  }
+
+  /** Hears each node that leaves our fabric, decommissioned, forgotten, or reset at the device. */
+  onPeerRemoved(listener: (peer: ClientNode) => void): () => void {
+    return subscribe(this.#removedListeners, listener);
+  }
+
+  /** Hears that fabric or peers changed: what is worth a snapshot. */
+  onFabricChange(listener: () => void): () => void {
+    return subscribe(this.#fabricListeners, listener);
+  }
+
+  async start(): Promise<void> {
+    process.umask(0o077);
+    routeMatterLog(this.#logger);
+    this.#removeStaleLocks();
+    this.#configureEnvironment();
+    const node = await this.#createNode();
+    this.#node = node;
+    const authority = await node.env.load(FabricAuthority);
+    // Rotating the operational certificate at every start would only wear the flash.
+    this.#fabric = await authority.defaultFabric({ adminFabricLabel: this.#fabricLabel, adminVendorId: TEST_VENDOR }, false);
+    this.#watchPeers(node.peers);
+    await node.start();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const node = this.#node;
+    this.#node = undefined;
+    this.#fabric = undefined;
+    if (node === undefined) return;
+    // close() of 0.17.9 may never resolve; storage is synchronous, so giving up loses nothing.
+    const isClosed = await Promise.race([node.close().then(() => true), this.#after(CLOSE_LIMIT_MS)]);
+    if (!isClosed) this.#logger.warn('matter.close_gave_up', { limitMs: CLOSE_LIMIT_MS });
+  }
+
+  get #fabricLabel(): string {
+    return this.#options.fabricLabel ?? 'atmosphere-edge';
+  }
+
+  #after(delayMs: number): Promise<false> {
+    return new Promise((resolve) => this.#clock.after(delayMs, () => resolve(false)));
+  }
+
+  /** matter.js only tests whether a process of the noted number lives, which a reused number blocks; the hub has its own lock. */
+  #removeStaleLocks(): void {
+    for (const file of ['matter.pid', 'matter.lock']) rmSync(join(this.#options.stateDir, NODE_FOLDER, file), { force: true });
+  }
+
+  #configureEnvironment(): void {
+    const { vars } = Environment.default;
+    vars.set('storage.path', this.#options.stateDir);
+    vars.set('storage.driver', 'sqlite');
+    vars.set('mdns.ipv4', this.#options.ipv4 ?? true);
+    if (this.#options.interface !== undefined) vars.set('mdns.networkInterface', this.#options.interface);
+  }
+
+  #createNode(): Promise<HubNode> {
+    const options = this.#options;
+    return ServerNode.create(HubRootEndpoint, {
+      id: NODE_FOLDER,
+      environment: Environment.default,
+      commissioning: { enabled: false },
+      controller: {
+        adminFabricLabel: this.#fabricLabel,
+        ble: options.ble ?? false,
+        ...(options.clusters?.length ? { matter: Matter.withClusters(...options.clusters) } : {}),
+      },
+      network: {
+        port: options.port ?? 0,
+        ble: false,
+        ipv4: options.ipv4 ?? true,
+        ...(options.listenAddressIpv4 === undefined ? {} : { listeningAddressIpv4: options.listenAddressIpv4 }),
+        ...(options.listenAddressIpv6 === undefined ? {} : { listeningAddressIpv6: options.listenAddressIpv6 }),
+      },
+      basicInformation: {
+        vendorId: TEST_VENDOR,
+        vendorName: 'atmosphere-edge',
+        productId: 0x8001,
+        productName: 'atmosphere-edge',
+        productLabel: 'hub',
+        hardwareVersion: 1,
+        softwareVersion: 1,
+      },
+      subscriptions: { persistenceEnabled: false },
+    });
+  }
+
+  #watchPeers(peers: Peers): void {
+    for (const peer of peers) this.#watchPeer(peer);
+    peers.added.on((peer) => this.#watchPeer(peer));
+    peers.deleted.on((peer) => this.#forget(peer));
+  }
+
+  #watchPeer(peer: ClientNode): void {
+    if (peer.lifecycle.isCommissioned) this.#known.add(peer);
+    peer.lifecycle.commissioned.on(() => this.#tellFabricChange());
+    peer.lifecycle.decommissioned.on(() => this.#forget(peer));
+    // The first time online after commissioning is when the structure has been read.
+    peer.lifecycle.online.on(() => {
+      if (this.#known.has(peer)) return;
+      this.#known.add(peer);
+      for (const listener of this.#addedListeners) listener(peer);
+    });
+  }
+
+  #forget(peer: ClientNode): void {
+    if (!this.#known.delete(peer)) return;
+    for (const listener of this.#removedListeners) listener(peer);
+    this.#tellFabricChange();
+  }
+
+  #tellFabricChange(): void {
+    for (const listener of this.#fabricListeners) listener();
+  }
+}
+
+function subscribe<Listener>(listeners: Set<Listener>, listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

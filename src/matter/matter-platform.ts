@@ -1,0 +1,15 @@
+import { config, NodeJsAlreadyInitializedError } from '@matter/nodejs/config';
+
+// matter.js reads these once, while its packages load: this file has to be the first import of whatever loads them.
+// `sqlite` is one file with synchronous FULL; `file` writes thousands of files and can lose the fabric without a word.
+try {
+  config.storageDriver = 'sqlite';
+  config.trapProcessSignals = false;
+  config.trapUnhandledErrors = false;
+  config.setProcessExitCodeOnError = false;
+  config.loadProcessArgv = false;
+  config.loadProcessEnv = false;
+  config.loadConfigFile = false;
+} catch (error) {
+  if (!(error instanceof NodeJsAlreadyInitializedError)) throw error;
+}
