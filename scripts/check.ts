@@ -1,0 +1,76 @@
+/**
+ * Runs every check of the repository: format, lint, types, dead code, profiles, unit tests and, where private networks
+ * are possible, live tests. `--no-live` leaves the last out. Exit 0 only if nothing failed.
+ */
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { capture, show } from './check/command.ts';
+import { closingLine, failure, type Outcome, PASSED, skip, sum } from './check/tally.ts';
+import { outcomeOf } from './check/vitest-report.ts';
+
+/** Exit status of scripts/in-netns on a machine that allows no private network. */
+const NO_NETNS = 77;
+
+interface Check {
+  readonly title: string;
+  readonly command: readonly [string, ...string[]];
+}
+
+const STATIC_CHECKS: readonly Check[] = [
+  { title: 'types', command: ['tsc', '-p', '.'] },
+  { title: 'lint', command: ['biome', 'check', '--formatter-enabled=false', '--error-on-warnings', '.'] },
+  { title: 'format', command: ['biome', 'format', '.'] },
+  { title: 'dead code', command: ['knip'] },
+  { title: 'device profiles', command: ['node', 'scripts/profile-check.ts'] },
+];
+
+async function runStatic({ title, command: [program, ...args] }: Check): Promise<Outcome> {
+  const startMs = performance.now();
+  const { status, output } = await capture(program, args);
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
+  if (status === 0) {
+    console.log(`✓ ${title} (${seconds} s)`);
+    return PASSED;
+  }
+  console.log(`✗ ${title} (${seconds} s): ${program} ${args.join(' ')}\n${output.trimEnd()}`);
+  return failure(title);
+}
+
+/** Two at a time: boards and the machines of continuous integration have few cores. */
+async function runAllStatic(): Promise<readonly Outcome[]> {
+  const waiting = [...STATIC_CHECKS];
+  const worker = async (): Promise<Outcome[]> => {
+    const outcomes: Outcome[] = [];
+    for (let check = waiting.shift(); check; check = waiting.shift()) outcomes.push(await runStatic(check));
+    return outcomes;
+  };
+  return (await Promise.all([worker(), worker()])).flat();
+}
+
+async function runTests(project: string, prefix: readonly string[]): Promise<Outcome> {
+  const reportFile = `.run/vitest-${project}-${process.pid}.json`;
+  mkdirSync('.run', { recursive: true });
+  const vitest = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--project', project];
+  const [program = '', ...args] = [...prefix, ...vitest, '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
+  console.log(`\n${project} tests`);
+  const { status } = await show(program, args);
+  if (!existsSync(reportFile)) return failure(`${project} tests ended with status ${status} and without a report`);
+  const outcome = outcomeOf(`${project} tests`, JSON.parse(readFileSync(reportFile, 'utf8')));
+  rmSync(reportFile);
+  const isStatusExplained = status === 0 || outcome.tally.failed > 0;
+  return isStatusExplained ? outcome : failure(`${project} tests ended with status ${status}`);
+}
+
+async function runLive(): Promise<Outcome> {
+  const probe = await capture('scripts/in-netns', ['--', 'true']);
+  if (probe.status === NO_NETNS) return skip(`all live tests: ${probe.output.trim()}`);
+  return runTests('live', ['scripts/in-netns', '--']);
+}
+
+const { values } = parseArgs({ options: { 'no-live': { type: 'boolean', default: false } } });
+process.chdir(new URL('..', import.meta.url).pathname);
+const outcomes = [...(await runAllStatic()), await runTests('unit', [])];
+outcomes.push(values['no-live'] ? skip('all live tests: --no-live was given') : await runLive());
+const total = sum(outcomes.map((outcome) => outcome.tally));
+console.log(`\n${outcomes.flatMap((outcome) => outcome.notes).join('\n')}\n${closingLine(total)}`);
+process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1;

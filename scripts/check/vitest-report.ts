@@ -1,0 +1,34 @@
+import { failure, type Outcome, sum } from './tally.ts';
+
+/** The part of vitest's JSON report that counts. */
+interface VitestReport {
+  readonly success: boolean;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
+}
+
+/** The outcome of one vitest run from its JSON report; a file that did not load and a run without tests are failures. */
+export function outcomeOf(title: string, report: VitestReport): Outcome {
+  const tests = report.testResults.flatMap((file) => file.assertionResults);
+  if (tests.length === 0) return failure(`${title}: no test ran`);
+  const count = (...statuses: string[]) => tests.filter((test) => statuses.includes(test.status)).length;
+  const passed = count('passed');
+  const failed = count('failed');
+  const skippedNotes = tests
+    .filter((test) => test.status !== 'passed' && test.status !== 'failed')
+    .map((test) => `skipped: ${test.fullName.trim()}`);
+  const broken = report.testResults.filter(
+    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
+  );
+  const brokenFiles = broken.map((file) => failure(`${file.name} did not run to its end`));
+  // Errors outside of any test, such as an unhandled rejection, fail the run without failing a test.
+  const stray = !report.success && failed === 0 && broken.length === 0 ? [failure(`${title}: an error outside of the tests`)] : [];
+  const extra = [...brokenFiles, ...stray];
+  return {
+    tally: sum([{ passed, failed, skipped: skippedNotes.length }, ...extra.map((outcome) => outcome.tally)]),
+    notes: [...skippedNotes, ...extra.flatMap((outcome) => outcome.notes)],
+  };
+}
