@@ -1,0 +1,61 @@
+import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { asObjects, type NodeClusters } from './node-clusters.ts';
+
+/** One access control entry in the JSON form of AccessControl.Acl (Core §9.10.5.6). */
+export type AccessEntry = JsonObject;
+
+export async function readAccessList(clusters: NodeClusters): Promise<readonly AccessEntry[]> {
+  return asObjects(await clusters.read('AccessControl', 'Acl'));
+}
+
+/** Replaces the list. CONFLICT when no entry lets `adminNodeId` administer the node any more. */
+export async function writeAccessList(clusters: NodeClusters, entries: readonly AccessEntry[], adminNodeId: string): Promise<void> {
+  if (!entries.some((entry) => grantsAdministration(entry, adminNodeId))) {
+    throw new AtmoError(
+      'CONFLICT',
+      `No entry would let this hub (node ${adminNodeId}) administer the device; keep one with privilege Administer and authMode Case`,
+    );
+  }
+  await clusters.write('AccessControl', 'Acl', { value: entries });
+}
+
+/** An entry that lets one node use what is on one endpoint, as a binding needs it (Core §9.10.7). */
+export function operateEntry(nodeId: string, endpoint: number): AccessEntry {
+  return { privilege: 'Operate', authMode: 'Case', subjects: [nodeId], targets: [{ cluster: null, endpoint, deviceType: null }] };
+}
+
+/** An entry that lets members of a group use the node's clusters. */
+export function groupEntry(groupId: number): AccessEntry {
+  return { privilege: 'Operate', authMode: 'Group', subjects: [String(groupId)], targets: null };
+}
+
+/** The list with the entry, once. */
+export function withEntry(entries: readonly AccessEntry[], entry: AccessEntry): readonly AccessEntry[] {
+  return entries.some((known) => isSame(known, entry)) ? entries : [...entries, entry];
+}
+
+export function withoutEntry(entries: readonly AccessEntry[], entry: AccessEntry): readonly AccessEntry[] {
+  return entries.filter((known) => !isSame(known, entry));
+}
+
+function grantsAdministration(entry: AccessEntry, nodeId: string): boolean {
+  const reaches = subjectsOf(entry).length === 0 || subjectsOf(entry).includes(nodeId);
+  const targets = Array.isArray(entry.targets) ? entry.targets : [];
+  return entry.privilege === 'Administer' && entry.authMode === 'Case' && reaches && targets.length === 0;
+}
+
+function isSame(a: AccessEntry, b: AccessEntry): boolean {
+  return signature(a) === signature(b);
+}
+
+function signature(entry: AccessEntry): string {
+  const targets = asObjects(entry.targets ?? []).map(
+    (target) => `${target.cluster ?? ''}/${target.endpoint ?? ''}/${target.deviceType ?? ''}`,
+  );
+  return [entry.privilege, entry.authMode, ...subjectsOf(entry).toSorted(), '|', ...targets.toSorted()].join(' ');
+}
+
+function subjectsOf(entry: AccessEntry): string[] {
+  return Array.isArray(entry.subjects) ? entry.subjects.map(String) : [];
+}
