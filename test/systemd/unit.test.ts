@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+
+const UNIT = readFileSync(join(import.meta.dirname, '../../systemd/atmosphere-edge.service'), 'utf8');
+const hasAnalyzer = spawnSync('systemd-analyze', ['--version']).status === 0;
+const directory = mkdtempSync(join(tmpdir(), 'atmo-unit-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** The unit with a program that exists here: `verify` looks for it. */
+function localCopy(): string {
+  const file = join(directory, 'atmosphere-edge.service');
+  writeFileSync(file, UNIT.replace('/usr/lib/atmosphere-edge/bin/node', process.execPath));
+  return file;
+}
+
+function analyze(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+  return { status, text: stdout + stderr };
+}
+
+describe('systemd unit', () => {
+  test.skipIf(!hasAnalyzer)('is accepted without a warning', () => {
+    expect(analyze('verify', '--man=no', localCopy())).toEqual({ status: 0, text: '' });
+  });
+
+  test.skipIf(!hasAnalyzer)('exposes at most 2.5 of 10', () => {
+    const { status, text } = analyze('security', '--offline=yes', '--threshold=25', localCopy());
+    expect(text).toContain('Overall exposure level');
+    expect(status).toBe(0);
+  });
+
+  test('the hub reports readiness and life itself, from its main process', () => {
+    expect(UNIT).toMatch(/^Type=notify$/m);
+    expect(UNIT).toMatch(/^NotifyAccess=main$/m);
+    expect(UNIT).toMatch(/^WatchdogSec=\d+$/m);
+    expect(UNIT).toMatch(/^MemoryMax=\d+M$/m);
+  });
+
+  test('keeps its state private and in the place where atmo looks', () => {
+    expect(UNIT).toMatch(/^StateDirectory=atmosphere-edge$/m);
+    expect(UNIT).toMatch(/^StateDirectoryMode=0700$/m);
+    expect(UNIT).toMatch(/^Environment=ATMO_STATE_DIR=%S\/atmosphere-edge\b/m);
+  });
+});
