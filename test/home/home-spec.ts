@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import type { JsonObject } from '../../src/core/json.ts';
+
+/** Attribute values by part id (see the device type), cluster and attribute, in raw Matter units: `{ light: { levelControl: { currentLevel: 102 } } }`. */
+export type InitialState = Readonly<Record<string, Readonly<Record<string, JsonObject>>>>;
+
+/** One Matter node of the virtual home. */
+export interface DeviceSpec {
+  readonly name: string;
+  /** A key of DEVICE_TYPES in types/index of device types. */
+  readonly type: string;
+  readonly area: string;
+  readonly passcode: number;
+  /** 0 to 4095. */
+  readonly discriminator: number;
+  /** UDP port on its host. */
+  readonly port: number;
+  /** Devices of one group share a process and a host; a device without one has both to itself and can lose power and link. */
+  readonly group?: string;
+  readonly state?: InitialState;
+  readonly bridged?: readonly BridgedSpec[];
+  /** The device is reachable over the virtual radio on this unix socket until its network credentials arrive. */
+  readonly ble?: { readonly socket: string; readonly network: 'thread' | 'wifi' };
+}
+
+/** One device behind a bridge. */
+export interface BridgedSpec {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly state?: InitialState;
+}
+
+export interface HomeSpec {
+  readonly devices: readonly DeviceSpec[];
+}
+
+/** The standard home: at least one device of every kind that the product claims to handle. */
+export function standardHome(): HomeSpec {
+  return JSON.parse(readFileSync(new URL('home.json', import.meta.url), 'utf8')) as HomeSpec;
+}
+
+/** The part of a home that holds these devices, in their order. */
+export function homeOf(home: HomeSpec, names: readonly string[]): HomeSpec {
+  return { devices: home.devices.filter(({ name }) => names.includes(name)) };
+}
+
+/** Lower-case letters, digits and hyphens: usable as directory, Matter node id and, cut, as network namespace. */
+export function slug(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '');
+}
