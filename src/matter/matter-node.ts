@@ -1,6 +1,4 @@
 import './matter-platform.ts';
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { Environment, Matter, Seconds, ServerNode } from '@matter/main';
 import type { ClusterModel } from '@matter/main/model';
 import { type ClientNode, ControllerBehavior, type Peers } from '@matter/main/node';
@@ -11,12 +9,13 @@ import { AtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Service } from '../core/service.ts';
 import { routeMatterLog } from './matter-log.ts';
+import { MatterStorage, NODE_FOLDER } from './matter-storage.ts';
 
-/** Name of the matter.js node, and of its folder in the state directory. */
-export const NODE_FOLDER = 'hub';
 // A controller never shows its vendor id for certification; the CSA keeps 0xFFF1 to 0xFFF4 for such use.
 const TEST_VENDOR = VendorId(0xfff1);
 const CLOSE_LIMIT_MS = 4_000;
+// A commissioning changes several rows in a row; one copy of them is enough.
+const SNAPSHOT_DELAY_MS = 1_000;
 
 export interface MatterNodeOptions {
   /** Folder of everything that Matter keeps; the caller holds the hub's lock on it. */
@@ -55,6 +54,8 @@ export class MatterNode implements Service {
   readonly #removedListeners = new Set<(peer: ClientNode) => void>();
   readonly #fabricListeners = new Set<() => void>();
   readonly #known = new Set<ClientNode>();
+  readonly #storage: MatterStorage;
+  #cancelSnapshot: (() => void) | undefined;
   #node: HubNode | undefined;
   #fabric: Fabric | undefined;
 
@@ -62,6 +63,7 @@ export class MatterNode implements Service {
     this.#logger = collaborators.logger;
     this.#clock = collaborators.clock;
     this.#options = options;
+    this.#storage = new MatterStorage({ logger: collaborators.logger }, { stateDir: options.stateDir });
   }
 
   /** The matter.js node. INTERNAL_ERROR before `start` and after disposal. */
@@ -106,18 +108,30 @@ export class MatterNode implements Service {
     return subscribe(this.#fabricListeners, listener);
   }
 
+  /** STORAGE_FAILED when the fabric's storage is damaged beyond the snapshots. */
   async start(): Promise<void> {
     process.umask(0o077);
     routeMatterLog(this.#logger);
-    this.#removeStaleLocks();
+    this.#storage.prepare();
     this.#configureEnvironment();
     const node = await this.#createNode();
     this.#node = node;
+    try {
+      await this.#openFabric(node);
+      this.#watchPeers(node.peers);
+      await node.start();
+    } catch (error) {
+      await this[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #openFabric(node: HubNode): Promise<void> {
     const authority = await node.env.load(FabricAuthority);
     // Rotating the operational certificate at every start would only wear the flash.
     this.#fabric = await authority.defaultFabric({ adminFabricLabel: this.#fabricLabel, adminVendorId: TEST_VENDOR }, false);
-    this.#watchPeers(node.peers);
-    await node.start();
+    this.#storage.confirmFabric();
+    this.#storage.snapshot();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -125,6 +139,7 @@ export class MatterNode implements Service {
     this.#node = undefined;
     this.#fabric = undefined;
     if (node === undefined) return;
+    if (this.#cancelSnapshot !== undefined) this.#snapshotNow();
     // close() of 0.17.9 may never resolve; storage is synchronous, so giving up loses nothing.
     const isClosed = await Promise.race([node.close().then(() => true), this.#after(CLOSE_LIMIT_MS)]);
     if (!isClosed) this.#logger.warn('matter.close_gave_up', { limitMs: CLOSE_LIMIT_MS });
@@ -136,11 +151,6 @@ export class MatterNode implements Service {
 
   #after(delayMs: number): Promise<false> {
     return new Promise((resolve) => this.#clock.after(delayMs, () => resolve(false)));
-  }
-
-  /** matter.js only tests whether a process of the noted number lives, which a reused number blocks; the hub has its own lock. */
-  #removeStaleLocks(): void {
-    for (const file of ['matter.pid', 'matter.lock']) rmSync(join(this.#options.stateDir, NODE_FOLDER, file), { force: true });
   }
 
   #configureEnvironment(): void {
@@ -206,7 +216,15 @@ export class MatterNode implements Service {
     this.#tellFabricChange();
   }
 
+  #snapshotNow(): void {
+    this.#cancelSnapshot?.();
+    this.#cancelSnapshot = undefined;
+    this.#storage.snapshot();
+  }
+
   #tellFabricChange(): void {
+    this.#cancelSnapshot?.();
+    this.#cancelSnapshot = this.#clock.after(SNAPSHOT_DELAY_MS, () => this.#snapshotNow());
     for (const listener of this.#fabricListeners) listener();
   }
 }
