@@ -4,6 +4,13 @@ import type { Json, JsonObject, JsonSchema } from './json.ts';
 /** Access privileges of the Matter specification (Core §6.6.5.2). */
 export type Privilege = 'view' | 'operate' | 'manage' | 'administer';
 
+/*
+ * Names: clusters, attributes, commands, events and enum values as the Matter specification writes them
+ * (`MoveToLevel`); fields of commands, events and structs and flags of bitmaps in camelCase (`transitionTime`).
+ * Schemas carry `x-unit` and `x-scale` where a number has a unit. Enums of what devices say (attributes that cannot be
+ * written, responses, events) are `anyOf` [names, integer], since a device may be newer than the model.
+ */
+
 /** One attribute that a device has, with the schema of its JSON form in raw Matter units. */
 export interface AttributeDescription {
   readonly id: number;

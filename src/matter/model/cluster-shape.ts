@@ -1,0 +1,139 @@
+import {
+  type AccessLevel,
+  AttributeModel,
+  type ClusterModel,
+  CommandModel,
+  ElementTag,
+  EventModel,
+  type Model,
+  type Scope,
+  type ValueModel,
+} from '@matter/model';
+import type { AttributeDescription, CommandDescription, EventDescription, Privilege } from '../../core/device-model.ts';
+import { type ShapeContext, shapeContext, shapeOf, structOf } from './shape-of-model.ts';
+import type { StructShape, ValueShape } from './value-shape.ts';
+
+/** Ids of the elements that a device lists in its global attributes; absent = all that the model allows. */
+export interface SupportedElements {
+  readonly attributes?: ReadonlySet<number>;
+  readonly commands?: ReadonlySet<number>;
+}
+
+interface Element {
+  readonly id: number;
+  /** PascalCase, as in the specification. */
+  readonly name: string;
+  /** The key that matter.js uses. */
+  readonly property: string;
+}
+
+export interface AttributeShape extends Element {
+  readonly shape: ValueShape;
+  readonly facts: Omit<AttributeDescription, 'id' | 'name' | 'schema' | 'unit' | 'scale'>;
+  readonly isWriteTimed: boolean;
+}
+
+export interface CommandShape extends Element {
+  readonly request: StructShape;
+  readonly response?: StructShape;
+  readonly facts: Omit<CommandDescription, 'id' | 'name' | 'parameters' | 'returns'>;
+}
+
+export interface EventShape extends Element {
+  readonly shape: StructShape;
+  readonly priority: EventDescription['priority'];
+}
+
+/** A server cluster as one device has it, keyed by the specification's names. */
+export interface ClusterShape {
+  readonly id: number;
+  readonly name: string;
+  readonly description?: string;
+  readonly revision: number;
+  readonly features: readonly string[];
+  readonly attributes: ReadonlyMap<string, AttributeShape>;
+  readonly commands: ReadonlyMap<string, CommandShape>;
+  readonly events: ReadonlyMap<string, EventShape>;
+}
+
+/** Reads a cluster, narrowed by `supportedFeatures` of its model and by what the device lists. */
+export function clusterShapeOf(cluster: ClusterModel, supported: SupportedElements = {}): ClusterShape {
+  const elements = elementsOf(cluster);
+  return {
+    id: cluster.id ?? 0,
+    name: specificationName(cluster.name),
+    ...(cluster.description !== undefined && { description: cluster.description }),
+    revision: cluster.revision,
+    features: [...cluster.supportedFeatures],
+    attributes: byName(elements.flatMap((element) => attributeShape(element, cluster, supported))),
+    commands: byName(elements.flatMap((element) => commandShape(element, cluster, supported))),
+    events: byName(elements.flatMap((element) => eventShape(element, cluster))),
+  };
+}
+
+/** matter.js names what it does not know `Cluster$fff1fc01`; here it is `Cluster0xfff1fc01`. */
+export function specificationName(name: string): string {
+  return name.replace(/^([a-z]+)\$/i, (_, word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}0x`);
+}
+
+function elementsOf(cluster: ClusterModel): readonly Model[] {
+  const context = shapeContext(cluster, 'out');
+  const options: Scope.MemberOptions = { tags: [ElementTag.Attribute, ElementTag.Command, ElementTag.Event], conformance: 'deconflicted' };
+  const elements = [...context.scope.membersOf(cluster as Model, options)] as unknown as readonly (Model & ValueModel)[];
+  return elements.filter((element) => !element.isDeprecated && !element.isDisallowed);
+}
+
+function byName<Named extends Element>(elements: readonly Named[]): ReadonlyMap<string, Named> {
+  return new Map(elements.map((element) => [element.name, element]));
+}
+
+function attributeShape(model: Model, cluster: ClusterModel, supported: SupportedElements): readonly AttributeShape[] {
+  if (!(model instanceof AttributeModel) || AttributeModel.isGlobal(model as Model)) return [];
+  if (supported.attributes?.has(model.id) === false) return [];
+  const access = model.effectiveAccess;
+  const facts: AttributeShape['facts'] = {
+    ...(model.description !== undefined && { description: model.description }),
+    writable: model.writable,
+    readPrivilege: privilege(access.readPriv, 'view'),
+    ...(model.writable && { writePrivilege: privilege(access.writePriv, 'operate') }),
+    changesOmitted: model.effectiveQuality.changesOmitted === true,
+    fixed: model.effectiveQuality.fixed === true,
+  };
+  const context = shapeContext(cluster, model.writable ? 'in' : 'out');
+  return [{ ...named(model), shape: shapeOf(model as ValueModel, context), facts, isWriteTimed: access.timed === true }];
+}
+
+function commandShape(model: Model, cluster: ClusterModel, supported: SupportedElements): readonly CommandShape[] {
+  if (!(model instanceof CommandModel) || !model.isRequest || model.effectiveMetatype === undefined) return [];
+  if (supported.commands?.has(model.id) === false || model.name.includes('$')) return [];
+  const facts: CommandShape['facts'] = {
+    ...(model.description !== undefined && { description: model.description }),
+    timed: model.effectiveAccess.timed === true,
+    privilege: privilege(model.effectiveAccess.writePriv, 'operate'),
+  };
+  const response = responseShape(model as CommandModel, shapeContext(cluster, 'out'));
+  const request = structOf(model as ValueModel, shapeContext(cluster, 'in'));
+  return [{ ...named(model), request, ...(response !== undefined && { response }), facts }];
+}
+
+function responseShape(command: CommandModel, context: ShapeContext): StructShape | undefined {
+  const response = command.responseModel;
+  if (response === undefined || response === command || response.name === 'status') return undefined;
+  return structOf(response as ValueModel, context);
+}
+
+function eventShape(model: Model, cluster: ClusterModel): readonly EventShape[] {
+  if (!(model instanceof EventModel)) return [];
+  const priority = model.priority === 'critical' || model.priority === 'debug' ? model.priority : 'info';
+  return [{ ...named(model), shape: structOf(model as ValueModel, shapeContext(cluster, 'out')), priority }];
+}
+
+function named(model: AttributeModel | CommandModel | EventModel): Element {
+  return { id: model.id, name: specificationName(model.name), property: model.propertyName };
+}
+
+const PRIVILEGES: Readonly<Record<string, Privilege>> = { V: 'view', O: 'operate', M: 'manage', A: 'administer' };
+
+function privilege(letter: AccessLevel | string | undefined, otherwise: Privilege): Privilege {
+  return PRIVILEGES[String(letter)] ?? otherwise;
+}

@@ -1,0 +1,91 @@
+import { type Constraint, FieldValue, type ValueModel } from '@matter/model';
+import { isLive, type LimitExpression } from './limit-expression.ts';
+import { typeNames } from './units.ts';
+
+/** The whole numbers that an element may have. */
+export interface IntegerRange {
+  readonly min: bigint;
+  readonly max: bigint;
+  readonly isWide: boolean;
+  readonly liveMin?: LimitExpression;
+  readonly liveMax?: LimitExpression;
+}
+
+// Seconds from 1970 to 2000, the start of Matter's epoch; matter.js gives times since 1970.
+const EPOCH_OFFSET_S = 946_684_800n;
+const UNIT_TYPES = ['percent100ths', 'percent', 'temperature', 'TemperatureDifference', 'SignedTemperature', 'UnsignedTemperature'];
+
+/** Range by width, nullability (the null value is taken off, Core §7.19.1) and the model's constraint. */
+export function integerRange(model: ValueModel): IntegerRange {
+  const type = typeRange(model);
+  const isEpoch = typeNames(model).some((name) => name === 'epoch-s' || name === 'epoch-us');
+  return isEpoch ? type : narrowed(type, model);
+}
+
+/** A bound of a constraint as a number; undefined for prose and references. */
+export function boundOf(expression: Constraint.Expression | undefined, model: ValueModel): bigint | undefined {
+  if (expression === undefined || expression === null || isLive(expression)) return undefined;
+  if (typeof expression === 'bigint') return expression;
+  const unitType = UNIT_TYPES.find((name) => typeNames(model).includes(name));
+  const value = FieldValue.numericValue(expression as FieldValue, unitType ?? model.type);
+  return value === undefined || !Number.isFinite(value) ? undefined : BigInt(Math.round(value));
+}
+
+function typeRange(model: ValueModel): IntegerRange {
+  const match = /^(u?)int(\d+)$/.exec(model.primitiveBase?.name ?? '');
+  const bits = BigInt(match?.[2] ?? 64);
+  const isUnsigned = match?.[1] === 'u';
+  const min = isUnsigned ? 0n : -(1n << (bits - 1n));
+  const max = isUnsigned ? (1n << bits) - 1n : (1n << (bits - 1n)) - 1n;
+  const takesLow = model.nullable && !isUnsigned ? 1n : 0n;
+  const takesHigh = model.nullable && isUnsigned ? 1n : 0n;
+  const offset = epochOffset(model);
+  return { min: min + takesLow + offset, max: max - takesHigh + offset, isWide: bits > 53n };
+}
+
+function epochOffset(model: ValueModel): bigint {
+  const names = typeNames(model);
+  if (names.includes('epoch-s')) return EPOCH_OFFSET_S;
+  return names.includes('epoch-us') ? EPOCH_OFFSET_S * 1_000_000n : 0n;
+}
+
+/** The hull of all parts of the constraint: `1 to 10, 254` becomes 1 to 254. */
+function narrowed(range: IntegerRange, model: ValueModel): IntegerRange {
+  const constraint = model.effectiveConstraint;
+  const parts: readonly Constraint.Ast[] = constraint.parts ?? [constraint];
+  const bounds = parts
+    .map((part) => partBounds(part, model))
+    .filter((part) => part.min !== undefined || part.max !== undefined || part.isLive);
+  if (bounds.length === 0) return range;
+  const lows = bounds.map((part) => part.min ?? range.min);
+  const highs = bounds.map((part) => part.max ?? range.max);
+  const only = bounds.length === 1 ? parts.find((part) => isLive(part.min) || isLive(part.max)) : undefined;
+  return {
+    isWide: range.isWide,
+    min: highest([range.min, lowest(lows)]),
+    max: lowest([range.max, highest(highs)]),
+    ...(isLive(only?.min) && { liveMin: only.min }),
+    ...(isLive(only?.max) && { liveMax: only.max }),
+  };
+}
+
+function partBounds(part: Constraint.Ast, model: ValueModel): { min: bigint | undefined; max: bigint | undefined; isLive: boolean } {
+  const value = boundOf(part.value, model);
+  return {
+    min: value ?? boundOf(part.min, model),
+    max: value ?? boundOf(part.max, model),
+    isLive: isLive(part.min) || isLive(part.max),
+  };
+}
+
+function lowest(values: readonly bigint[]): bigint {
+  return values.toSorted(ascending)[0] ?? 0n;
+}
+
+function highest(values: readonly bigint[]): bigint {
+  return values.toSorted(ascending).at(-1) ?? 0n;
+}
+
+function ascending(a: bigint, b: bigint): number {
+  return Number(a - b);
+}

@@ -1,0 +1,127 @@
+import {
+  type AttributeModel,
+  type ClusterModel,
+  type CommandModel,
+  Conformance,
+  type DeviceTypeModel,
+  Matter,
+  type Model,
+  type RequirementModel,
+} from '@matter/model';
+import type { ClusterDescription } from '../../core/device-model.ts';
+import { describeCluster } from './cluster-description.ts';
+import { type ClusterShape, clusterShapeOf, type SupportedElements } from './cluster-shape.ts';
+import { shapeContext } from './shape-of-model.ts';
+
+/** A device type of the Matter device library. */
+export interface StandardDeviceType {
+  readonly id: number;
+  /** Such as `DimmableLight`. */
+  readonly name: string;
+  readonly revision: number;
+  /** `simple`, `utility`, `node`, `dynamic` or `base`. */
+  readonly classification: string;
+  /** Server clusters of the type with the features that it demands. */
+  readonly clusters: readonly StandardRequirement[];
+}
+
+export interface StandardRequirement {
+  readonly name: string;
+  readonly isMandatory: boolean;
+  readonly features: readonly string[];
+}
+
+const shapes = new Map<string, ClusterShape>();
+let clusters: ReadonlyMap<string, ClusterModel> | undefined;
+let deviceTypes: readonly StandardDeviceType[] | undefined;
+
+/** Every cluster of the standard with all its features and elements, as if one device had them all. Takes about a second. */
+export function standardClusters(): readonly ClusterDescription[] {
+  return standardClusterNames().flatMap((name) => standardCluster(name) ?? []);
+}
+
+/** Names of the standard's clusters. */
+export function standardClusterNames(): readonly string[] {
+  return [...concreteClusters().keys()];
+}
+
+/** One standard cluster by name; `features` narrows it to these feature codes, absent = all elements. */
+export function standardCluster(name: string, features?: readonly string[]): ClusterDescription | undefined {
+  const shape = standardClusterShape(name, features);
+  return shape && describeCluster(shape);
+}
+
+/** The shape behind `standardCluster`. */
+export function standardClusterShape(name: string, features?: readonly string[]): ClusterShape | undefined {
+  const key = features === undefined ? name : `${name}[${features.toSorted().join()}]`;
+  const known = shapes.get(key);
+  if (known !== undefined) return known;
+  const model = concreteClusters().get(name);
+  if (model === undefined) return undefined;
+  const shape = clusterShapeOf(withFeatures(model, features ?? [...model.definedFeatures]));
+  shapes.set(key, shape);
+  return shape;
+}
+
+/** A standard cluster with these features and no more elements than the standard demands for them. */
+export function minimalCluster(name: string, features: readonly string[]): ClusterDescription | undefined {
+  const model = concreteClusters().get(name);
+  if (model === undefined) return undefined;
+  const cluster = withFeatures(model, features);
+  return describeCluster(clusterShapeOf(cluster, mandatoryElements(cluster)));
+}
+
+function mandatoryElements(cluster: ClusterModel): SupportedElements {
+  const { scope } = shapeContext(cluster, 'out');
+  const isMandatory = (element: AttributeModel | CommandModel): boolean =>
+    element.effectiveConformance.applicabilityFor(scope) === Conformance.Applicability.Mandatory;
+  return {
+    attributes: new Set([...cluster.attributes].filter(isMandatory).map(({ id }) => id)),
+    commands: new Set([...cluster.commands].filter(isMandatory).map(({ id }) => id)),
+  };
+}
+
+/** The Matter device library. */
+export function standardDeviceTypes(): readonly StandardDeviceType[] {
+  deviceTypes ??= [...Matter.deviceTypes].filter((type) => type.id !== undefined).map(deviceType);
+  return deviceTypes;
+}
+
+/** The name of a device type, `DeviceType0x<hex>` for one that the standard does not know. */
+export function deviceTypeName(id: number): string {
+  return Matter.deviceTypes(id)?.name ?? `DeviceType0x${id.toString(16)}`;
+}
+
+// Abstract clusters such as ModeBase have no id.
+function concreteClusters(): ReadonlyMap<string, ClusterModel> {
+  clusters ??= new Map([...Matter.clusters].filter((cluster) => cluster.id !== undefined).map((cluster) => [cluster.name, cluster]));
+  return clusters;
+}
+
+function withFeatures(model: ClusterModel, features: readonly string[]): ClusterModel {
+  const extended = (model as Model).extend() as ClusterModel;
+  extended.supportedFeatures = features;
+  return extended;
+}
+
+function deviceType(type: DeviceTypeModel): StandardDeviceType {
+  return {
+    id: type.id,
+    name: type.name,
+    revision: Number(type.revision ?? 1),
+    classification: type.classification ?? 'base',
+    clusters: type.requirements.filter((requirement) => requirement.element === 'serverCluster').map(requirementOf),
+  };
+}
+
+function requirementOf(requirement: RequirementModel): StandardRequirement {
+  const titles = requirement.requirements.filter((child) => child.element === 'feature' && child.isMandatory).map((child) => child.name);
+  return { name: requirement.name, isMandatory: requirement.isMandatory, features: featureCodes(requirement.name, titles) };
+}
+
+// The device library names features by their title in capitals (`LIGHTING`), clusters by their code (`LT`).
+function featureCodes(clusterName: string, titles: readonly string[]): readonly string[] {
+  const features = concreteClusters().get(clusterName)?.features ?? [];
+  const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '');
+  return titles.flatMap((title) => features.find((feature) => plain(feature.title ?? feature.name) === plain(title))?.name ?? []);
+}
