@@ -30,17 +30,19 @@ export type Aggregation = 'none' | 'avg' | 'min' | 'max' | 'sum';
 
 export interface HistoryQuery {
   readonly sensor: SensorId;
+  /** Both ends belong to the range. */
   readonly startMs: number;
   readonly endMs: number;
+  /** `avg` is the mean of the readings kept; a reading repeated unchanged within minutes is kept once. */
   readonly aggregation: Aggregation;
-  /** Width of one bucket; the whole range when absent. Ignored for `none`. */
+  /** Width of one bucket, counted from 1970-01-01T00:00Z; the whole range when absent. Ignored for `none`. */
   readonly everyMs?: number;
   /** At most this many points, newest kept; default 10,000. */
   readonly limit?: number;
 }
 
 export interface HistoryPoint {
-  /** Time of the reading, or start of the bucket. */
+  /** Time of the reading, or start of the bucket; the first bucket begins where the range does. */
   readonly atMs: number;
   readonly value: number | string;
 }
@@ -53,5 +55,9 @@ export interface ReadingStore {
   setReachability(device: DeviceId, reachability: Reachability): void;
   sensors(): readonly Reading[];
   current(id: SensorId): Reading | undefined;
+  /**
+   * Oldest first; buckets without a reading are absent. Errors: SENSOR_NOT_FOUND, VALIDATION_ERROR (range, width, or
+   * an aggregation of texts), STORAGE_FAILED.
+   */
   history(query: HistoryQuery): readonly HistoryPoint[];
 }

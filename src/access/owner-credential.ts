@@ -1,0 +1,108 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { AtmoError } from '../core/errors.ts';
+import type { Service } from '../core/service.ts';
+
+export const OWNER_TOKEN_FILE = 'owner.token';
+const TOKEN = /^at0\.[A-Za-z0-9_-]{43}$/;
+
+/**
+ * The owner's token: `at0.` and 32 random bytes in base64url, in `owner.token` (0600) from the first start on. It
+ * stands nowhere else, and memory holds only its SHA-256.
+ */
+export class OwnerCredential implements Service {
+  readonly #path: string;
+  #digest: Buffer | undefined;
+
+  constructor(stateDirectory: string) {
+    this.#path = join(stateDirectory, OWNER_TOKEN_FILE);
+  }
+
+  /** Where the owner finds the token. */
+  get path(): string {
+    return this.#path;
+  }
+
+  /** Reads the token or makes the first one. Throws STORAGE_FAILED when the file is readable by others or malformed. */
+  async start(): Promise<void> {
+    const token = readToken(this.#path);
+    if (token === undefined) this.rotate();
+    else this.#digest = digestOf(token);
+  }
+
+  /** True when the text is the owner's token; takes the same time wherever it differs. */
+  matches(credential: string): boolean {
+    return this.#digest !== undefined && timingSafeEqual(digestOf(credential), this.#digest);
+  }
+
+  /** Replaces the token; the old one ends at once. Throws STORAGE_FAILED, and then the old one stays. */
+  rotate(): void {
+    const token = `at0.${randomBytes(32).toString('base64url')}`;
+    replaceToken(this.#path, token);
+    this.#digest = digestOf(token);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#digest = undefined;
+  }
+}
+
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token, 'utf8').digest();
+}
+
+function readToken(path: string): string | undefined {
+  const mode = storage(path, () => statSync(path, { throwIfNoEntry: false })?.mode);
+  if (mode === undefined) return undefined;
+  if ((mode & 0o077) !== 0) {
+    throw new AtmoError(
+      'STORAGE_FAILED',
+      `${path} can be read by other users (mode ${(mode & 0o777).toString(8)}). Run \`chmod 600 ${path}\`, then \`atmo token rotate-owner\` if others were on this machine`,
+      { path },
+    );
+  }
+  const token = storage(path, () => readFileSync(path, 'utf8')).trim();
+  if (TOKEN.test(token)) return token;
+  throw new AtmoError('STORAGE_FAILED', `${path} does not hold an owner's token. Delete it: the next start writes a new one`, { path });
+}
+
+/** A crash leaves the old token or the new one, never half of one. */
+function replaceToken(path: string, token: string): void {
+  const partial = `${path}.partial`;
+  storage(path, () => {
+    rmSync(partial, { force: true });
+    const file = openSync(partial, 'wx', 0o600);
+    try {
+      writeSync(file, `${token}\n`);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(partial, path);
+    syncDirectory(dirname(path));
+  });
+}
+
+function syncDirectory(path: string): void {
+  const directory = openSync(path, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+function storage<Result>(path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new AtmoError(
+      'STORAGE_FAILED',
+      `The owner's token ${path} cannot be read or written: ${reason}. Free space, or give the state directory to the hub's user`,
+      { path },
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,71 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { RESOLUTIONS, type Resolution, SLOT_MS, slotStart } from './history-plan.ts';
+
+/** A reading as it is kept: booleans are 0 and 1 already. */
+export interface Row {
+  readonly atMs: number;
+  /** Small number of the sensor in the table `sensor`. */
+  readonly sensor: number;
+  readonly value: number | string;
+}
+
+const TABLES: Readonly<Record<Resolution, { readonly table: string; readonly time: string }>> = {
+  raw: { table: 'reading', time: 'ts' },
+  '5min': { table: 'rollup_5min', time: 'slot' },
+  '1h': { table: 'rollup_1h', time: 'slot' },
+};
+
+const SUM_UP = {
+  '5min': `INSERT OR REPLACE INTO rollup_5min
+    SELECT ts - ts % 300000, sensor, count(*), min(value), max(value), sum(value)
+    FROM reading WHERE ts >= ? AND ts < ? AND typeof(value) <> 'text' GROUP BY 1, 2`,
+  '1h': `INSERT OR REPLACE INTO rollup_1h
+    SELECT slot - slot % 3600000, sensor, sum(n), min(min), max(max), sum(sum)
+    FROM rollup_5min WHERE slot >= ? AND slot < ? GROUP BY 1, 2`,
+};
+
+/**
+ * Adds readings and sums up the slots that have closed; a reading that comes late sums its slot up again. To be run
+ * inside a transaction. Answers until when slots are summed up now.
+ */
+export function writeReadings(database: DatabaseSync, rows: readonly Row[], nowMs: number): number {
+  const insert = database.prepare('INSERT OR REPLACE INTO reading VALUES (?, ?, ?)');
+  for (const { atMs, sensor, value } of rows) insert.run(atMs, sensor, compact(value));
+  const untilMs = summedUntil(database);
+  const late = rows.map(({ atMs }) => atMs).filter((atMs) => atMs < untilMs);
+  for (const step of ['5min', '1h'] as const) {
+    for (const slot of new Set(late.map((atMs) => slotStart(atMs, SLOT_MS[step])))) sumUp(database, step, slot, slot + SLOT_MS[step]);
+    const [fromMs, toMs] = [slotStart(untilMs, SLOT_MS[step]), slotStart(nowMs, SLOT_MS[step])];
+    if (fromMs < toMs) sumUp(database, step, fromMs, toMs);
+  }
+  return advance(database, untilMs, slotStart(nowMs, SLOT_MS['5min']));
+}
+
+/** Until when all slots of 5 minutes are summed up, ms since 1970. */
+export function summedUntil(database: DatabaseSync): number {
+  return Number(database.prepare('SELECT until FROM summed').get()?.until);
+}
+
+/** Drops what is older than each floor. To be run inside a transaction. */
+export function dropOld(database: DatabaseSync, floorMs: Readonly<Record<Resolution, number>>): void {
+  for (const resolution of RESOLUTIONS) {
+    const { table, time } = TABLES[resolution];
+    database.prepare(`DELETE FROM ${table} WHERE ${time} < ?`).run(floorMs[resolution]);
+  }
+}
+
+function sumUp(database: DatabaseSync, step: '5min' | '1h', startMs: number, endMs: number): void {
+  database.prepare(SUM_UP[step]).run(startMs, endMs);
+}
+
+/** A clock that was set back must not unsum what is summed. */
+function advance(database: DatabaseSync, untilMs: number, toMs: number): number {
+  if (toMs <= untilMs) return untilMs;
+  database.prepare('UPDATE summed SET until = ?').run(toMs);
+  return toMs;
+}
+
+/** node:sqlite binds numbers as 8-byte floats; whole ones take 1 to 6 bytes as integers. */
+function compact(value: number | string): number | bigint | string {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
+}

@@ -1,0 +1,88 @@
+import { closeSync, copyFileSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { quickCheck } from './checked-database.ts';
+
+/** One copy of a database. */
+export interface Snapshot {
+  readonly path: string;
+  readonly takenMs: number;
+}
+
+const PAGES_PER_STEP = 1000;
+
+/** The copies of one database, named `<database>.<time>.snapshot`; only whole, synced copies carry that name. */
+export class SnapshotFolder {
+  readonly #directory: string;
+  readonly #prefix: string;
+  readonly #kept: number;
+
+  constructor(directory: string, databasePath: string, kept: number) {
+    this.#directory = directory;
+    this.#prefix = `${basename(databasePath)}.`;
+    this.#kept = kept;
+  }
+
+  /** Newest first. */
+  list(): readonly Snapshot[] {
+    const names = readdirSync(this.#directory, { encoding: 'utf8' }).filter(
+      (name) => name.startsWith(this.#prefix) && name.endsWith('.snapshot'),
+    );
+    return names
+      .map((name) => ({ path: join(this.#directory, name), takenMs: Number(name.slice(this.#prefix.length, -'.snapshot'.length)) }))
+      .filter(({ takenMs }) => Number.isSafeInteger(takenMs))
+      .sort((a, b) => b.takenMs - a.takenMs);
+  }
+
+  prepare(): void {
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+  }
+
+  /**
+   * Copies an open database without holding it up (steps of some thousand pages beside the event loop, where
+   * VACUUM INTO would block it for the whole copy), then drops the oldest copies beyond the number kept.
+   */
+  async take(database: DatabaseSync, nowMs: number): Promise<Snapshot> {
+    const path = join(this.#directory, `${this.#prefix}${nowMs}.snapshot`);
+    const partial = `${path}.partial`;
+    rmSync(partial, { force: true });
+    await backup(database, partial, { rate: PAGES_PER_STEP });
+    renameSync(partial, path);
+    syncPath(this.#directory);
+    for (const old of this.list().slice(this.#kept)) rmSync(old.path, { force: true });
+    return { path, takenMs: nowMs };
+  }
+
+  /** The newest copy that quick_check finds sound. */
+  newestSound(): Snapshot | undefined {
+    return this.list().find(({ path }) => isSound(path));
+  }
+
+  /** Puts a copy in the database's place, which must be empty; a crash on the way leaves it empty. */
+  restore(snapshot: Snapshot, databasePath: string): void {
+    const partial = `${databasePath}.partial`;
+    copyFileSync(snapshot.path, partial);
+    syncPath(partial);
+    renameSync(partial, databasePath);
+    syncPath(dirname(databasePath));
+  }
+}
+
+function isSound(path: string): boolean {
+  try {
+    using database = new DatabaseSync(path, { readOnly: true });
+    quickCheck(database, path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function syncPath(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

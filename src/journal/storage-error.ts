@@ -1,0 +1,84 @@
+import { AtmoError } from '../core/errors.ts';
+
+// Primary result codes of https://sqlite.org/rescode.html; extended ones keep them in the low byte.
+const BUSY = 5;
+const READONLY = 8;
+const IOERR = 10;
+const CORRUPT = 11;
+const FULL = 13;
+const CANTOPEN = 14;
+const NOTADB = 26;
+
+type Cause = 'full' | 'not-writable' | 'damaged' | 'in-use' | 'disk-fault';
+
+const BY_SQLITE: Readonly<Record<number, Cause>> = {
+  [BUSY]: 'in-use',
+  [READONLY]: 'not-writable',
+  [IOERR]: 'disk-fault',
+  [CORRUPT]: 'damaged',
+  [FULL]: 'full',
+  [CANTOPEN]: 'not-writable',
+  [NOTADB]: 'damaged',
+};
+
+const BY_ERRNO: Readonly<Record<string, Cause>> = {
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+  EACCES: 'not-writable',
+  EPERM: 'not-writable',
+  EROFS: 'not-writable',
+  ENOENT: 'not-writable',
+  ENOTDIR: 'not-writable',
+  EIO: 'disk-fault',
+};
+
+const REMEDY: Readonly<Record<Cause, string>> = {
+  full: 'the disk is full or the file has reached its bound. Free space there; the hub goes on by itself',
+  'not-writable': "it cannot be opened or written. Give its folder to the hub's user, and mount it read-write",
+  damaged: 'it is damaged. Restart the hub: it sets the file aside and restores the newest good snapshot',
+  'in-use': 'another process holds it. Stop that process, or give this hub another ATMO_STATE_DIR',
+  'disk-fault': 'the disk reports input or output errors. See `dmesg`, and move the state directory to a sound disk',
+};
+
+/** True when a database's content, not its surroundings, is at fault. */
+export function isDamage(thrown: unknown): boolean {
+  return causeOf(thrown) === 'damaged';
+}
+
+/** True when another connection or process holds the file. */
+export function isInUse(thrown: unknown): boolean {
+  return causeOf(thrown) === 'in-use';
+}
+
+/** The error to throw when a file that was found broken must be told apart from one that cannot be reached. */
+export function damagedError(path: string, finding: string): AtmoError {
+  return new AtmoError('STORAGE_FAILED', `${path}: ${REMEDY.damaged} (${finding})`, { path, cause: 'damaged' });
+}
+
+/**
+ * What SQLite or the file system threw as STORAGE_FAILED, with what to do; `details.cause` is one of full,
+ * not-writable, damaged, in-use, disk-fault. Anything else, a bug, comes back as it was thrown.
+ */
+export function toStorageError(thrown: unknown, path: string): unknown {
+  const cause = causeOf(thrown);
+  if (cause === undefined || thrown instanceof AtmoError) return thrown;
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  return new AtmoError('STORAGE_FAILED', `${path}: ${REMEDY[cause]} (${reason})`, { path, cause }, { cause: thrown });
+}
+
+/** Runs work on the file at `path`; what its storage throws becomes STORAGE_FAILED. */
+export function guardStorage<Result>(path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw toStorageError(error, path);
+  }
+}
+
+function causeOf(thrown: unknown): Cause | undefined {
+  if (thrown instanceof AtmoError) return thrown.details.cause === 'damaged' ? 'damaged' : undefined;
+  if (!(thrown instanceof Error)) return undefined;
+  if ('errcode' in thrown && typeof thrown.errcode === 'number') return BY_SQLITE[thrown.errcode & 0xff];
+  if ('code' in thrown && typeof thrown.code === 'string') return BY_ERRNO[thrown.code];
+  return undefined;
+}
