@@ -7,7 +7,8 @@ import { GROUP_KEY_SET } from './group-membership.ts';
 /** A command with its fields in matter.js's own values. */
 export interface GroupCommand {
   readonly clusterId: number;
-  readonly model: ValueModel & { readonly id: number };
+  readonly commandId: number;
+  readonly schema: ValueModel;
   readonly fields: unknown;
 }
 
@@ -40,12 +41,12 @@ export class GroupCast {
     const address = PeerAddress({ fabricIndex: this.#fabric.fabricIndex, nodeId: NodeId.fromGroupId(GroupId(groupId)) });
     const group = await this.#peers.forAddress(address);
     await group.start();
-    const { clusterId, model, fields } = command;
+    const { clusterId, commandId, schema, fields } = command;
     // The definition by ids takes any cluster's model, as a group has no endpoint whose behaviours could be asked.
     const commands = [
       {
         cluster: { id: ClusterId(clusterId) },
-        command: { requestId: CommandId(model.id), requestSchema: TlvOfModel({ schema: model }), timed: false },
+        command: { requestId: CommandId(commandId), requestSchema: TlvOfModel(schema), timed: false },
         fields,
       },
     ];

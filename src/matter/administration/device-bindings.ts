@@ -1,0 +1,73 @@
+import type { DeviceAccess, DeviceDirectory } from '../../core/device-directory.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { DeviceId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { operateEntry, readAccessList, withEntry, withoutEntry, writeAccessList } from './access-list.ts';
+import { addBinding, type BindingTarget, readBindings, removeBinding } from './binding-list.ts';
+import { asObjects, NodeClusters, rootDevice } from './node-clusters.ts';
+
+export interface BindingEnd {
+  readonly device: DeviceId;
+  readonly endpoint: number;
+}
+
+/** Direct links from one device to another, each with the access that the target has to grant. */
+export class DeviceBindings {
+  readonly #directory: DeviceDirectory;
+  readonly #access: DeviceAccess;
+  readonly #adminNodeId: () => string;
+
+  constructor(directory: DeviceDirectory, access: DeviceAccess, adminNodeId: () => string) {
+    this.#directory = directory;
+    this.#access = access;
+    this.#adminNodeId = adminNodeId;
+  }
+
+  read(device: DeviceId, endpoint: number, signal: AbortSignal): Promise<readonly JsonObject[]> {
+    return readBindings(this.#clusters(device, signal), endpoint);
+  }
+
+  /** Access first, so that a bound switch never meets a lamp that refuses it. */
+  async bind(source: BindingEnd, target: BindingEnd & { readonly cluster?: string }, signal: AbortSignal): Promise<void> {
+    const targetNode = this.#clusters(target.device, signal);
+    const entry = operateEntry(rootDevice(this.#directory, source.device).nodeId, target.endpoint);
+    await writeAccessList(targetNode, withEntry(await readAccessList(targetNode), entry), this.#adminNodeId());
+    await addBinding(this.#clusters(source.device, signal), source.endpoint, this.#bindingTarget(target));
+  }
+
+  /** Takes the binding away, then the access, unless another binding of the same node still needs it. */
+  async unbind(source: BindingEnd, target: BindingEnd & { readonly cluster?: string }, signal: AbortSignal): Promise<void> {
+    const sourceNode = this.#clusters(source.device, signal);
+    const point = this.#bindingTarget(target);
+    await removeBinding(sourceNode, source.endpoint, point);
+    if (await this.#stillBound(sourceNode, source.device, point)) return;
+    const targetNode = this.#clusters(target.device, signal);
+    const entry = operateEntry(rootDevice(this.#directory, source.device).nodeId, target.endpoint);
+    await writeAccessList(targetNode, withoutEntry(await readAccessList(targetNode), entry), this.#adminNodeId());
+  }
+
+  async #stillBound(source: NodeClusters, device: DeviceId, target: BindingTarget): Promise<boolean> {
+    const endpoints = this.#directory.describe(device)?.endpoints ?? [];
+    const withBindings = endpoints.filter(({ clusters }) => clusters.some(({ name }) => name === 'Binding'));
+    const lists = await Promise.all(withBindings.map(({ endpoint }) => readBindings(source, endpoint)));
+    return asObjects(lists.flat()).some((entry) => String(entry.node) === target.nodeId && entry.endpoint === target.endpoint);
+  }
+
+  #bindingTarget(target: BindingEnd & { readonly cluster?: string }): BindingTarget {
+    const nodeId = rootDevice(this.#directory, target.device).nodeId;
+    if (target.cluster === undefined) return { nodeId, endpoint: target.endpoint };
+    const endpoint = this.#directory.describe(target.device)?.endpoints.find((each) => each.endpoint === target.endpoint);
+    const cluster = endpoint?.clusters.find(({ name }) => name === target.cluster);
+    if (cluster) return { nodeId, endpoint: target.endpoint, clusterId: cluster.id };
+    const known = endpoint?.clusters.map(({ name }) => name) ?? [];
+    throw new AtmoError(
+      'NOT_SUPPORTED',
+      `Endpoint ${target.endpoint} of ${target.device} has no cluster ${target.cluster}; it has ${known.join(', ') || 'none'}`,
+      { known },
+    );
+  }
+
+  #clusters(device: DeviceId, signal: AbortSignal): NodeClusters {
+    return new NodeClusters(this.#access, rootDevice(this.#directory, device).id, signal);
+  }
+}

@@ -1,0 +1,225 @@
+import type { ClientNode } from '@matter/main/node';
+import type {
+  CommissionProgress,
+  CommissionRequest,
+  CommissionResult,
+  CredentialSet,
+  DeviceAdministration,
+  FabricInfo,
+  GroupInfo,
+  HalfCommissioned,
+  ShareCode,
+} from '../../core/device-administration.ts';
+import type { DeviceAccess, DeviceDirectory } from '../../core/device-directory.ts';
+import type { Device } from '../../core/device-model.ts';
+import type { DeviceId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { readAccessList, writeAccessList } from './access-list.ts';
+import type { BindingEnd, DeviceBindings } from './device-bindings.ts';
+import type { DeviceGroups } from './device-groups.ts';
+import type { DeviceSharing } from './device-sharing.ts';
+import { readFabrics, removeForeignFabric } from './fabric-list.ts';
+import { decommissionNode, type NodeCare } from './node-care.ts';
+import { NodeClusters, rootDevice } from './node-clusters.ts';
+
+interface Cancellable {
+  readonly signal: AbortSignal;
+}
+
+/** What the hub itself remembers and decides about devices. */
+export interface DeviceRegister extends DeviceDirectory {
+  setName(device: DeviceId, name: string): Device;
+  setArea(device: DeviceId, area: string | null): Device;
+  /** The matter.js node that a device lives on. Throws DEVICE_NOT_FOUND. */
+  peerOf(device: DeviceId): ClientNode;
+  /** Reads structure and attributes of the device's node again. */
+  interview(device: DeviceId, signal: AbortSignal): Promise<readonly Device[]>;
+}
+
+type Commissioning = Pick<DeviceAdministration, 'commission' | 'halfCommissioned' | 'forget'>;
+type Credentials = Pick<DeviceAdministration, 'credentials' | 'setWifi' | 'setThread' | 'importThread' | 'removeCredentials'>;
+
+export interface AdministrationParts {
+  readonly register: DeviceRegister;
+  readonly access: DeviceAccess;
+  readonly commissioning: Commissioning;
+  readonly credentials: Credentials;
+  readonly sharing: DeviceSharing;
+  readonly care: NodeCare;
+  readonly groups: DeviceGroups;
+  readonly bindings: DeviceBindings;
+  /** This hub's own operational node id, decimal text. */
+  readonly adminNodeId: () => string;
+}
+
+/** Everything an administrator does with Matter devices; each method is one line to the part that does it. */
+export class MatterAdministration implements DeviceAdministration {
+  readonly #parts: AdministrationParts;
+
+  constructor(parts: AdministrationParts) {
+    this.#parts = parts;
+  }
+
+  commission(
+    request: CommissionRequest,
+    options: Cancellable & { onProgress(progress: CommissionProgress): void },
+  ): Promise<CommissionResult> {
+    return this.#parts.commissioning.commission(request, options);
+  }
+
+  halfCommissioned(): readonly HalfCommissioned[] {
+    return this.#parts.commissioning.halfCommissioned();
+  }
+
+  forget(id: string): void {
+    this.#parts.commissioning.forget(id);
+  }
+
+  async decommission(device: DeviceId, options: Cancellable & { readonly isForced: boolean }): Promise<readonly DeviceId[]> {
+    const root = this.#root(device);
+    const gone = this.#parts.register.list().filter((each) => each.nodeId === root.nodeId);
+    await decommissionNode(this.#parts.register.peerOf(root.id), options.isForced, options.signal);
+    return gone.map(({ id }) => id);
+  }
+
+  async rename(device: DeviceId, name: string, options: Cancellable): Promise<Device> {
+    const renamed = this.#parts.register.setName(device, name);
+    const label = this.#labelPath(renamed);
+    if (label) await this.#parts.access.write(label, truncateUtf8(name, NODE_LABEL_BYTES), options);
+    return renamed;
+  }
+
+  setArea(device: DeviceId, area: string | null): Device {
+    return this.#parts.register.setArea(device, area);
+  }
+
+  identify(device: DeviceId, seconds: number, { signal }: Cancellable): Promise<void> {
+    return this.#parts.care.identify(device, seconds, signal);
+  }
+
+  ping(device: DeviceId, { signal }: Cancellable): Promise<{ readonly roundTripMs: number }> {
+    return this.#parts.care.ping(device, signal);
+  }
+
+  interview(device: DeviceId, { signal }: Cancellable): Promise<readonly Device[]> {
+    return this.#parts.register.interview(device, signal);
+  }
+
+  share(device: DeviceId, seconds: number, { signal }: Cancellable): Promise<ShareCode> {
+    return this.#parts.sharing.open(this.#clusters(device, signal), this.#root(device), seconds);
+  }
+
+  closeShare(device: DeviceId, { signal }: Cancellable): Promise<void> {
+    return this.#parts.sharing.close(this.#clusters(device, signal));
+  }
+
+  fabrics(device: DeviceId, { signal }: Cancellable): Promise<readonly FabricInfo[]> {
+    return readFabrics(this.#clusters(device, signal));
+  }
+
+  removeFabric(device: DeviceId, fabricIndex: number, { signal }: Cancellable): Promise<void> {
+    return removeForeignFabric(this.#clusters(device, signal), fabricIndex);
+  }
+
+  diagnostics(device: DeviceId, { signal }: Cancellable): Promise<JsonObject> {
+    return this.#parts.care.diagnostics(device, signal);
+  }
+
+  groups(): readonly GroupInfo[] {
+    return this.#parts.groups.list();
+  }
+
+  createGroup(name: string, members: GroupInfo['members'], { signal }: Cancellable): Promise<GroupInfo> {
+    return this.#parts.groups.create(name, members, signal);
+  }
+
+  addGroupMember(group: number, member: BindingEnd, { signal }: Cancellable): Promise<GroupInfo> {
+    return this.#parts.groups.add(group, member, signal);
+  }
+
+  removeGroupMember(group: number, member: BindingEnd, { signal }: Cancellable): Promise<GroupInfo> {
+    return this.#parts.groups.remove(group, member, signal);
+  }
+
+  deleteGroup(group: number, { signal }: Cancellable): Promise<void> {
+    return this.#parts.groups.delete(group, signal);
+  }
+
+  invokeGroup(group: number, cluster: string, name: string, fields: JsonObject, { signal }: Cancellable): Promise<void> {
+    return this.#parts.groups.invoke(group, { cluster, name, fields }, signal);
+  }
+
+  accessControl(device: DeviceId, { signal }: Cancellable): Promise<readonly JsonObject[]> {
+    return readAccessList(this.#clusters(device, signal));
+  }
+
+  setAccessControl(device: DeviceId, entries: readonly JsonObject[], { signal }: Cancellable): Promise<void> {
+    return writeAccessList(this.#clusters(device, signal), entries, this.#parts.adminNodeId());
+  }
+
+  bindings(device: DeviceId, endpoint: number, { signal }: Cancellable): Promise<readonly JsonObject[]> {
+    return this.#parts.bindings.read(device, endpoint, signal);
+  }
+
+  bind(source: BindingEnd, target: BindingEnd & { readonly cluster?: string }, { signal }: Cancellable): Promise<void> {
+    return this.#parts.bindings.bind(source, target, signal);
+  }
+
+  unbind(source: BindingEnd, target: BindingEnd & { readonly cluster?: string }, { signal }: Cancellable): Promise<void> {
+    return this.#parts.bindings.unbind(source, target, signal);
+  }
+
+  credentials(): readonly CredentialSet[] {
+    return this.#parts.credentials.credentials();
+  }
+
+  setWifi(name: string, ssid: string, password: string): void {
+    this.#parts.credentials.setWifi(name, ssid, password);
+  }
+
+  setThread(name: string, datasetHex: string): void {
+    this.#parts.credentials.setThread(name, datasetHex);
+  }
+
+  importThread(name: string, routerUrl: string, options: Cancellable): Promise<CredentialSet> {
+    return this.#parts.credentials.importThread(name, routerUrl, options);
+  }
+
+  removeCredentials(name: string): boolean {
+    return this.#parts.credentials.removeCredentials(name);
+  }
+
+  #root(device: DeviceId): Device {
+    return rootDevice(this.#parts.register, device);
+  }
+
+  #clusters(device: DeviceId, signal: AbortSignal): NodeClusters {
+    return new NodeClusters(this.#parts.access, this.#root(device).id, signal);
+  }
+
+  #labelPath(device: Device) {
+    if (device.kind === 'node') return { device: device.id, endpoint: 0, cluster: 'BasicInformation', attribute: 'NodeLabel' };
+    const endpoints = this.#parts.register.describe(device.id)?.endpoints ?? [];
+    const cluster = 'BridgedDeviceBasicInformation';
+    const bridged = endpoints.find(({ clusters }) =>
+      clusters.some(({ name, attributes }) => name === cluster && hasWritableLabel(attributes)),
+    );
+    return bridged && { device: device.id, endpoint: bridged.endpoint, cluster, attribute: 'NodeLabel' };
+  }
+}
+
+/** Length limit of NodeLabel (Core §11.1.5.6). */
+const NODE_LABEL_BYTES = 32;
+
+const hasWritableLabel = (attributes: readonly { readonly name: string; readonly writable: boolean }[]): boolean =>
+  attributes.some(({ name, writable }) => name === 'NodeLabel' && writable);
+
+/** The longest beginning of a text that fits into `limit` bytes of UTF-8 without cutting a character. */
+export function truncateUtf8(text: string, limit: number): string {
+  let end = '';
+  for (const character of text) {
+    if (Buffer.byteLength(end + character) > limit) return end;
+    end += character;
+  }
+  return end;
+}
