@@ -6,19 +6,22 @@ export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*',
 
 /** Knows one credential, the owner's token. */
 export class OwnerAuthenticator implements Authenticator {
-  readonly #credential: Pick<OwnerCredential, 'matches' | 'path'>;
+  readonly #credential: Pick<OwnerCredential, 'matches'>;
 
-  constructor(credential: Pick<OwnerCredential, 'matches' | 'path'>) {
+  constructor(credential: Pick<OwnerCredential, 'matches'>) {
     this.#credential = credential;
   }
 
   /** UNAUTHENTICATED without a credential, TOKEN_INVALID for any but the owner's. */
   async authenticate(credential: string | undefined): Promise<Principal> {
     if (!credential) {
-      throw new AtmoError('UNAUTHENTICATED', `No token came with the request; the owner's is in ${this.#credential.path} on the hub`);
+      throw new AtmoError('UNAUTHENTICATED', "No token came with the request; the owner's is in owner.token in the hub's state directory");
     }
     if (!this.#credential.matches(credential)) {
-      throw new AtmoError('TOKEN_INVALID', `The token is not the one in ${this.#credential.path} on the hub; it may have been rotated`);
+      throw new AtmoError(
+        'TOKEN_INVALID',
+        "This is not the owner's token; it may have been replaced since: see owner.token in the hub's state directory",
+      );
     }
     return OWNER;
   }
