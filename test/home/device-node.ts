@@ -135,7 +135,7 @@ export class DeviceNode {
   }
 
   async #addPart(parent: Endpoint, part: Part, over: Readonly<Record<string, PartState>>): Promise<void> {
-    const state = overlay(part.state, over[part.id]);
+    const state = overlay(part.state, fromJson((over[part.id] ?? {}) as Json) as PartState);
     const endpoint = new Endpoint(part.type, { id: part.id, ...state } as Endpoint.Options);
     this.#parts.set(part.id, endpoint);
     await parent.add(endpoint);
