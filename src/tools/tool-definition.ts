@@ -58,6 +58,8 @@ export interface ToolDefinition {
     readonly area?: string;
     readonly createdBy: 'system' | 'agent';
     readonly isDangerous: boolean;
+    /** Distinct persons who have to approve a dangerous call; 1 when absent. */
+    readonly approvalsNeeded?: number;
   };
 }
 
@@ -82,6 +84,12 @@ export interface ToolContext {
 /** Runs a tool on validated parameters with defaults filled in. Throws AtmoError to refuse or fail. */
 export type ToolHandler<Params = JsonObject> = (params: Params, context: ToolContext) => Promise<Json>;
 
+/** What the caller of a tool may know of. */
+export interface CallerView {
+  /** True when the caller holds any grant on the resource of this permission; what it may not see does not exist for it. */
+  canSee(permission: string): boolean;
+}
+
 /** A definition with what runs it. */
 export interface RegisteredTool {
   readonly id: ToolId;
@@ -90,7 +98,7 @@ export interface RegisteredTool {
   /** The real effects of a call, from validated parameters; absent = the definition's permissions are all there is. */
   readonly effects?: (params: JsonObject) => readonly Effect[];
   /** Replaces parameters by their canonical form (a device's name by its id) before permission is asked. */
-  readonly canonicalize?: (params: JsonObject) => JsonObject;
+  readonly canonicalize?: (params: JsonObject, caller: CallerView) => JsonObject;
   /** False for a device that is away: listed, answers DEVICE_UNREACHABLE. */
   readonly isAvailable?: () => boolean;
 }

@@ -1,0 +1,14 @@
+/** Defaults of one call (source 000 §4, timeouts and retries). */
+export const INVOCATION_POLICY = {
+  timeoutMs: 30_000,
+  connectTimeoutMs: 5_000,
+  /** For tools that need the network; others answer for their own retransmission. */
+  retries: 2,
+  retryDelayMs: 1_000,
+  retryBackoff: 2,
+} as const;
+
+/** How long to wait before try `attempt` (1 = first repeat). */
+export function retryDelayMs(attempt: number): number {
+  return INVOCATION_POLICY.retryDelayMs * INVOCATION_POLICY.retryBackoff ** (attempt - 1);
+}

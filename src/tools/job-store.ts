@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../core/clock.ts';
+import { AtmoError, type ErrorBody } from '../core/errors.ts';
+import type { EventBus } from '../core/events.ts';
+import type { JobId } from '../core/ids.ts';
+import { isJsonObject, type Json } from '../core/json.ts';
+import type { KeyValueStore } from '../core/key-value-store.ts';
+import type { Principal } from '../core/principal.ts';
+import type { CallAnswer } from './call-answer.ts';
+import { copyJsonObject, RESULT_LIMITS } from './plain-json.ts';
+import type { RegisteredTool } from './tool-definition.ts';
+
+const SPACE = 'jobs';
+const KEPT_MS = 3_600_000;
+const DEFAULT_MAX_JOBS = 1_000;
+
+export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'expired';
+
+/** A job as callers see it (source 000 §4, job_status). */
+export interface JobView {
+  readonly job_id: JobId;
+  readonly tool: string;
+  readonly status: JobStatus;
+  readonly created_at: string;
+  readonly finished_at?: string;
+  readonly progress?: { readonly fraction: number; readonly note?: string };
+  readonly result?: Json;
+  readonly error?: ErrorBody;
+}
+
+/** A job from the side of what runs it. */
+export interface RunningJob {
+  readonly view: JobView;
+  /** Aborts when the job is cancelled. */
+  readonly signal: AbortSignal;
+  running(): void;
+  progress(fraction: number, note?: string): void;
+  settle(answer: CallAnswer): void;
+}
+
+interface JobRecord {
+  readonly ownerId: string;
+  readonly hasSideEffects: boolean;
+  readonly view: JobView;
+}
+
+interface JobCollaborators {
+  readonly store: KeyValueStore;
+  readonly clock: Clock;
+  readonly events: EventBus;
+}
+
+/** Calls that outlive their request. Results are kept for an hour; who did not start a job cannot tell that it exists. */
+export class JobStore {
+  readonly #store: KeyValueStore;
+  readonly #clock: Clock;
+  readonly #events: EventBus;
+  readonly #maxJobs: number;
+  readonly #jobs = new Map<string, JobRecord>();
+  readonly #controllers = new Map<string, AbortController>();
+
+  constructor(collaborators: JobCollaborators, options: { readonly maxJobs?: number } = {}) {
+    this.#store = collaborators.store;
+    this.#clock = collaborators.clock;
+    this.#events = collaborators.events;
+    this.#maxJobs = options.maxJobs ?? DEFAULT_MAX_JOBS;
+  }
+
+  /** Takes over the jobs of the last process: finished ones stay, unfinished ones have failed. */
+  recover(): void {
+    for (const { key, value } of this.#store.entries(SPACE)) {
+      const record = readRecord(value);
+      if (!record) this.#store.delete(SPACE, key);
+      else this.#save(isFinished(record.view) ? record : orphaned(record, this.#isoNow()));
+    }
+  }
+
+  /** RESOURCE_EXCEEDED when all the jobs that the hub may keep are still running. */
+  create(ownerId: string, tool: RegisteredTool): RunningJob {
+    this.#makeRoom();
+    const id = randomUUID() as JobId;
+    const controller = new AbortController();
+    this.#controllers.set(id, controller);
+    const view: JobView = { job_id: id, tool: tool.id, status: 'queued', created_at: this.#isoNow() };
+    this.#save({ ownerId, hasSideEffects: tool.definition.execution.hasSideEffects, view });
+    return {
+      view,
+      signal: controller.signal,
+      running: () => this.#update(id, { status: 'running' }),
+      progress: (fraction, note) =>
+        this.#progress(id, { fraction: Math.min(1, Math.max(0, fraction)), ...(note !== undefined && { note }) }),
+      settle: (answer) => this.#settle(id, answer),
+    };
+  }
+
+  /** JOB_NOT_FOUND also for other people's jobs. */
+  get(id: string, principal: Principal): JobView {
+    const record = this.#jobs.get(id);
+    if (record && mayRead(record, principal)) return this.#aged(record);
+    throw new AtmoError(
+      'JOB_NOT_FOUND',
+      `No job ${JSON.stringify(id.slice(0, 64))} of ${principal.id} is known; results are kept for an hour`,
+    );
+  }
+
+  /** Newest first. */
+  list(principal: Principal): readonly JobView[] {
+    const own = [...this.#jobs.values()].filter((record) => mayRead(record, principal));
+    return own.map((record) => this.#aged(record)).reverse();
+  }
+
+  /** Asks the job to stop; a finished one stays as it is. */
+  cancel(id: string, principal: Principal): JobView {
+    const view = this.get(id, principal);
+    if (isFinished(view)) return view;
+    this.#controllers.get(id)?.abort(new AtmoError('CANCELLED', 'The job was cancelled'));
+    return this.get(id, principal);
+  }
+
+  #settle(id: string, answer: CallAnswer): void {
+    this.#controllers.delete(id);
+    const finished = { finished_at: this.#isoNow() };
+    if (answer.status === 'success') this.#update(id, { status: 'succeeded', result: answer.result, ...finished });
+    else this.#update(id, { status: answer.error.code === 'CANCELLED' ? 'cancelled' : 'failed', error: answer.error, ...finished });
+  }
+
+  #update(id: string, change: Partial<JobView>): void {
+    const record = this.#jobs.get(id);
+    if (!record || isFinished(record.view)) return;
+    this.#save({ ...record, view: { ...record.view, ...change } });
+  }
+
+  /** Progress is told, not stored: it would wear out the disk and means nothing after a restart. */
+  #progress(id: string, progress: NonNullable<JobView['progress']>): void {
+    const record = this.#jobs.get(id);
+    if (!record || isFinished(record.view)) return;
+    this.#jobs.set(id, { ...record, view: { ...record.view, progress } });
+    this.#events.emit('job.changed', id, { job_id: id, tool: record.view.tool, status: record.view.status, progress: { ...progress } });
+  }
+
+  #save(record: JobRecord): void {
+    const { view } = record;
+    this.#jobs.set(view.job_id, record);
+    this.#store.set(SPACE, view.job_id, copyJsonObject({ ...record }, RESULT_LIMITS), isFinished(view) ? { ttlMs: 2 * KEPT_MS } : {});
+    this.#events.emit('job.changed', view.job_id, { job_id: view.job_id, tool: view.tool, status: view.status });
+  }
+
+  /** A result older than an hour is gone; that the job was there is known for as long as there is room. */
+  #aged(record: JobRecord): JobView {
+    const { view } = record;
+    if (view.finished_at === undefined || this.#clock.now() - Date.parse(view.finished_at) < KEPT_MS) return view;
+    const { result: _, error: __, ...rest } = view;
+    return { ...rest, status: 'expired' };
+  }
+
+  #makeRoom(): void {
+    if (this.#jobs.size < this.#maxJobs) return;
+    const oldest = [...this.#jobs.values()].find((record) => isFinished(record.view));
+    if (!oldest) throw new AtmoError('RESOURCE_EXCEEDED', `${this.#maxJobs} jobs are running; wait for one or cancel one`);
+    this.#jobs.delete(oldest.view.job_id);
+    this.#store.delete(SPACE, oldest.view.job_id);
+  }
+
+  #isoNow(): string {
+    return new Date(this.#clock.now()).toISOString();
+  }
+}
+
+function mayRead(record: JobRecord, principal: Principal): boolean {
+  return record.ownerId === principal.id || principal.kind === 'owner';
+}
+
+function isFinished(view: JobView): boolean {
+  return view.status !== 'queued' && view.status !== 'running';
+}
+
+function orphaned(record: JobRecord, finishedAt: string): JobRecord {
+  const mayHaveActed = record.view.status === 'running' && record.hasSideEffects;
+  const error = mayHaveActed
+    ? new AtmoError('OUTCOME_UNKNOWN', 'The hub stopped while the job was running; read the state before starting it again')
+    : new AtmoError('SHUTTING_DOWN', 'The hub stopped before the job was done; nothing of it takes effect, start it again');
+  return { ...record, view: { ...record.view, status: 'failed', error: error.toBody(), finished_at: finishedAt } };
+}
+
+function readRecord(value: Json): JobRecord | undefined {
+  if (!isJsonObject(value) || typeof value.ownerId !== 'string' || !isJsonObject(value.view)) return undefined;
+  return value as unknown as JobRecord;
+}

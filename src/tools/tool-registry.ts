@@ -1,0 +1,235 @@
+import semver from 'semver';
+import { AtmoError } from '../core/errors.ts';
+import type { ToolId } from '../core/ids.ts';
+import { type LintFinding, lintDefinition } from './definition-lint.ts';
+import { compareText, nearestTexts } from './edit-distance.ts';
+import { modelNames } from './model-name.ts';
+import type { SchemaValidator } from './schema-validator.ts';
+import type { Category, RegisteredTool } from './tool-definition.ts';
+import { filterTools, type ToolFilter, type ToolPage } from './tool-filter.ts';
+import { parseToolName, type ToolReference, toolId } from './tool-name.ts';
+
+export type ToolChange = { readonly kind: 'added' | 'removed'; readonly tool: RegisteredTool };
+
+interface RegistryOptions {
+  /** `error` also refuses tools whose parameters lack a type or a description. */
+  readonly onWarning?: 'error' | 'keep';
+}
+
+interface ResolveOptions {
+  readonly versionRange?: string;
+  /** Tools for which it answers false do not exist for the caller. */
+  readonly isVisible?: (tool: RegisteredTool) => boolean;
+}
+
+const everything = () => true;
+
+/** The tools of this hub by name (source 000 §3), several versions side by side. */
+export class ToolRegistry {
+  readonly #validator: SchemaValidator;
+  readonly #options: RegistryOptions;
+  readonly #tools = new Map<ToolId, RegisteredTool>();
+  /** `namespace:name` → its versions, newest first. */
+  readonly #versions = new Map<string, readonly RegisteredTool[]>();
+  /** Bare name → the `namespace:name` that have it. */
+  readonly #namespaces = new Map<string, ReadonlySet<string>>();
+  readonly #aliases = new Map<string, string>();
+  readonly #listeners = new Set<(change: ToolChange) => void>();
+  #sorted: readonly RegisteredTool[] | undefined;
+  #modelNames: ReadonlyMap<string, string> | undefined;
+
+  constructor(collaborators: { readonly validator: SchemaValidator }, options: RegistryOptions = {}) {
+    this.#validator = collaborators.validator;
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#tools.size;
+  }
+
+  /** Adds a tool and answers the lint's warnings. CONFLICT when the id is taken, VALIDATION_ERROR when the definition is wrong. */
+  register(tool: RegisteredTool, options: { readonly replace?: boolean } = {}): readonly LintFinding[] {
+    const id = toolId(tool.definition);
+    const findings = this.#lint(tool);
+    const existing = this.#tools.get(id);
+    if (existing && !options.replace) {
+      throw new AtmoError('CONFLICT', `The tool ${id} is already registered; remove it first, ask to replace it, or use another version`);
+    }
+    if (existing) this.unregister(id);
+    this.#insert({ ...tool, id });
+    return findings;
+  }
+
+  /** Removes a tool; false when there was none. */
+  unregister(id: ToolId): boolean {
+    const tool = this.#tools.get(id);
+    if (!tool) return false;
+    this.#tools.delete(id);
+    this.#setVersions(
+      tool,
+      this.#versionsOf(keyOf(tool)).filter((other) => other !== tool),
+    );
+    this.#tell({ kind: 'removed', tool });
+    return true;
+  }
+
+  /** Lets `from` (any text without `@`) mean the tool named `to`; an existing tool's name always wins over an alias. */
+  alias(from: string, to: string): void {
+    if (!parseToolName(to)) throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(to)} is not a tool name`);
+    this.#aliases.set(from, to);
+  }
+
+  removeAlias(from: string): boolean {
+    return this.#aliases.delete(from);
+  }
+
+  /** A tool by its canonical id. */
+  get(id: string): RegisteredTool | undefined {
+    return this.#tools.get(id as ToolId);
+  }
+
+  /**
+   * The tool that a name means: a bare one the core tool, else the only match; with a namespace the newest version; with
+   * `@` that version or range. Model-facing names and aliases work too. TOOL_NOT_FOUND suggests, AMBIGUOUS_TOOL lists.
+   */
+  resolve(name: string, options: ResolveOptions = {}): RegisteredTool {
+    const isVisible = options.isVisible ?? everything;
+    const found = this.#find(name, options) ?? this.#findAlias(name, options) ?? this.#findByModelName(name, options);
+    if (found) return found;
+    throw this.#notFound(name, isVisible);
+  }
+
+  /** One page of tools in the order of their ids. VALIDATION_ERROR for a limit out of range. */
+  list(filter: ToolFilter = {}): ToolPage {
+    return filterTools(this.#sortedTools(), filter);
+  }
+
+  listByCapability(capability: string): readonly RegisteredTool[] {
+    return this.#sortedTools().filter((tool) => tool.definition.requires.capabilities.includes(capability));
+  }
+
+  listByCategory(category: Category): readonly RegisteredTool[] {
+    return this.#sortedTools().filter((tool) => tool.definition.metadata.category === category);
+  }
+
+  /** The name that models use for a tool, `[a-z0-9_]`, at most 40 characters. */
+  modelName(tool: RegisteredTool): string {
+    const name = this.#names().get(keyOf(tool));
+    if (name === undefined) throw new AtmoError('TOOL_NOT_FOUND', `The tool ${tool.id} is not registered`);
+    return name;
+  }
+
+  /** Hears every tool that comes or goes from now on; the answer stops it. */
+  onChange(listener: (change: ToolChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #lint(tool: RegisteredTool): readonly LintFinding[] {
+    const findings = lintDefinition(tool.definition, this.#validator);
+    const stopping = findings.find((finding) => finding.severity === 'error' || this.#options.onWarning === 'error');
+    if (!stopping) return findings;
+    throw new AtmoError('VALIDATION_ERROR', `The tool ${toolId(tool.definition)} is refused: ${stopping.message} (${stopping.pointer})`, {
+      findings: findings.map((finding) => ({ ...finding })),
+    });
+  }
+
+  #insert(tool: RegisteredTool): void {
+    this.#tools.set(tool.id, tool);
+    const versions = [...this.#versionsOf(keyOf(tool)), tool];
+    this.#setVersions(
+      tool,
+      versions.sort((a, b) => semver.rcompare(a.definition.version, b.definition.version)),
+    );
+    this.#tell({ kind: 'added', tool });
+  }
+
+  #setVersions(tool: RegisteredTool, versions: readonly RegisteredTool[]): void {
+    const key = keyOf(tool);
+    const keys = new Set(this.#namespaces.get(tool.definition.name));
+    if (versions.length > 0) keys.add(key);
+    else keys.delete(key);
+    if (versions.length > 0) this.#versions.set(key, versions);
+    else this.#versions.delete(key);
+    if (keys.size > 0) this.#namespaces.set(tool.definition.name, keys);
+    else this.#namespaces.delete(tool.definition.name);
+    this.#sorted = undefined;
+    this.#modelNames = undefined;
+  }
+
+  #versionsOf(key: string): readonly RegisteredTool[] {
+    return this.#versions.get(key) ?? [];
+  }
+
+  #find(name: string, options: ResolveOptions): RegisteredTool | undefined {
+    const reference = parseToolName(name);
+    if (!reference) return undefined;
+    const matches = this.#keysOf(reference)
+      .map((key) => this.#pickVersion(key, reference, options))
+      .filter((tool) => tool !== undefined);
+    const core = matches.find((tool) => tool.definition.namespace === 'core');
+    if (core) return core;
+    if (matches.length > 1) throw ambiguous(name, matches);
+    return matches[0];
+  }
+
+  #keysOf(reference: ToolReference): readonly string[] {
+    if (reference.namespace !== undefined) return [`${reference.namespace}:${reference.name}`];
+    return [...(this.#namespaces.get(reference.name) ?? [])];
+  }
+
+  #pickVersion(key: string, reference: ToolReference, options: ResolveOptions): RegisteredTool | undefined {
+    const ranges = [reference.version, options.versionRange].filter((range) => range !== undefined);
+    const fits = this.#versionsOf(key).filter((tool) => (options.isVisible ?? everything)(tool) && fitsAll(tool, ranges));
+    // A pre-release is meant only when it is asked for or when there is nothing else.
+    return fits.find((tool) => semver.prerelease(tool.definition.version) === null) ?? fits[0];
+  }
+
+  #findAlias(name: string, options: ResolveOptions): RegisteredTool | undefined {
+    const target = this.#aliases.get(name) ?? this.#aliases.get(name.slice(name.indexOf(':') + 1));
+    return target === undefined ? undefined : this.#find(target, options);
+  }
+
+  #findByModelName(name: string, options: ResolveOptions): RegisteredTool | undefined {
+    for (const [key, modelName] of this.#names()) if (modelName === name) return this.#find(key, options);
+    return undefined;
+  }
+
+  #notFound(name: string, isVisible: (tool: RegisteredTool) => boolean): AtmoError {
+    const visible = [...this.#versions].filter(([, versions]) => versions.some(isVisible)).map(([key]) => key);
+    const byBareName = new Map(visible.map((key) => [key.slice(key.indexOf(':') + 1), key]));
+    const wanted = name.split('@')[0] ?? name;
+    const suggestions = wanted.includes(':')
+      ? nearestTexts(wanted, visible)
+      : nearestTexts(wanted, byBareName.keys()).map((bare) => byBareName.get(bare) ?? bare);
+    const hint = suggestions.length === 0 ? 'list the tools to see what there is' : `did you mean ${suggestions.join(' or ')}?`;
+    return new AtmoError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 160))}; ${hint}`, { suggestions });
+  }
+
+  #names(): ReadonlyMap<string, string> {
+    this.#modelNames ??= modelNames([...this.#versions.keys()]);
+    return this.#modelNames;
+  }
+
+  #sortedTools(): readonly RegisteredTool[] {
+    this.#sorted ??= [...this.#tools.values()].sort((a, b) => compareText(a.id, b.id));
+    return this.#sorted;
+  }
+
+  #tell(change: ToolChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+function keyOf(tool: RegisteredTool): string {
+  return `${tool.definition.namespace}:${tool.definition.name}`;
+}
+
+function fitsAll(tool: RegisteredTool, ranges: readonly string[]): boolean {
+  return ranges.every((range) => semver.satisfies(tool.definition.version, range, { includePrerelease: semver.valid(range) !== null }));
+}
+
+function ambiguous(name: string, matches: readonly RegisteredTool[]): AtmoError {
+  const candidates = matches.map((tool) => keyOf(tool)).sort(compareText);
+  return new AtmoError('AMBIGUOUS_TOOL', `${JSON.stringify(name)} fits ${candidates.join(', ')}; write one of them`, { candidates });
+}

@@ -1,0 +1,414 @@
+import { describe, expect, test } from 'vitest';
+import type { ApprovalQueue } from '../../src/core/approval-queue.ts';
+import { AtmoError } from '../../src/core/errors.ts';
+import type { Json } from '../../src/core/json.ts';
+import { blake3Hex } from '../../src/wire/hashes.ts';
+import { agent, makeRoom, makeTool, owner, settled } from './tool-room.ts';
+
+const level = {
+  type: 'object',
+  required: ['level'],
+  properties: { level: { type: 'integer', minimum: 0, maximum: 100, description: 'Percent' } },
+};
+const acting = { side_effects: true };
+const never = () => new Promise<Json>(() => {});
+
+describe('a call that works', () => {
+  test('answers the normalised result with its BLAKE3 hash, the executing hub and the ids of the request', async () => {
+    const { pipeline, registry } = makeRoom();
+    registry.register(makeTool({ handler: async () => ({ b: 1, a: [2, 1] }) }));
+    const answer = await pipeline.call({ principal: owner, tool: 'probe', params: {}, requestId: 'req-1', traceId: 'trace-1' });
+    expect(answer).toMatchObject({ request_id: 'req-1', trace_id: 'trace-1', status: 'success', result: { a: [2, 1], b: 1 } });
+    expect(answer.execution).toMatchObject({ node_id: 'hub-1', hops: 0 });
+    expect(answer.response_hash).toBe(blake3Hex('{"a":[2,1],"b":1}'));
+    expect(JSON.stringify(answer.status === 'success' && answer.result)).toBe('{"a":[2,1],"b":1}');
+  });
+
+  test('gives the handler defaults, the caller and a deadline', async () => {
+    const { pipeline, registry, clock } = makeRoom();
+    const parameters = { type: 'object', properties: { unit: { type: 'string', default: 'celsius', description: 'Unit' } } };
+    registry.register(
+      makeTool({
+        parameters,
+        handler: async (params, context) => ({ params, agent: context.agentId, hub: context.nodeId, deadline: context.deadlineMs }),
+      }),
+    );
+    const params = {};
+    const answer = await pipeline.call({ principal: agent(), tool: 'probe', params, timeoutMs: 500 });
+    expect(answer).toMatchObject({
+      result: { params: { unit: 'celsius' }, agent: 'agent-1', hub: 'hub-1', deadline: clock.now() + 500 },
+    });
+    expect(params).toEqual({});
+  });
+
+  test('is audited before and after, told as events, and counted', async () => {
+    const { pipeline, registry, audited, heard } = makeRoom();
+    registry.register(makeTool({}));
+    await pipeline.call({ principal: owner, tool: 'probe', params: {} });
+    expect(audited.map((entry) => entry.kind)).toEqual(['intent', 'outcome']);
+    expect(heard.map((event) => event.type)).toEqual(['agi.tool.invoked', 'agi.tool.result']);
+    expect(pipeline.usage()).toMatchObject([{ toolId: 'core:probe@1.0.0', calls: 1, errors: 0 }]);
+    expect(pipeline.usageHistory()).toMatchObject([{ toolId: 'core:probe@1.0.0', agentId: 'owner' }]);
+  });
+
+  test('identical concurrent calls all run', async () => {
+    const { pipeline, registry } = makeRoom();
+    let runs = 0;
+    registry.register(makeTool({ handler: async () => ++runs }));
+    await Promise.all(Array.from({ length: 100 }, () => pipeline.call({ principal: owner, tool: 'probe', params: {} })));
+    expect(runs).toBe(100);
+  });
+});
+
+describe('a call that is refused', () => {
+  test('a tool that the caller may not see answers exactly like one that does not exist', async () => {
+    const { pipeline, registry } = makeRoom();
+    registry.register(makeTool({ name: 'kitchen_on', permissions: ['device:control:kitchen'] }));
+    const answers = await Promise.all(
+      ['kitchen_on', 'kitchen_of'].map((tool) => pipeline.call({ principal: agent('device:control:hall'), tool, params: {} })),
+    );
+    const errors = answers.map((answer) => JSON.stringify(answer.status === 'error' && answer.error).replace('kitchen_of', 'kitchen_on'));
+    expect(errors[0]).toContain('TOOL_NOT_FOUND');
+    expect(errors[0]).toBe(errors[1]);
+  });
+
+  test('a reader of a thing that it may not change learns which permission is needed and which it has', async () => {
+    const { pipeline, registry } = makeRoom();
+    registry.register(makeTool({ name: 'notify', permissions: ['notify:send'] }));
+    const answer = await pipeline.call({ principal: agent('notify:read'), tool: 'notify', params: {} });
+    expect(answer).toMatchObject({
+      status: 'error',
+      error: { code: 'PERMISSION_DENIED', retryable: false, details: { required: ['notify:send'], actual: ['notify:read'] } },
+    });
+  });
+
+  test('wrong parameters name the field, the range and an example, and never reach the handler', async () => {
+    const { pipeline, registry } = makeRoom();
+    let runs = 0;
+    registry.register(makeTool({ parameters: level, handler: async () => ++runs }));
+    const answer = await pipeline.call({ principal: owner, tool: 'probe', params: { level: 101 } });
+    expect(answer).toMatchObject({
+      error: { code: 'VALIDATION_ERROR', details: { problems: [{ pointer: '/level', allowed: '0 to 100' }] } },
+    });
+    expect(answer.status === 'error' && answer.error.message).toContain('0 to 100, for example 50');
+    expect(runs).toBe(0);
+  });
+
+  test('the static permission is asked before the parameters are looked at', async () => {
+    const { pipeline, registry } = makeRoom();
+    registry.register(makeTool({ parameters: level, permissions: ['notify:send'] }));
+    const answer = await pipeline.call({ principal: agent('notify:read'), tool: 'probe', params: { level: 'x' } });
+    expect(answer).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
+  });
+
+  test('refusals are audited and told', async () => {
+    const { pipeline, registry, audited, heard } = makeRoom();
+    registry.register(makeTool({ parameters: level }));
+    await pipeline.call({ principal: owner, tool: 'probe', params: {} });
+    expect(audited).toMatchObject([{ kind: 'refusal', error: 'VALIDATION_ERROR', toolId: 'core:probe@1.0.0' }]);
+    expect(heard.map((event) => event.type)).toEqual(['agi.tool.failed']);
+  });
+
+  test('templated permissions are judged on canonical values', async () => {
+    const { pipeline, registry } = makeRoom();
+    registry.register(
+      makeTool({
+        parameters: { type: 'object', required: ['device_id'], properties: { device_id: { type: 'string', description: 'Device' } } },
+        permissions: ['device:control:{device_id}'],
+        execution: acting,
+        canonicalize: (params) => ({ ...params, device_id: params.device_id === 'Lamp' ? 'lamp-1' : (params.device_id ?? '') }),
+        handler: async (params) => params,
+      }),
+    );
+    const principal = agent('device:control:lamp-1');
+    const call = (deviceId: string) => pipeline.call({ principal, tool: 'probe', params: { device_id: deviceId } });
+    expect(await call('Lamp')).toMatchObject({ status: 'success', result: { device_id: 'lamp-1' } });
+    expect(await call('lock-1')).toMatchObject({ error: { code: 'PERMISSION_DENIED', details: { required: ['device:control:lock-1'] } } });
+    for (const trick of ['*', '@type/lock', 'a:b', '../x', '', '{device_id}', 'lamp-1/*']) {
+      expect(await call(trick)).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
+    }
+  });
+
+  test('every effect of a call needs its permission', async () => {
+    const { pipeline, registry } = makeRoom();
+    registry.register(
+      makeTool({
+        permissions: ['device:control'],
+        effects: () => ['lamp-1', 'lock-1'].map((id) => ({ permission: `device:control:${id}`, risk: 'low' as const, target: id })),
+      }),
+    );
+    const answer = await pipeline.call({ principal: agent('device:control', 'device:control:lamp-1'), tool: 'probe', params: {} });
+    expect(answer).toMatchObject({ error: { code: 'PERMISSION_DENIED', details: { required: ['device:control:lock-1'] } } });
+  });
+
+  test('a rule, a switched off tool, a rate limit and a stopping hub refuse with their own codes', async () => {
+    const limited = makeRoom({
+      rateLimiter: {
+        charge: () => {
+          throw new AtmoError('RATE_LIMITED', 'Too many calls');
+        },
+      },
+    });
+    const ruled = makeRoom({ rules: { blocks: () => 'not at night' } });
+    const off = makeRoom({}, { disabledTools: ['probe'] });
+    const stopping = makeRoom();
+    await stopping.pipeline.drain(10);
+    const codes: unknown[] = [];
+    for (const { pipeline, registry } of [limited, ruled, off, stopping]) {
+      registry.register(makeTool({}));
+      const answer = await pipeline.call({ principal: owner, tool: 'probe', params: {} });
+      codes.push(answer.status === 'error' && answer.error.code);
+    }
+    expect(codes).toEqual(['RATE_LIMITED', 'RULE_BLOCKED', 'RULE_BLOCKED', 'SHUTTING_DOWN']);
+  });
+
+  test('a device that is away is listed and answers DEVICE_UNREACHABLE', async () => {
+    const { pipeline, registry } = makeRoom();
+    registry.register(makeTool({ isAvailable: () => false }));
+    expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({
+      error: { code: 'DEVICE_UNREACHABLE', retryable: true },
+    });
+  });
+});
+
+describe('dangerous calls', () => {
+  const unlock = { name: 'unlock', permissions: ['device:control:lock'], execution: acting, dangerous: true };
+  const queueSaying = (verdict: Awaited<ReturnType<ApprovalQueue['check']>>): ApprovalQueue => ({ check: async () => verdict });
+
+  test('are refused where nobody can approve them', async () => {
+    const { pipeline, registry } = makeRoom();
+    registry.register(makeTool(unlock));
+    expect(await pipeline.call({ principal: owner, tool: 'unlock', params: {} })).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
+  });
+
+  test('wait for approval and tell which', async () => {
+    const approvals = queueSaying({ state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 2, given: 1 });
+    const { pipeline, registry } = makeRoom({ approvals });
+    registry.register(makeTool(unlock));
+    expect(await pipeline.call({ principal: owner, tool: 'unlock', params: {} })).toMatchObject({
+      error: { code: 'APPROVAL_REQUIRED', details: { approval_id: 'ap-1', expires_at: '2026-01-01T00:10:00Z', needed: 2, given: 1 } },
+    });
+  });
+
+  test('the same idempotency key goes on once approved', async () => {
+    let isApproved = false;
+    const approvals: ApprovalQueue = {
+      check: async () =>
+        isApproved
+          ? { state: 'approved', by: ['ann'] }
+          : { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 1, given: 0 },
+    };
+    const { pipeline, registry } = makeRoom({ approvals });
+    registry.register(makeTool(unlock));
+    const request = { principal: owner, tool: 'unlock', params: {}, idempotencyKey: 'k' };
+    expect(await pipeline.call(request)).toMatchObject({ error: { code: 'APPROVAL_REQUIRED' } });
+    isApproved = true;
+    expect(await pipeline.call(request)).toMatchObject({ status: 'success' });
+  });
+
+  test('do not run when their intent cannot be written', async () => {
+    let runs = 0;
+    const audit = {
+      record: async () => {
+        throw new AtmoError('STORAGE_FAILED', 'The disk is full');
+      },
+    };
+    const { pipeline, registry } = makeRoom({ audit, approvals: queueSaying({ state: 'approved', by: ['ann'] }) });
+    registry.register(makeTool({ ...unlock, handler: async () => ++runs }));
+    registry.register(makeTool({}));
+    expect(await pipeline.call({ principal: owner, tool: 'unlock', params: {} })).toMatchObject({ error: { code: 'STORAGE_FAILED' } });
+    expect(runs).toBe(0);
+    expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({ status: 'success' });
+  });
+});
+
+describe('deadlines and cancelling', () => {
+  const run = async (input: Parameters<typeof makeTool>[0], advanceMs: number) => {
+    const { pipeline, registry, clock } = makeRoom();
+    registry.register(makeTool({ permissions: ['device:control'], ...input }));
+    const pending = pipeline.call({ principal: owner, tool: 'probe', params: {}, timeoutMs: 1_000 });
+    await settled();
+    clock.advance(advanceMs);
+    return pending;
+  };
+
+  test('a reader that ignores the abort answers TIMEOUT after the grace time', async () => {
+    expect(await run({ handler: never }, 1_250)).toMatchObject({ error: { code: 'TIMEOUT' } });
+  });
+
+  test('an acting tool that ignores the abort answers OUTCOME_UNKNOWN, unless it is idempotent', async () => {
+    expect(await run({ handler: never, execution: acting }, 1_250)).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN', retryable: false } });
+    expect(await run({ handler: never, execution: { ...acting, idempotent: true } }, 1_250)).toMatchObject({ error: { code: 'TIMEOUT' } });
+  });
+
+  test('within the grace time a handler may say more precisely what happened', async () => {
+    const handler = (_: unknown, context: { signal: AbortSignal }) =>
+      new Promise<Json>((_resolve, reject) => {
+        context.signal.addEventListener('abort', () => reject(new AtmoError('DEVICE_UNREACHABLE', 'Nothing was delivered')));
+      });
+    expect(await run({ handler, execution: acting }, 1_000)).toMatchObject({ error: { code: 'DEVICE_UNREACHABLE' } });
+  });
+
+  test('the caller can cancel', async () => {
+    const { pipeline, registry, clock } = makeRoom();
+    registry.register(makeTool({ handler: never }));
+    const controller = new AbortController();
+    const pending = pipeline.call({ principal: owner, tool: 'probe', params: {}, signal: controller.signal });
+    await settled();
+    controller.abort();
+    clock.advance(250);
+    expect(await pending).toMatchObject({ error: { code: 'CANCELLED' } });
+  });
+
+  test('waiting for a slot counts, and a full queue refuses', async () => {
+    const { pipeline, registry, clock } = makeRoom({}, { maxConcurrent: 1, maxQueued: 1 });
+    registry.register(makeTool({ handler: never }));
+    const call = () => pipeline.call({ principal: owner, tool: 'probe', params: {}, timeoutMs: 1_000 });
+    const calls = [call(), call(), call()];
+    await settled();
+    clock.advance(1_250);
+    const codes = (await Promise.all(calls)).map((answer) => answer.status === 'error' && answer.error.code);
+    expect(codes).toEqual(['TIMEOUT', 'TIMEOUT', 'RESOURCE_EXCEEDED']);
+  });
+});
+
+describe('repeats', () => {
+  const failing = (code: 'DEVICE_UNREACHABLE' | 'OUTCOME_UNKNOWN' | 'STORAGE_FAILED', execution: object) => {
+    const room = makeRoom();
+    const seen: number[] = [];
+    room.registry.register(
+      makeTool({
+        permissions: ['device:control'],
+        execution,
+        handler: async (_, context) => {
+          seen.push(context.clock.now());
+          throw new AtmoError(code, 'no');
+        },
+      }),
+    );
+    return { ...room, seen };
+  };
+
+  test('a tool with retries is tried again after 1 s and 2 s when nothing was delivered', async () => {
+    const { pipeline, clock, seen } = failing('DEVICE_UNREACHABLE', { ...acting, retries: 2 });
+    const start = clock.now();
+    const pending = pipeline.call({ principal: owner, tool: 'probe', params: {} });
+    for (const ms of [1_000, 2_000]) {
+      await settled();
+      clock.advance(ms);
+    }
+    expect(await pending).toMatchObject({ error: { code: 'DEVICE_UNREACHABLE' } });
+    expect(seen.map((ms) => ms - start)).toEqual([0, 1_000, 3_000]);
+  });
+
+  test('what may have taken effect is never repeated, what has no retries neither', async () => {
+    for (const [code, execution] of [
+      ['OUTCOME_UNKNOWN', { ...acting, retries: 2 }],
+      ['STORAGE_FAILED', { ...acting, retries: 2 }],
+      ['DEVICE_UNREACHABLE', acting],
+    ] as const) {
+      const { pipeline, seen } = failing(code, execution);
+      expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({ error: { code } });
+      expect(seen).toHaveLength(1);
+    }
+  });
+
+  test('no repeat is begun that the deadline forbids', async () => {
+    const { pipeline, seen } = failing('DEVICE_UNREACHABLE', { ...acting, retries: 2 });
+    await pipeline.call({ principal: owner, tool: 'probe', params: {}, timeoutMs: 900 });
+    expect(seen).toHaveLength(1);
+  });
+});
+
+describe('results', () => {
+  const returns = { type: 'object', required: ['value'], properties: { value: { type: 'number' } } };
+
+  test('that break the schema are RESULT_INVALID, or only a warning by setting', async () => {
+    for (const [setting, status] of [
+      ['error', 'error'],
+      ['warn', 'success'],
+    ] as const) {
+      const { pipeline, registry } = makeRoom({}, { resultInvalid: setting });
+      registry.register(makeTool({ returns, handler: async () => ({ value: 'warm' }) }));
+      expect((await pipeline.call({ principal: owner, tool: 'probe', params: {} })).status).toBe(status);
+    }
+  });
+
+  test('that JSON cannot carry are RESULT_INVALID', async () => {
+    const { pipeline, registry } = makeRoom({}, { resultInvalid: 'warn' });
+    registry.register(makeTool({ handler: async () => ({ value: Number.NaN }) }));
+    expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({ error: { code: 'RESULT_INVALID' } });
+  });
+
+  test('a bug in a tool is INTERNAL_ERROR without its text', async () => {
+    const { pipeline, registry } = makeRoom();
+    registry.register(
+      makeTool({
+        handler: () => {
+          throw new TypeError('secret inner thing');
+        },
+      }),
+    );
+    const answer = await pipeline.call({ principal: owner, tool: 'probe', params: {} });
+    expect(answer).toMatchObject({ error: { code: 'INTERNAL_ERROR' } });
+    expect(JSON.stringify(answer)).not.toContain('secret inner thing');
+  });
+});
+
+describe('routing', () => {
+  test('a tool whose capability this hub lacks answers NO_CAPABLE_NODE with what was tried', async () => {
+    const { pipeline, registry } = makeRoom();
+    registry.register(makeTool({ requires: ['vision'] }));
+    expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({
+      error: { code: 'NO_CAPABLE_NODE', details: { tried: [{ node_id: 'hub-1', reason: 'lacks vision' }] } },
+    });
+  });
+
+  test('a capable peer runs the call; the next one is tried only while nothing was accepted', async () => {
+    const peer = { isReachable: true, hops: 1, capabilities: ['vision'] };
+    const asked: string[] = [];
+    const { pipeline, registry } = makeRoom({
+      mesh: { peers: () => ['a', 'b', 'c'].map((id) => ({ ...peer, id: id as never, name: id })) },
+      router: {
+        forward: async (hubId) => {
+          asked.push(hubId);
+          throw new AtmoError(hubId === 'a' ? 'NODE_UNAVAILABLE' : 'OUTCOME_UNKNOWN', 'gone');
+        },
+      },
+    });
+    registry.register(makeTool({ requires: ['vision'] }));
+    expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({
+      error: { code: 'OUTCOME_UNKNOWN' },
+      execution: { node_id: 'b', hops: 1 },
+    });
+    expect(asked).toEqual(['a', 'b']);
+  });
+});
+
+describe('secrets', () => {
+  test('a secret parameter is in no event and no audit row, yet reaches the handler', async () => {
+    const { pipeline, registry, heard, audited } = makeRoom();
+    const parameters = { type: 'object', properties: { pin: { type: 'string', description: 'PIN', 'x-secret': true } } };
+    registry.register(makeTool({ parameters, handler: async (params) => params.pin === '123456' }));
+    expect(await pipeline.call({ principal: owner, tool: 'probe', params: { pin: '123456' } })).toMatchObject({ result: true });
+    expect(JSON.stringify([heard, audited])).not.toContain('123456');
+    expect(heard[0]?.data.params).toEqual({ pin: '[secret]' });
+  });
+});
+
+describe('draining', () => {
+  test('waits for running calls and says when some still run', async () => {
+    const { pipeline, registry, clock } = makeRoom();
+    const { promise, resolve } = Promise.withResolvers<Json>();
+    registry.register(makeTool({ handler: () => promise }));
+    const call = pipeline.call({ principal: owner, tool: 'probe', params: {} });
+    await settled();
+    const tooShort = pipeline.drain(100);
+    clock.advance(100);
+    expect(await tooShort).toBe(false);
+    const drained = pipeline.drain(1_000);
+    resolve('done');
+    expect(await drained).toBe(true);
+    expect(await call).toMatchObject({ result: 'done' });
+  });
+});

@@ -1,0 +1,124 @@
+import type { AuditIntent, AuditOutcome } from '../../src/core/audit-sink.ts';
+import type { Authorizer } from '../../src/core/authorizer.ts';
+import { ManualClock } from '../../src/core/clock.ts';
+import { EventBus, type HubEvent } from '../../src/core/events.ts';
+import type { Json } from '../../src/core/json.ts';
+import type { KeyValueStore } from '../../src/core/key-value-store.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import type { Principal } from '../../src/core/principal.ts';
+import type { PipelineCollaborators, PipelineOptions } from '../../src/tools/call-collaborators.ts';
+import { CallPipeline } from '../../src/tools/call-pipeline.ts';
+import { IdempotencyStore } from '../../src/tools/idempotency-store.ts';
+import { JobStore } from '../../src/tools/job-store.ts';
+import { normalizeDefinition } from '../../src/tools/normalize-definition.ts';
+import { SchemaValidator } from '../../src/tools/schema-validator.ts';
+import type { RegisteredTool, ToolHandler } from '../../src/tools/tool-definition.ts';
+import { toolId } from '../../src/tools/tool-name.ts';
+import { ToolRegistry } from '../../src/tools/tool-registry.ts';
+
+export const owner: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
+
+export function agent(...permissions: readonly string[]): Principal {
+  return { id: 'agent-1', kind: 'agent', permissions };
+}
+
+/** Covers exactly the listed permissions, `*` all but admin, `ns:*`, and `ns:act:*`. */
+export const listAuthorizer: Authorizer = {
+  authorize(principal, permissions) {
+    const required = permissions.filter((permission) => !principal.permissions.some((grant) => covers(grant, permission)));
+    return required.length === 0 ? { allowed: true } : { allowed: false, required, reason: 'no grant covers it' };
+  },
+};
+
+function covers(grant: string, permission: string): boolean {
+  if (grant === '*') return !permission.startsWith('admin:');
+  return grant.endsWith(':*') ? permission.startsWith(grant.slice(0, -1)) : grant === permission;
+}
+
+export class MemoryKeyValueStore implements KeyValueStore {
+  readonly #spaces = new Map<string, Map<string, { value: Json; untilMs: number }>>();
+  readonly #clock: ManualClock;
+
+  constructor(clock: ManualClock) {
+    this.#clock = clock;
+  }
+
+  get(space: string, key: string): Json | undefined {
+    const entry = this.#space(space).get(key);
+    return entry && entry.untilMs > this.#clock.now() ? entry.value : undefined;
+  }
+
+  set(space: string, key: string, value: Json, options: { readonly ttlMs?: number } = {}): void {
+    const untilMs = this.#clock.now() + (options.ttlMs ?? Number.MAX_SAFE_INTEGER / 2);
+    this.#space(space).set(key, { value: JSON.parse(JSON.stringify(value)), untilMs });
+  }
+
+  delete(space: string, key: string): boolean {
+    return this.#space(space).delete(key);
+  }
+
+  entries(space: string): readonly { readonly key: string; readonly value: Json }[] {
+    return [...this.#space(space)].filter(([, entry]) => entry.untilMs > this.#clock.now()).map(([key, { value }]) => ({ key, value }));
+  }
+
+  #space(name: string): Map<string, { value: Json; untilMs: number }> {
+    const space = this.#spaces.get(name) ?? new Map();
+    this.#spaces.set(name, space);
+    return space;
+  }
+}
+
+type ToolInput = Record<string, unknown> & { readonly handler?: ToolHandler } & Partial<
+    Pick<RegisteredTool, 'effects' | 'canonicalize' | 'isAvailable'>
+  >;
+
+/** A tool from its public form; without side effects unless `execution` says so. */
+export function makeTool({ handler, effects, canonicalize, isAvailable, ...input }: ToolInput): RegisteredTool {
+  const execution = { side_effects: false, ...(input.execution as object) };
+  const definition = normalizeDefinition({ name: 'probe', description: 'Does what a test wants', ...input, execution });
+  return {
+    id: toolId(definition),
+    definition,
+    handler: handler ?? (async () => ({ ok: true })),
+    ...(effects && { effects }),
+    ...(canonicalize && { canonicalize }),
+    ...(isAvailable && { isAvailable }),
+  };
+}
+
+/** A pipeline with everything around it in memory. */
+export function makeRoom(extra: Partial<PipelineCollaborators> = {}, options: PipelineOptions = {}) {
+  const clock = new ManualClock();
+  const validator = new SchemaValidator();
+  const registry = new ToolRegistry({ validator });
+  const events = new EventBus('hub:test', clock);
+  const heard: HubEvent[] = [];
+  events.listen((event) => heard.push(event));
+  const store = new MemoryKeyValueStore(clock);
+  const jobs = new JobStore({ store, clock, events });
+  const idempotency = new IdempotencyStore({ store });
+  const audited: (AuditIntent | AuditOutcome)[] = [];
+  const audit = { record: async (entry: AuditIntent | AuditOutcome) => void audited.push(entry) };
+  const collaborators: PipelineCollaborators = {
+    registry,
+    validator,
+    authorizer: listAuthorizer,
+    clock,
+    logger: silentLogger,
+    events,
+    nodeId: 'hub-1',
+    capabilities: () => ['sensor_access', 'matter_bridge'],
+    jobs,
+    idempotency,
+    audit,
+    ...extra,
+  };
+  const pipeline = new CallPipeline(collaborators, options);
+  return { clock, validator, registry, events, heard, store, jobs, idempotency, audited, pipeline, collaborators };
+}
+
+/** Lets everything that is ready run. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+}
