@@ -36,9 +36,9 @@ export function prepareStateDirectory(path: string, logger: Logger): StateDirect
 }
 
 function makePrivate(folder: string, logger: Logger): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (!lstatSync(folder, { throwIfNoEntry: false })) mkdirSync(folder, { recursive: true, mode: 0o700 });
   const stat = lstatSync(folder);
-  if (!stat.isDirectory()) refuse(folder, 'is a link, not a directory: name the directory itself');
+  if (!stat.isDirectory()) refuse(folder, 'is a file or a link, not a directory: name the directory itself');
   const uid = process.getuid?.();
   if (uid !== undefined && stat.uid !== uid) {
     refuse(
