@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { build, type Plugin } from 'esbuild';
+
+export const ROOT = new URL('..', import.meta.url).pathname;
+
+interface BundleOptions {
+  /** Source file that runs. */
+  readonly entry: string;
+  /** Folder for the bundle; modules find their data as if it stood one level below the root of the release. */
+  readonly outDir: string;
+  /** Name of the bundle without `.mjs`. */
+  readonly name: string;
+}
+
+/** Our modules find data files relative to themselves: in the bundle they get the place where they would stand. */
+const keepModulePlaces: Plugin = {
+  name: 'keep-module-places',
+  setup(context) {
+    context.onLoad({ filter: /\.ts$/, namespace: 'file' }, async ({ path }) => {
+      const text = await readFile(path, 'utf8');
+      if (path.includes('/node_modules/') || !text.includes('import.meta.')) return undefined;
+      const place = (file: string) => `new URL(${JSON.stringify(join('..', relative(ROOT, file)))}, import.meta.url)`;
+      const contents = text
+        .replaceAll(/import\.meta\.url\b/g, `${place(path)}.href`)
+        .replaceAll(/import\.meta\.dirname\b/g, `${place(dirname(path))}.pathname`);
+      return { contents, loader: 'ts' };
+    });
+  },
+};
+
+/** Bun's SQLite, which matter.js knows beside Node's. */
+const withoutBun: Plugin = {
+  name: 'without-bun',
+  setup(context) {
+    context.onResolve({ filter: /^bun:sqlite$/ }, () => ({ path: 'bun:sqlite', namespace: 'empty' }));
+    context.onLoad({ filter: /.*/, namespace: 'empty' }, () => ({ contents: 'module.exports = {};' }));
+  },
+};
+
+/** Bundles a program for the pinned Node; what is imported on demand becomes a chunk of its own. */
+export async function bundle({ entry, outDir, name }: BundleOptions): Promise<void> {
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: [{ in: entry, out: name }],
+    outdir: outDir,
+    outExtension: { '.js': '.mjs' },
+    chunkNames: 'chunk-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: `node${process.versions.node}`,
+    // matter.js asks its classes for their names.
+    keepNames: true,
+    minifyWhitespace: true,
+    minifySyntax: true,
+    sourcemap: 'linked',
+    sourcesContent: false,
+    // A native module: it stays a package beside the bundle.
+    external: ['koffi'],
+    banner: { js: "import { createRequire as atmoCreateRequire } from 'node:module'; const require = atmoCreateRequire(import.meta.url);" },
+    plugins: [keepModulePlaces, withoutBun],
+    logLevel: 'warning',
+  });
+}
