@@ -31,7 +31,11 @@ export function boundOf(expression: Constraint.Expression | undefined, model: Va
   return value === undefined || !Number.isFinite(value) ? undefined : BigInt(Math.round(value));
 }
 
+// The two percent types allow less than their width (Core §7.19.2).
 function typeRange(model: ValueModel): IntegerRange {
+  const names = typeNames(model);
+  if (names.includes('percent100ths')) return { min: 0n, max: 10_000n, isWide: false };
+  if (names.includes('percent')) return { min: 0n, max: 100n, isWide: false };
   const match = /^(u?)int(\d+)$/.exec(model.primitiveBase?.name ?? '');
   const bits = BigInt(match?.[2] ?? 64);
   const isUnsigned = match?.[1] === 'u';

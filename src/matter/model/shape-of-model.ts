@@ -25,6 +25,8 @@ export interface ShapeContext {
 
 // No standard type nests deeper; the bound keeps a manufacturer's recursive model from looping.
 const MAX_DEPTH = 8;
+// Every fabric-scoped struct has this field; the device fills it in (Core §7.19.1).
+const FABRIC_INDEX_FIELD = 0xfe;
 type Base = Pick<ValueShape, 'description' | 'isNullable' | 'unit' | 'scale'>;
 
 /** The context for reading shapes out of one cluster, already narrowed to what a device supports. */
@@ -68,7 +70,7 @@ export function shapeOf(model: ValueModel, context: ShapeContext, depth = 0): Va
 export function structOf(model: ValueModel, context: ShapeContext, depth = 0): StructShape {
   const fields = membersOf(model, context, { tags: [ElementTag.Field], conformance: 'conformant' })
     .filter((field) => !field.isDeprecated && !field.isDisallowed)
-    .filter((field) => field.name !== 'FabricIndex' || context.direction === 'out')
+    .filter((field) => field.id !== FABRIC_INDEX_FIELD || context.direction === 'out')
     .map((field) => fieldShape(field, context, depth));
   return { kind: 'struct', isNullable: false, fields };
 }
@@ -76,7 +78,7 @@ export function structOf(model: ValueModel, context: ShapeContext, depth = 0): S
 function fieldShape(field: ValueModel, context: ShapeContext, depth: number): FieldShape {
   return {
     name: field.propertyName,
-    isRequired: field.name !== 'FabricIndex' && isRequired(field, context),
+    isRequired: field.id !== FABRIC_INDEX_FIELD && isRequired(field, context),
     shape: shapeOf(field, context, depth),
   };
 }
