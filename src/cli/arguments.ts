@@ -1,0 +1,81 @@
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { nearestTexts } from '../core/edit-distance.ts';
+import { type Command, usage } from './command.ts';
+
+/** Options that every command takes. */
+export const COMMON_OPTIONS = {
+  json: { help: 'one JSON document on stdout' },
+  help: { help: 'this help' },
+} as const;
+
+interface ParsedCommand {
+  readonly command: Command;
+  readonly operands: readonly string[];
+  readonly options: Readonly<Record<string, string | boolean | undefined>>;
+}
+
+/** Finds the command that the first one or two words name; undefined for none. */
+export function findCommand(commands: readonly Command[], words: readonly string[]): Command | undefined {
+  const [first = '', second = ''] = words;
+  return commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first);
+}
+
+/** Parses a command line; a mistake is a VALIDATION_ERROR that says what to type instead. */
+export function parseCommandLine(commands: readonly Command[], argv: readonly string[]): ParsedCommand {
+  const words = argv.filter((word) => !word.startsWith('-'));
+  const command = findCommand(commands, words);
+  if (!command) throw unknownCommand(commands, words);
+  const rest = withoutWords(argv, command.name.split(' '));
+  const { values, positionals } = parseOptions(command, rest);
+  if (values.help !== true) checkOperands(command, positionals);
+  return { command, operands: positionals, options: values };
+}
+
+function withoutWords(argv: readonly string[], words: readonly string[]): string[] {
+  const pending = [...words];
+  return argv.filter((word) => {
+    if (word !== pending[0]) return true;
+    pending.shift();
+    return false;
+  });
+}
+
+function parseOptions(command: Command, args: string[]) {
+  const specs = { ...COMMON_OPTIONS, ...command.options };
+  const options: ParseArgsOptionsConfig = Object.fromEntries(
+    Object.entries(specs).map(([name, spec]) => [name, { type: 'value' in spec ? 'string' : 'boolean' } as const]),
+  );
+  options.help = { type: 'boolean', short: 'h' };
+  try {
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    return { values: values as Record<string, string | boolean | undefined>, positionals };
+  } catch (error) {
+    throw usage(`${optionMistake(error, args, Object.keys(specs))}; see atmo ${command.name} --help`);
+  }
+}
+
+function optionMistake(error: unknown, args: readonly string[], known: readonly string[]): string {
+  const wrong = args.find((arg) => arg.startsWith('--') && !known.includes(arg.slice(2).split('=')[0] ?? ''));
+  if (wrong === undefined) return error instanceof Error ? (error.message.split('\n')[0] ?? '').replace(/\.$/, '') : 'Wrong options';
+  const near = nearestTexts(wrong.slice(2), known, 1).map((name) => `; did you mean --${name}?`);
+  return `Unknown option ${wrong}${near.join('')}`;
+}
+
+function checkOperands(command: Command, given: readonly string[]): void {
+  const specs = command.operands ?? [];
+  const missing = specs.find((spec, index) => !spec.isOptional && given[index] === undefined);
+  if (missing) throw usage(`${missing.name} is missing (${missing.help}); see atmo ${command.name} --help`);
+  if (given.length > specs.length && !specs.at(-1)?.isRepeated) {
+    throw usage(`${JSON.stringify(given[specs.length])} is one argument too many; see atmo ${command.name} --help`);
+  }
+}
+
+function unknownCommand(commands: readonly Command[], words: readonly string[]) {
+  const [first = '', second] = words;
+  const group = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  if (group.length > 0 && second === undefined) return usage(`atmo ${first} wants one of: ${group.join(', ')}`);
+  const typed = group.length > 0 ? `${first} ${second}` : first;
+  const near = nearestTexts(typed, group.length > 0 ? group : commands.map(({ name }) => name), 1);
+  const hint = near.map((name) => `did you mean "atmo ${name}"?`)[0] ?? 'atmo --help lists what there is';
+  return usage(`There is no command ${JSON.stringify(typed)}; ${hint}`);
+}

@@ -1,0 +1,43 @@
+import type { Command } from './command.ts';
+import { call } from './commands/call.ts';
+import { commission } from './commands/commission.ts';
+import { completionCommand } from './commands/completion.ts';
+import { credentialCommands } from './commands/credentials.ts';
+import { deviceAdminCommands } from './commands/device-admin.ts';
+import { devices } from './commands/devices.ts';
+import { doctor } from './commands/doctor.ts';
+import { events } from './commands/events.ts';
+import { groupCommands } from './commands/groups.ts';
+import { forget, halfCommissioned } from './commands/half-commissioned.ts';
+import { jobCancel, jobs } from './commands/jobs.ts';
+import { profileCommands } from './commands/profile.ts';
+import { read } from './commands/read.ts';
+import { sensors } from './commands/sensors.ts';
+import { serve } from './commands/serve.ts';
+import { share } from './commands/share.ts';
+import { status } from './commands/status.ts';
+import { tools } from './commands/tools.ts';
+
+/** Every command, in the order of the help. */
+export const COMMANDS: readonly Command[] = [
+  serve,
+  status,
+  doctor,
+  commission,
+  devices,
+  ...deviceAdminCommands,
+  share,
+  ...groupCommands,
+  tools,
+  call,
+  sensors,
+  read,
+  jobs,
+  jobCancel,
+  events,
+  ...credentialCommands,
+  halfCommissioned,
+  forget,
+  ...profileCommands,
+  completionCommand(() => COMMANDS),
+];

@@ -1,0 +1,81 @@
+import { AtmoError } from '../core/errors.ts';
+import type { CliIo } from './cli-io.ts';
+import type { HubClient } from './hub-client.ts';
+import type { Output } from './output.ts';
+
+export interface OptionSpec {
+  readonly help: string;
+  /** Name of the option's value in the help; a switch when absent. */
+  readonly value?: string;
+}
+
+export interface OperandSpec {
+  readonly name: string;
+  readonly help: string;
+  readonly isOptional?: true;
+  /** Takes all that follow; only the last operand. */
+  readonly isRepeated?: true;
+}
+
+/** One verb of the CLI; the help and the shell completions are made from these. */
+export interface Command {
+  /** One or two words, such as `device rename`. */
+  readonly name: string;
+  readonly summary: string;
+  readonly operands?: readonly OperandSpec[];
+  readonly options?: Readonly<Record<string, OptionSpec>>;
+  /** Answers an exit code other than 0. */
+  run(call: Invocation): Promise<number | undefined>;
+}
+
+interface InvocationParts {
+  readonly operands: readonly string[];
+  readonly options: Readonly<Record<string, string | boolean | undefined>>;
+  readonly hub: HubClient;
+  readonly output: Output;
+  readonly io: CliIo;
+}
+
+/** One run of a command with its parsed arguments. */
+export class Invocation {
+  readonly hub: HubClient;
+  readonly output: Output;
+  readonly io: CliIo;
+  readonly operands: readonly string[];
+  readonly #options: InvocationParts['options'];
+
+  constructor({ operands, options, hub, output, io }: InvocationParts) {
+    this.operands = operands;
+    this.#options = options;
+    this.hub = hub;
+    this.output = output;
+    this.io = io;
+  }
+
+  /** The operand at `index`; the parser has seen to it that required ones are there. */
+  operand(index: number): string {
+    return this.operands[index] ?? '';
+  }
+
+  text(option: string): string | undefined {
+    const value = this.#options[option];
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  isSet(option: string): boolean {
+    return this.#options[option] === true;
+  }
+
+  /** An option that has to be a whole number. */
+  integer(option: string): number | undefined {
+    const text = this.text(option);
+    if (text === undefined) return undefined;
+    if (/^\d{1,15}$/.test(text)) return Number(text);
+    throw usage(`--${option} takes a whole number, not ${JSON.stringify(text)}`);
+  }
+}
+
+/** A mistake in how the command was called: exit code 2. */
+export function usage(message: string): AtmoError {
+  return new AtmoError('VALIDATION_ERROR', message);
+}

@@ -1,0 +1,60 @@
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
+import { readInput } from '../secret-input.ts';
+import { textPairs } from '../text-table.ts';
+import { typedParams } from '../tool-params.ts';
+
+export const call: Command = {
+  name: 'call',
+  summary: 'call a tool by name',
+  operands: [
+    { name: 'TOOL', help: 'tool name (atmo tools lists them)' },
+    { name: 'KEY=VALUE', help: "parameters, typed by the tool's schema", isOptional: true, isRepeated: true },
+  ],
+  options: {
+    params: { value: 'JSON', help: 'parameters as a JSON object, as @file, or - for stdin' },
+    async: { help: 'answer with a job at once (atmo jobs ID tells its result)' },
+    timeout: { value: 'MS', help: 'deadline in milliseconds' },
+    'idempotency-key': { value: 'KEY', help: 'a repeat with the same key does not act twice' },
+  },
+  async run(invocation) {
+    const tool = invocation.operand(0);
+    const params = await paramsOf(invocation, tool);
+    const key = invocation.text('idempotency-key');
+    const timeoutMs = invocation.integer('timeout');
+    const headers = {
+      ...(key !== undefined && { 'idempotency-key': key }),
+      ...(timeoutMs !== undefined && { 'x-timeout-ms': String(timeoutMs) }),
+    };
+    const suffix = invocation.isSet('async') ? '?async=true' : '';
+    const answer = await invocation.hub.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke${suffix}`, params, headers);
+    invocation.output.answer(answer, () =>
+      suffix === '' ? resultText(answer.result ?? null) : `job ${answer.job_id} is ${answer.status}\n`,
+    );
+    return undefined;
+  },
+};
+
+async function paramsOf(invocation: Invocation, tool: string): Promise<JsonObject> {
+  const words = invocation.operands.slice(1);
+  const given = invocation.text('params');
+  if (given !== undefined && words.length > 0) throw usage('Use either key=value words or --params, not both');
+  if (given !== undefined) return jsonObject(await readInput(given, invocation.io));
+  if (words.length === 0) return {};
+  const definition = await invocation.hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`);
+  return typedParams(words, isJsonObject(definition.parameters) ? definition.parameters : {});
+}
+
+function jsonObject(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value)) return value;
+  } catch {
+    // Told below: the text itself may be secret.
+  }
+  throw usage('--params has to be a JSON object such as {"brightness": 40}');
+}
+
+function resultText(result: Json): string {
+  return isJsonObject(result) ? textPairs(result) : `${JSON.stringify(result, null, 2)}\n`;
+}

@@ -1,0 +1,73 @@
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
+import { followJob } from '../job-wait.ts';
+import { objectsIn } from '../json-list.ts';
+import { readInput } from '../secret-input.ts';
+import { cellText } from '../text-table.ts';
+
+export const commission: Command = {
+  name: 'commission',
+  summary: 'bring a Matter device into the home and tell its tools',
+  operands: [{ name: 'CODE', help: 'QR text (MT:…) or manual code; - reads stdin, @FILE a file', isOptional: true }],
+  options: {
+    name: { value: 'NAME', help: 'what to call the device' },
+    area: { value: 'AREA', help: 'where it is' },
+    wifi: { value: 'SET', help: 'over Bluetooth, with these Wi-Fi credentials (atmo credentials wifi)' },
+    thread: { value: 'SET', help: 'over Bluetooth, with this Thread dataset (atmo credentials thread)' },
+    address: { value: 'HOST:PORT', help: 'known address: no discovery' },
+    passcode: { value: 'N', help: 'instead of a code; - reads stdin, @FILE a file' },
+    discriminator: { value: 'N', help: 'with --passcode: which device' },
+    attestation: { value: 'POLICY', help: 'strict, ask or off' },
+    'accept-attestation': { help: 'accept the findings that a first try told' },
+  },
+  async run(call) {
+    const started = await call.hub.post('/api/v1/commission?async=true', await requestOf(call));
+    const result = await followJob(call, String(started.job_id));
+    call.output.answer(result, () => resultText(result));
+    return undefined;
+  },
+};
+
+async function requestOf(call: Invocation): Promise<JsonObject> {
+  const [code] = call.operands;
+  const passcode = call.text('passcode');
+  if ((code === undefined) === (passcode === undefined)) throw usage('Give either a CODE or --passcode');
+  const address = call.text('address');
+  const attestation = call.text('attestation');
+  const discriminator = call.integer('discriminator');
+  return {
+    ...texts(call, ['name', 'area', 'wifi', 'thread']),
+    ...(code !== undefined && { code: await readInput(code, call.io) }),
+    ...(passcode !== undefined && { passcode: passcodeOf(await readInput(passcode, call.io)) }),
+    ...(discriminator !== undefined && { discriminator }),
+    ...(address !== undefined && { address: parseAddress(address) }),
+    ...(attestation !== undefined && { attestation }),
+    ...(call.isSet('accept-attestation') && { accept_attestation: true }),
+  };
+}
+
+function texts(call: Invocation, names: readonly string[]): Record<string, Json> {
+  return Object.fromEntries(
+    names.map((name) => [name, call.text(name)] as const).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
+}
+
+function passcodeOf(text: string): number {
+  if (/^\d{1,8}$/.test(text)) return Number(text);
+  throw usage('A passcode has up to 8 digits, such as 20202021');
+}
+
+/** `HOST:PORT`, `[IPv6]:PORT`. */
+function parseAddress(text: string): JsonObject {
+  const match = /^(?:\[([^\]]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  if (host === undefined)
+    throw usage(`--address takes HOST:PORT, such as 192.168.1.20:5540 or [fe80::1%eth0]:5540, not ${JSON.stringify(text)}`);
+  return { host, port: Number(match?.[3]) };
+}
+
+function resultText(result: JsonObject): string {
+  const devices = objectsIn(result, 'devices').map((device) => `${cellText(device.name)} is ${device.id}`);
+  const tools = Array.isArray(result.tools) ? result.tools.map((tool) => `  ${cellText(isJsonObject(tool) ? tool.id : tool)}`) : [];
+  return `${[...devices, ...tools].join('\n')}\n`;
+}

@@ -1,0 +1,58 @@
+import { commandOf, integerOperand, type ToolVerb } from '../device-verbs.ts';
+
+const DEVICE = { name: 'DEVICE', help: 'device id or unique name' };
+const justDevice: Pick<ToolVerb, 'operands' | 'params'> = { operands: [DEVICE], params: (call) => ({ device: call.operand(0) }) };
+
+const VERBS: readonly ToolVerb[] = [
+  {
+    name: 'device rename',
+    summary: 'give a device another name; its old tool names stay valid until restart',
+    tool: 'hub:rename_device',
+    operands: [DEVICE, { name: 'NAME', help: 'the new name' }],
+    params: (call) => ({ device: call.operand(0), name: call.operand(1) }),
+  },
+  {
+    name: 'device area',
+    summary: 'say where a device is; without AREA it is nowhere',
+    tool: 'hub:set_device_area',
+    operands: [DEVICE, { name: 'AREA', help: 'such as kitchen', isOptional: true }],
+    params: ({ operands }) => ({ device: operands[0] ?? '', area: operands[1] ?? null }),
+  },
+  {
+    name: 'device identify',
+    summary: 'let a device blink or beep',
+    tool: 'hub:identify_device',
+    operands: [DEVICE],
+    options: { seconds: { value: 'N', help: 'for how long, 10 by default' } },
+    params: (call) => ({ device: call.operand(0), seconds: call.integer('seconds') ?? 10 }),
+  },
+  { name: 'device ping', summary: 'ask a device whether it is there, and how fast', tool: 'hub:ping_device', ...justDevice },
+  { name: 'device interview', summary: 'read again all that a device has', tool: 'hub:interview_device', ...justDevice },
+  {
+    name: 'device fabrics',
+    summary: 'which controllers a device belongs to',
+    tool: 'hub:list_fabrics',
+    table: { member: 'fabrics', columns: ['fabric_index', 'label', 'vendor_id', 'fabric_id', 'is_ours'] },
+    ...justDevice,
+  },
+  {
+    name: 'device remove-fabric',
+    summary: "take a device away from another controller, by the index that 'device fabrics' shows",
+    tool: 'hub:remove_fabric',
+    operands: [DEVICE, { name: 'INDEX', help: 'fabric index' }],
+    params: (call) => ({ device: call.operand(0), fabric_index: integerOperand(call, 1) }),
+  },
+  {
+    name: 'device remove',
+    summary: 'take a device out of the home; it can be commissioned again afterwards',
+    tool: 'hub:remove_device',
+    operands: [DEVICE],
+    options: { force: { help: 'forget it even if it does not answer' } },
+    params: (call) => ({ device: call.operand(0), force: call.isSet('force') }),
+  },
+  { name: 'device diagnostics', summary: 'what a device tells of its hardware and network', tool: 'hub:device_diagnostics', ...justDevice },
+  { name: 'device acl', summary: 'who may do what on a device', tool: 'hub:get_device_acl', ...justDevice },
+];
+
+/** Administration of single devices: each verb is one tool. */
+export const deviceAdminCommands = VERBS.map(commandOf);

@@ -1,0 +1,44 @@
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import type { Command, Invocation } from '../command.ts';
+import { sseMessages } from '../sse-reader.ts';
+import { cellText } from '../text-table.ts';
+
+export const events: Command = {
+  name: 'events',
+  summary: 'tell what happens, until Ctrl-C; with --json one CloudEvent a line',
+  options: {
+    types: { value: 'LIST', help: 'only these types, such as device.*,agi.tool.failed' },
+    count: { value: 'N', help: 'end after N events' },
+    after: { value: 'ID', help: 'begin after this event id' },
+  },
+  async run(call) {
+    let left = call.integer('count') ?? Number.POSITIVE_INFINITY;
+    let lastEventId = call.text('after');
+    while (left > 0 && !call.io.signal?.aborted) {
+      for await (const event of streamOnce(call, lastEventId)) {
+        lastEventId = typeof event.id === 'string' ? event.id : lastEventId;
+        call.output.line(event, eventLine(event));
+        if (--left <= 0) return undefined;
+      }
+    }
+    return undefined;
+  },
+};
+
+/** The events of one connection; a cut one ends the sequence, the caller comes back with the last id. */
+async function* streamOnce(call: Invocation, lastEventId: string | undefined): AsyncIterable<JsonObject> {
+  const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+  const response = await call.hub.stream('/api/v1/events', { types: call.text('types') }, headers);
+  for await (const message of sseMessages(response.body)) {
+    if (message.event === 'gap') {
+      call.output.note('some events were lost: the hub no longer remembers them');
+      continue;
+    }
+    const value: unknown = JSON.parse(message.data);
+    if (isJsonObject(value)) yield value;
+  }
+}
+
+function eventLine({ time, type, subject, data }: JsonObject): string {
+  return [time, type, subject, data].map(cellText).join('  ');
+}

@@ -1,0 +1,17 @@
+import { commandOf } from '../device-verbs.ts';
+
+export const halfCommissioned = commandOf({
+  name: 'half-commissioned',
+  summary: 'devices whose commissioning was cut off, and what to do',
+  tool: 'hub:list_half_commissioned',
+  table: { member: 'devices', columns: ['id', 'step', 'advice'] },
+  params: () => ({}),
+});
+
+export const forget = commandOf({
+  name: 'forget',
+  summary: 'forget a half commissioned device after you have reset it',
+  tool: 'hub:forget_half_commissioned',
+  operands: [{ name: 'ID', help: "id that 'half-commissioned' shows" }],
+  params: (call) => ({ id: call.operand(0) }),
+});

@@ -1,0 +1,7 @@
+import type { Command } from '../command.ts';
+
+export const serve: Command = {
+  name: 'serve',
+  summary: 'run a hub in the foreground; prints READY when it answers',
+  run: ({ io }) => io.serve(),
+};

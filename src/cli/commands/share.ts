@@ -1,0 +1,30 @@
+import type { Command } from '../command.ts';
+
+export const share: Command = {
+  name: 'device share',
+  summary: 'open a device for another controller and show the QR code to scan there',
+  operands: [{ name: 'DEVICE', help: 'device id or unique name' }],
+  options: { seconds: { value: 'N', help: 'how long it stays open: 180 to 900, 300 by default' }, close: { help: 'close it again' } },
+  async run(call) {
+    const device = call.operand(0);
+    if (call.isSet('close')) {
+      const closed = await call.hub.call('hub:close_share', { device });
+      call.output.answer(closed, () => `${device} is closed again\n`);
+      return undefined;
+    }
+    const code = await call.hub.call('hub:share_device', { device, seconds: call.integer('seconds') ?? 300 });
+    const qrText = String(code.qr_code);
+    const picture = call.output.isJson ? '' : await qrPicture(qrText);
+    call.output.answer(
+      code,
+      () => `${picture}\nQR code      ${qrText}\nManual code  ${code.manual_code}\nOpen until   ${code.expires_at}\n`,
+    );
+    return undefined;
+  },
+};
+
+/** The code in half blocks for a terminal; the package is loaded by those who share. */
+async function qrPicture(text: string): Promise<string> {
+  const { default: qrcode } = await import('qrcode');
+  return qrcode.toString(text, { type: 'utf8' });
+}

@@ -1,0 +1,39 @@
+import type { Command } from '../command.ts';
+import { objectsIn } from '../json-list.ts';
+import { ageText, textPairs } from '../text-table.ts';
+
+export const status: Command = {
+  name: 'status',
+  summary: 'how the hub is and what it has',
+  async run({ hub, output }) {
+    const health = await hub.get('/healthz');
+    const [devices, tools, sensors] = await Promise.all([
+      hub.get('/api/v1/devices'),
+      hub.get('/api/v1/tools', { limit: 1 }),
+      hub.get('/api/v1/sensors'),
+    ]);
+    const list = objectsIn(devices, 'devices');
+    const away = list.filter((device) => device.reachability !== 'reachable').map((device) => device.id);
+    const summary = {
+      ...health,
+      url: hub.url,
+      devices: list.length,
+      unreachable: away,
+      tools: tools.total,
+      sensors: objectsIn(sensors, 'sensors').length,
+    };
+    output.answer(summary, () =>
+      textPairs({
+        hub: `${health.node_id} at ${hub.url}`,
+        status: health.status,
+        problems: Array.isArray(health.problems) ? health.problems.join('; ') : '',
+        version: health.version,
+        up: ageText(health.uptime_ms),
+        devices: away.length === 0 ? list.length : `${list.length} (not reachable: ${away.join(', ')})`,
+        tools: tools.total,
+        sensors: summary.sensors,
+      }),
+    );
+    return undefined;
+  },
+};

@@ -1,0 +1,74 @@
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import type { Command, Invocation } from '../command.ts';
+import { objectsIn } from '../json-list.ts';
+import { cellText, textPairs, textTable } from '../text-table.ts';
+
+const PAGE = 1_000;
+
+export const tools: Command = {
+  name: 'tools',
+  summary: 'list or search the tools, or tell all about one',
+  operands: [{ name: 'TOOL', help: 'name of one tool', isOptional: true }],
+  options: {
+    search: { value: 'TEXT', help: 'best matches for a sentence' },
+    device: { value: 'ID', help: 'only tools of this device' },
+    capability: { value: 'NAME', help: 'only tools that need this capability' },
+    category: { value: 'NAME', help: 'sensing, acting, communicating, querying, computing or managing' },
+    format: { value: 'NAME', help: 'openai, anthropic or mcp: the form that model APIs take' },
+  },
+  async run(call) {
+    const [name] = call.operands;
+    if (name !== undefined) return describe(call, name);
+    const tools = await listAll(call);
+    const isForModels = call.text('format') !== undefined;
+    call.output.answer(isForModels ? tools : { tools, total: tools.length }, () =>
+      isForModels
+        ? JSON.stringify(tools, null, 2)
+        : textTable(
+            ['TOOL', 'CATEGORY', 'DOES'],
+            tools.map((tool) => [tool.id, tool.category, tool.title]),
+          ),
+    );
+    return undefined;
+  },
+};
+
+async function listAll(call: Invocation): Promise<readonly JsonObject[]> {
+  const filter = {
+    q: call.text('search'),
+    device: call.text('device'),
+    capability: call.text('capability'),
+    category: call.text('category'),
+    format: call.text('format'),
+  };
+  if (filter.q !== undefined) return objectsIn(await call.hub.get('/api/v1/tools', filter), 'tools');
+  const found: JsonObject[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await call.hub.get('/api/v1/tools', { ...filter, limit: PAGE, cursor });
+    found.push(...objectsIn(page, 'tools'));
+    cursor = typeof page.next_cursor === 'string' ? page.next_cursor : undefined;
+  } while (cursor !== undefined);
+  return found;
+}
+
+async function describe(call: Invocation, name: string): Promise<undefined> {
+  const tool = await call.hub.get(`/api/v1/tools/${encodeURIComponent(name)}`, { format: call.text('format') });
+  call.output.answer(tool, () => (call.text('format') === undefined ? toolText(tool) : JSON.stringify(tool, null, 2)));
+}
+
+function toolText(tool: JsonObject): string {
+  const schema = isJsonObject(tool.parameters) ? tool.parameters : {};
+  const properties = isJsonObject(schema.properties) ? schema.properties : {};
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const rows = Object.entries(properties).map(([name, property]) => {
+    const { description, ...constraints } = isJsonObject(property) ? property : {};
+    return [name, required.includes(name) ? 'yes' : '', cellText(description ?? ''), cellText(constraints)];
+  });
+  const metadata = isJsonObject(tool.metadata) ? tool.metadata : {};
+  return [
+    textPairs({ tool: tool.id, title: metadata.title, does: tool.description, category: metadata.category, needs: tool.requires }),
+    `\nParameters\n${textTable(['NAME', 'REQUIRED', 'MEANS', 'SCHEMA'], rows)}`,
+    `\nReturns\n${JSON.stringify(tool.returns ?? {}, null, 2)}\n`,
+  ].join('');
+}

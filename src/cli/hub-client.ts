@@ -1,0 +1,111 @@
+import { AtmoError, ERROR_CODES, type ErrorCode } from '../core/errors.ts';
+import { isJsonObject, type JsonObject } from '../core/json.ts';
+import type { CliIo } from './cli-io.ts';
+import { findToken, hubUrl } from './state-dir.ts';
+
+interface RequestParts {
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly body?: JsonObject;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Speaks to a hub over its HTTP API. Errors of the hub come back as the AtmoError that they were there. */
+export class HubClient {
+  readonly #io: Pick<CliIo, 'env' | 'fetch' | 'signal'>;
+
+  constructor(io: Pick<CliIo, 'env' | 'fetch' | 'signal'>) {
+    this.#io = io;
+  }
+
+  get url(): string {
+    return hubUrl(this.#io.env);
+  }
+
+  get(path: string, query: Query = {}): Promise<JsonObject> {
+    return this.#json(withQuery(path, query), {});
+  }
+
+  post(path: string, body: JsonObject, headers: Readonly<Record<string, string>> = {}): Promise<JsonObject> {
+    return this.#json(path, { method: 'POST', body, headers });
+  }
+
+  delete(path: string): Promise<JsonObject> {
+    return this.#json(path, { method: 'DELETE' });
+  }
+
+  /** Calls a tool and answers its result alone. */
+  async call(tool: string, params: JsonObject): Promise<JsonObject> {
+    const envelope = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params);
+    return isJsonObject(envelope.result) ? envelope.result : { result: envelope.result ?? null };
+  }
+
+  /** The raw response of a stream; the caller reads its body. */
+  async stream(path: string, query: Query, headers: Readonly<Record<string, string>>): Promise<Response> {
+    const response = await this.#send(withQuery(path, query), { headers });
+    if (!response.ok) throw errorOf(await readJson(response), response.status);
+    return response;
+  }
+
+  async #json(path: string, parts: RequestParts): Promise<JsonObject> {
+    const response = await this.#send(path, parts);
+    const answer = await readJson(response);
+    if (!response.ok || response.status === ERROR_CODES.APPROVAL_REQUIRED.httpStatus) refuse(answer, response);
+    return answer;
+  }
+
+  async #send(path: string, { method = 'GET', body, headers = {} }: RequestParts): Promise<Response> {
+    const token = findToken(this.#io.env);
+    const init: RequestInit = {
+      method,
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(this.#io.signal && { signal: this.#io.signal }),
+    };
+    try {
+      return await this.#io.fetch(`${this.url}${path}`, init);
+    } catch (cause) {
+      const advice = 'start one with "atmo serve" or "systemctl start atmosphere-edge", or set ATMO_URL';
+      throw new AtmoError('HUB_UNREACHABLE', `No hub answers at ${this.url}; ${advice}`, { url: this.url }, { cause });
+    }
+  }
+}
+
+function withQuery(path: string, query: Query): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  return search.size === 0 ? path : `${path}?${search}`;
+}
+
+async function readJson(response: Response): Promise<JsonObject> {
+  const text = await response.text();
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value)) return value;
+  } catch {
+    // Told below: whatever answers there is no hub.
+  }
+  throw new AtmoError(
+    'HUB_UNREACHABLE',
+    `What answers at ${response.url || 'the address'} is not a hub (HTTP ${response.status}, no JSON)`,
+  );
+}
+
+/** 202 means a job that has begun, or a call that waits for people: only the latter carries an error. */
+function refuse(answer: JsonObject, response: Response): void {
+  if (response.ok && answer.status !== 'error' && !('code' in answer)) return;
+  throw errorOf(answer, response.status);
+}
+
+/** The error in a problem document or in an invoke envelope. */
+function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
+  const body = isJsonObject(answer.error) ? answer.error : answer;
+  const code: ErrorCode = typeof body.code === 'string' && body.code in ERROR_CODES ? (body.code as ErrorCode) : 'INTERNAL_ERROR';
+  const message = [body.message, body.detail].find((text) => typeof text === 'string') ?? `The hub answered with HTTP ${httpStatus}`;
+  return new AtmoError(code, message, isJsonObject(body.details) ? body.details : {});
+}

@@ -1,0 +1,35 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { AtmoError, ERROR_CODES, type ErrorCode } from '../core/errors.ts';
+import { isJsonObject, type JsonObject } from '../core/json.ts';
+import type { Invocation } from './command.ts';
+import { cellText } from './text-table.ts';
+
+const POLL_MS = 250;
+
+/** Follows a job to its end, telling each step on stderr; answers its result or throws its error. */
+export async function followJob({ hub, output, io }: Invocation, jobId: string): Promise<JsonObject> {
+  const sleep = io.sleep ?? delay;
+  let told = '';
+  for (;;) {
+    const job = await hub.get(`/api/v1/jobs/${encodeURIComponent(jobId)}`);
+    const line = progressLine(job);
+    if (line !== told && line !== '') output.note(line);
+    told = line;
+    if (job.status !== 'queued' && job.status !== 'running') return resultOf(job);
+    await sleep(POLL_MS);
+  }
+}
+
+function progressLine({ progress }: JsonObject): string {
+  if (!isJsonObject(progress)) return '';
+  const percent = typeof progress.fraction === 'number' ? `${Math.round(progress.fraction * 100)} %`.padStart(5) : '';
+  return `${percent} ${typeof progress.note === 'string' ? cellText(progress.note) : ''}`.trimEnd();
+}
+
+function resultOf(job: JsonObject): JsonObject {
+  if (job.status === 'succeeded') return isJsonObject(job.result) ? job.result : { result: job.result ?? null };
+  const error = isJsonObject(job.error) ? job.error : {};
+  const code: ErrorCode = typeof error.code === 'string' && error.code in ERROR_CODES ? (error.code as ErrorCode) : 'CANCELLED';
+  const message = typeof error.message === 'string' ? error.message : `The job ${job.job_id} ended as ${job.status}`;
+  throw new AtmoError(code, message, isJsonObject(error.details) ? error.details : {});
+}

@@ -1,0 +1,44 @@
+import { type AtmoError, ERROR_CODES } from '../core/errors.ts';
+import type { TextSink } from './cli-io.ts';
+
+/** Answers on stdout: one JSON document with `--json`, else text for people. Everything else goes to stderr. */
+export class Output {
+  readonly isJson: boolean;
+  readonly #stdout: TextSink;
+  readonly #stderr: TextSink;
+
+  constructor(streams: { readonly stdout: TextSink; readonly stderr: TextSink }, { isJson }: { readonly isJson: boolean }) {
+    this.#stdout = streams.stdout;
+    this.#stderr = streams.stderr;
+    this.isJson = isJson;
+  }
+
+  /** The command's answer: `value` for programs, `human` for people. */
+  answer(value: unknown, human: () => string): void {
+    const text = this.isJson ? JSON.stringify(value, null, 2) : human();
+    if (text !== '') this.#stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+  }
+
+  /** One line of a stream: a JSON document a line with `--json`. */
+  line(value: unknown, human: string): void {
+    this.#stdout.write(`${this.isJson ? JSON.stringify(value) : human}\n`);
+  }
+
+  /** What people may want to know while they wait. */
+  note(text: string): void {
+    this.#stderr.write(`${text}\n`);
+  }
+
+  /** Answers the exit code. */
+  fail(error: AtmoError): number {
+    if (this.isJson) this.#stdout.write(`${JSON.stringify({ error: error.toBody() }, null, 2)}\n`);
+    this.#stderr.write(`${error.code}: ${error.message}\n${detailLines(error).join('')}`);
+    return ERROR_CODES[error.code].exitCode;
+  }
+}
+
+/** The list of mistakes that a VALIDATION_ERROR carries, one a line. */
+function detailLines({ details }: AtmoError): string[] {
+  const errors = Array.isArray(details.errors) ? details.errors : [];
+  return errors.map((item) => `  ${typeof item === 'object' ? Object.values(item ?? {}).join(' ') : item}\n`);
+}

@@ -1,0 +1,64 @@
+import { nearestTexts } from '../core/edit-distance.ts';
+import { AtmoError, toAtmoError } from '../core/errors.ts';
+import { findCommand, parseCommandLine } from './arguments.ts';
+import type { CliIo } from './cli-io.ts';
+import { Invocation } from './command.ts';
+import { COMMANDS } from './command-table.ts';
+import { commandHelp, overview } from './help.ts';
+import { HubClient } from './hub-client.ts';
+import { Output } from './output.ts';
+import { packageVersion } from './package-version.ts';
+
+/** Runs `atmo ARGV…` and answers the exit code: 0, or that of the error table. Never throws. */
+export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
+  const output = new Output(io, { isJson: argv.includes('--json') });
+  try {
+    return helpFor(argv, output) ?? (await runCommand(argv, output, io));
+  } catch (thrown) {
+    return output.fail(readable(thrown));
+  }
+}
+
+/** Answers what needs no command: `--version`, `--help`, `help [COMMAND]`. */
+function helpFor(argv: readonly string[], output: Output): number | undefined {
+  const words = argv.filter((word) => !word.startsWith('-'));
+  if (argv[0] === '--version' || argv[0] === '-V') {
+    output.answer({ version: packageVersion() }, () => packageVersion());
+    return 0;
+  }
+  const topic = words[0] === 'help' ? words.slice(1) : words;
+  const isAsked = words[0] === 'help' || argv.includes('--help') || argv.includes('-h');
+  if (words.length > 0 && !isAsked) return undefined;
+  if (topic.length > 0) return topicHelp(topic, output);
+  output.answer({ commands: COMMANDS.map(({ name, summary }) => ({ name, summary })) }, () => overview(COMMANDS));
+  return isAsked ? 0 : 2;
+}
+
+function topicHelp(topic: readonly string[], output: Output): number {
+  const command = findCommand(COMMANDS, topic);
+  const commands = command ? [command] : COMMANDS.filter(({ name }) => name.startsWith(`${topic[0]} `));
+  if (commands.length === 0) {
+    const near = nearestTexts(
+      topic.join(' '),
+      COMMANDS.map(({ name }) => name),
+      1,
+    );
+    throw new AtmoError(
+      'VALIDATION_ERROR',
+      `There is no command ${JSON.stringify(topic.join(' '))}${near.map((name) => `; did you mean ${name}?`).join('')}`,
+    );
+  }
+  output.answer({ commands: commands.map(({ name, summary }) => ({ name, summary })) }, () => commands.map(commandHelp).join('\n'));
+  return 0;
+}
+
+async function runCommand(argv: readonly string[], output: Output, io: CliIo): Promise<number> {
+  const { command, operands, options } = parseCommandLine(COMMANDS, argv);
+  return (await command.run(new Invocation({ operands, options, hub: new HubClient(io), output, io }))) ?? 0;
+}
+
+/** A bug of the CLI itself is told with its message: there is no log in which to look it up. */
+function readable(thrown: unknown): AtmoError {
+  if (thrown instanceof AtmoError || !(thrown instanceof Error)) return toAtmoError(thrown);
+  return new AtmoError('INTERNAL_ERROR', `atmo failed: ${thrown.message}`, {}, { cause: thrown });
+}

@@ -1,0 +1,21 @@
+import { readFile } from 'node:fs/promises';
+import type { CliIo } from './cli-io.ts';
+import { usage } from './command.ts';
+
+/** Text given as it is, as `-` (stdin) or as `@file`: secrets then stay out of the process list and the shell's history. */
+export async function readInput(given: string, io: Pick<CliIo, 'stdin'>): Promise<string> {
+  if (given === '-') return (await readAll(io.stdin)).trim();
+  if (!given.startsWith('@')) return given;
+  try {
+    return (await readFile(given.slice(1), 'utf8')).trim();
+  } catch (error) {
+    throw usage(`The file ${given.slice(1)} cannot be read (${error instanceof Error && 'code' in error ? error.code : error})`);
+  }
+}
+
+async function readAll(stream: CliIo['stdin']): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of stream) text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+  return text + decoder.decode();
+}

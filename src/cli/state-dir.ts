@@ -1,0 +1,47 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { AtmoError } from '../core/errors.ts';
+import type { CliIo } from './cli-io.ts';
+
+type Environment = CliIo['env'];
+
+/** Where hubs keep their state, most likely first: ATMO_STATE_DIR alone when it is set. */
+export function stateDirs(env: Environment): readonly string[] {
+  if (env.ATMO_STATE_DIR) return [env.ATMO_STATE_DIR];
+  return ['/var/lib/atmosphere-edge', join(env.HOME ?? homedir(), '.local/state/atmosphere-edge')];
+}
+
+/** Address of the hub: ATMO_URL, else the host and port that a hub with this environment would listen on. */
+export function hubUrl(env: Environment): string {
+  const text = env.ATMO_URL || `http://${bracketed(env.ATMO_HTTP_HOST || '127.0.0.1')}:${env.ATMO_HTTP_PORT || '8081'}`;
+  const url = URL.parse(text);
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href.replace(/\/+$/, '');
+  throw new AtmoError('VALIDATION_ERROR', `ATMO_URL is ${JSON.stringify(text)}; it has to look like http://127.0.0.1:8081`);
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** Path of the owner's token, if a hub has written one that this user can see. */
+export function ownerTokenFile(env: Environment): string | undefined {
+  return stateDirs(env)
+    .map((dir) => join(dir, 'owner.token'))
+    .find((file) => existsSync(file));
+}
+
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** The credential to call with: ATMO_TOKEN, else the owner's token, which is sent to no other machine. */
+export function findToken(env: Environment): string | undefined {
+  if (env.ATMO_TOKEN) return env.ATMO_TOKEN;
+  const file = LOOPBACK_HOST.test(new URL(hubUrl(env)).hostname) ? ownerTokenFile(env) : undefined;
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (cause) {
+    const advice = `run as the hub's user (sudo -u atmosphere atmo …), or set ATMO_TOKEN`;
+    throw new AtmoError('UNAUTHENTICATED', `The owner's token in ${file} cannot be read; ${advice}`, { file }, { cause });
+  }
+}

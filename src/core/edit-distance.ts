@@ -1,0 +1,44 @@
+/** Levenshtein distance of two short texts: how many letters to add, drop or change. */
+export function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const change = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      current.push(Math.min(change, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? a.length;
+}
+
+const MAX_COMPARED_LENGTH = 64;
+
+/** The candidates most like `text`, nearest first, at most `limit`; nothing that differs in more than half of its letters. */
+export function nearestTexts(text: string, candidates: Iterable<string>, limit = 3): readonly string[] {
+  const wanted = text.toLowerCase().slice(0, MAX_COMPARED_LENGTH);
+  const near: { readonly candidate: string; readonly distance: number }[] = [];
+  for (const candidate of candidates) {
+    const other = candidate.toLowerCase().slice(0, MAX_COMPARED_LENGTH);
+    const bound = Math.ceil(Math.max(wanted.length, other.length) / 2);
+    if (Math.abs(wanted.length - other.length) >= bound && !isPart(other, wanted)) continue;
+    const distance = isPart(other, wanted) ? 1 : editDistance(wanted, other);
+    if (distance < bound || isPart(other, wanted)) near.push({ candidate, distance });
+  }
+  return near
+    .sort((a, b) => a.distance - b.distance || compareText(a.candidate, b.candidate))
+    .slice(0, limit)
+    .map(({ candidate }) => candidate);
+}
+
+const MIN_PART_LENGTH = 4;
+
+function isPart(whole: string, part: string): boolean {
+  return part.length >= MIN_PART_LENGTH && whole.includes(part);
+}
+
+/** Orders texts by code unit: the same on every machine and locale. */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,67 @@
+import type { Clock } from '../core/clock.ts';
+import type { DeviceDirectory } from '../core/device-directory.ts';
+import type { Device } from '../core/device-model.ts';
+import type { ReadingStore } from '../core/reading-store.ts';
+import { json } from './answer.ts';
+import { deviceView, endpointView, findDevice } from './device-view.ts';
+import { field } from './query.ts';
+import { readingView } from './reading-view.ts';
+import { defineRoute, type Route } from './route.ts';
+import type { ToolCatalogue } from './tool-catalogue.ts';
+
+interface DeviceCollaborators {
+  readonly directory: DeviceDirectory;
+  readonly catalogue: ToolCatalogue;
+  readonly readings: ReadingStore;
+  readonly clock: Clock;
+}
+
+/** Devices with what they have and say. */
+export function deviceRoutes(collaborators: DeviceCollaborators): readonly Route[] {
+  const { directory, clock } = collaborators;
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/devices',
+      summary: 'Every device with reachability, age, tools and readings',
+      query: {
+        area: field.text('only devices in this area'),
+        reachability: field.choice('only devices of this reachability', ['reachable', 'unreachable', 'unknown']),
+      },
+      answers: { 200: 'devices' },
+      handle(request, query) {
+        const shown = directory
+          .list()
+          .filter((device) => query.reachability === undefined || device.reachability === query.reachability)
+          .filter((device) => query.area === undefined || device.area?.toLowerCase() === query.area.toLowerCase());
+        const toolsOf = Map.groupBy(collaborators.catalogue.all(request.principal), (tool) => tool.definition.metadata.device);
+        const readingsOf = Map.groupBy(collaborators.readings.sensors(), (reading) => reading.sensor.device);
+        const view = (device: Device) => ({
+          ...deviceView(device, clock.now()),
+          tools: (toolsOf.get(device.id) ?? []).map((tool) => tool.id),
+          readings: (readingsOf.get(device.id) ?? []).map((reading) => readingView(reading, clock.now())),
+        });
+        return json({ devices: shown.map(view) });
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/devices/:id',
+      summary: 'One device by id or unique name, with endpoints, tools and readings',
+      query: { describe: field.flag('add `description`: every cluster with its schemas') },
+      answers: { 200: 'device' },
+      handle(request, query) {
+        const device = findDevice(directory, request.path.id ?? '');
+        const tools = collaborators.catalogue.all(request.principal, { device: device.id });
+        const readings = collaborators.readings.sensors().filter(({ sensor }) => sensor.device === device.id);
+        return json({
+          ...deviceView(device, clock.now()),
+          endpoints: (directory.describe(device.id)?.endpoints ?? []).map(endpointView),
+          tools: tools.map(({ id, definition }) => ({ id, title: definition.metadata.title, description: definition.description })),
+          readings: readings.map((reading) => readingView(reading, clock.now())),
+          description: query.describe ? directory.describe(device.id) : undefined,
+        });
+      },
+    }),
+  ];
+}

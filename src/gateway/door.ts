@@ -1,0 +1,150 @@
+import { type Context, Hono } from 'hono';
+import type { Clock } from '../core/clock.ts';
+import { nearestTexts } from '../core/edit-distance.ts';
+import { AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+
+import type { Authenticator, Principal } from '../core/principal.ts';
+import { type Answer, httpErrors, problem } from './answer.ts';
+import { readJsonBody } from './json-body.ts';
+import { refuseAddressing } from './loopback.ts';
+import { parseQuery } from './query.ts';
+import type { DoorRequest, Route, Scope } from './route.ts';
+import { type Trace, traceOf } from './trace.ts';
+
+export interface DoorCollaborators {
+  readonly authenticator: Authenticator;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Hears every answer, for the metrics. `route` is the pattern, never the caller's text. */
+  onAnswer(method: string, route: string, status: number): void;
+  /** The port that clients have to name in Host and Origin. */
+  port(): number;
+}
+
+const NOBODY: Principal = { id: 'nobody', kind: 'agent', permissions: [] };
+const BEARER = /^Bearer +([\x21-\x7e]{1,4096})$/i;
+const SECURITY_HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+/**
+ * The HTTP application over a table of routes. Every request passes, in this order: Host and Origin, route, token, scope,
+ * query, body, handler. Refusals are RFC 9457 problems.
+ */
+export function createDoor(routes: readonly Route[], collaborators: DoorCollaborators): Hono {
+  const door = new Door(routes, collaborators);
+  const app = new Hono();
+  app.use('*', async (context, next) => door.gate(context) ?? (await next()));
+  for (const route of routes) app.on(route.method, route.path, (context) => door.answer(route, context));
+  for (const path of new Set(routes.map((route) => route.path))) app.all(path, (context) => door.wrongMethod(path, context));
+  app.notFound((context) => door.unknownPath(context));
+  return app;
+}
+
+class Door {
+  readonly #routes: readonly Route[];
+  readonly #collaborators: DoorCollaborators;
+
+  constructor(routes: readonly Route[], collaborators: DoorCollaborators) {
+    this.#routes = routes;
+    this.#collaborators = collaborators;
+  }
+
+  gate(context: Context): Response | undefined {
+    const { headers } = context.req.raw;
+    const addressing = { host: headers.get('host') ?? undefined, origin: headers.get('origin') ?? undefined };
+    const reason = refuseAddressing(addressing, this.#collaborators.port());
+    if (reason === undefined) return undefined;
+    const trace = traceOf(headers);
+    return this.#send(context, 'refused', trace, problem(new AtmoError('PERMISSION_DENIED', reason), trace));
+  }
+
+  async answer(route: Route, context: Context): Promise<Response> {
+    const trace = traceOf(context.req.raw.headers);
+    try {
+      return this.#send(context, route.path, trace, await this.#run(route, context, trace));
+    } catch (thrown) {
+      const error = toAtmoError(thrown);
+      this.#logFailure(route, trace, error);
+      return this.#send(context, route.path, trace, problem(error, trace));
+    }
+  }
+
+  wrongMethod(path: string, context: Context): Response {
+    const allowed = this.#routes.filter((route) => route.path === path).map((route) => route.method);
+    const trace = traceOf(context.req.raw.headers);
+    const answer = problem(httpErrors.method(context.req.method, allowed), { ...trace, status: 405 });
+    return this.#send(context, path, trace, { ...answer, headers: { ...answer.headers, allow: allowed.join(', ') } });
+  }
+
+  unknownPath(context: Context): Response {
+    const trace = traceOf(context.req.raw.headers);
+    const candidates = nearestTexts(context.req.path, [...new Set(this.#routes.map((route) => route.path.replace(/\{.*?\}/g, '')))]);
+    const hint = candidates.length > 0 ? `; near it are ${candidates.join(', ')}` : '; GET /openapi.json lists what there is';
+    const error = new AtmoError('NOT_FOUND', `There is no ${JSON.stringify(context.req.path.slice(0, 128))}${hint}`, {
+      nearest: [...candidates],
+    });
+    return this.#send(context, 'unknown', trace, problem(error, trace));
+  }
+
+  async #run(route: Route, context: Context, trace: Trace): Promise<Answer> {
+    const request = context.req.raw;
+    const principal = route.access === 'public' ? NOBODY : await this.#authenticate(request);
+    requireScope(request.headers.get('x-caller-scopes'), route.scope);
+    const query = parseQuery(searchOf(request.url), route.query, this.#collaborators.clock.now());
+    const parsed = route.body === undefined ? { body: {} } : await readJsonBody(request, trace.requestId);
+    if ('refusal' in parsed) return parsed.refusal;
+    const doorRequest: DoorRequest = {
+      principal,
+      path: context.req.param(),
+      body: parsed.body,
+      trace,
+      // A getter: the adaptor makes an AbortController only for those who ask.
+      get signal() {
+        return request.signal;
+      },
+      header: (name) => request.headers.get(name) ?? undefined,
+    };
+    return route.handle(doorRequest, query);
+  }
+
+  #authenticate(request: Request): Promise<Principal> {
+    const header = request.headers.get('authorization');
+    if (header === null) return this.#collaborators.authenticator.authenticate(undefined);
+    const token = BEARER.exec(header)?.[1];
+    if (token !== undefined) return this.#collaborators.authenticator.authenticate(token);
+    throw new AtmoError('UNAUTHENTICATED', 'The Authorization header has to be "Bearer TOKEN"');
+  }
+
+  #logFailure(route: Route, trace: Trace, error: AtmoError): void {
+    if (ERROR_CODES[error.code].httpStatus !== 500) return;
+    const reason = error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : error.message;
+    this.#collaborators.logger.error('http.failed', { route: route.path, traceId: trace.traceId, requestId: trace.requestId, reason });
+  }
+
+  #send(context: Context, route: string, trace: Trace, answer: Answer): Response {
+    this.#collaborators.onAnswer(context.req.method, route, answer.status);
+    // A plain header object keeps the adaptor on its short path: no Headers, no stream.
+    return new Response(answer.body, {
+      status: answer.status,
+      headers: { ...SECURITY_HEADERS, ...answer.headers, 'x-request-id': trace.requestId, traceparent: trace.traceparent },
+    });
+  }
+}
+
+function requireScope(header: string | null, needed: Scope): void {
+  if (header === null) return;
+  const scopes = header.split(',').map((scope) => scope.trim());
+  if (scopes.includes(needed)) return;
+  throw new AtmoError('PERMISSION_DENIED', `X-Caller-Scopes leaves out ${needed}, which this route needs`, { required: [needed] });
+}
+
+function searchOf(url: string): URLSearchParams {
+  const mark = url.indexOf('?');
+  return new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
+}

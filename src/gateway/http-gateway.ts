@@ -1,0 +1,114 @@
+import type { Hono } from 'hono';
+import type { Authorizer } from '../core/authorizer.ts';
+import type { Clock } from '../core/clock.ts';
+import type { DeviceDirectory } from '../core/device-directory.ts';
+import type { EventBus } from '../core/events.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Authenticator, Principal } from '../core/principal.ts';
+import type { ReadingStore } from '../core/reading-store.ts';
+import type { Service } from '../core/service.ts';
+import type { ToolRegistry } from '../tools/tool-registry.ts';
+import { callRoutes } from './call-routes.ts';
+import { deviceRoutes } from './device-routes.ts';
+import { createDoor } from './door.ts';
+import { EventFeed } from './event-feed.ts';
+import { eventRoutes } from './event-routes.ts';
+import { type HttpAddress, HttpServer } from './http-server.ts';
+import { watchHub } from './hub-metrics.ts';
+import { jobRoutes } from './job-routes.ts';
+import type { MetricRegistry } from './metrics.ts';
+import { monitorRoutes } from './monitor-routes.ts';
+import { openApiDocument } from './openapi.ts';
+import type { CallPort, HealthSource, JobPort, ToolForms, ToolSearch } from './ports.ts';
+import type { Route } from './route.ts';
+import { sensorRoutes } from './sensor-routes.ts';
+import { systemRoutes } from './system-routes.ts';
+import { ToolCatalogue } from './tool-catalogue.ts';
+import { toolRoutes } from './tool-routes.ts';
+
+/** Whom the HTTP door works with. */
+export interface GatewayCollaborators {
+  readonly pipeline: CallPort;
+  readonly registry: ToolRegistry;
+  readonly search: ToolSearch;
+  readonly forms: ToolForms;
+  readonly jobs: JobPort;
+  readonly directory: DeviceDirectory;
+  readonly readings: ReadingStore;
+  readonly events: EventBus;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  readonly metrics: MetricRegistry;
+  readonly health: HealthSource;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+/** The HTTP API of a hub on a loopback address (interfaces: HTTP). */
+export class HttpGateway implements Service {
+  /** The application without its socket; tests call `app.request`. */
+  readonly app: Hono;
+  readonly #collaborators: GatewayCollaborators;
+  readonly #address: HttpAddress;
+  readonly #routes: readonly Route[];
+  readonly #feed: EventFeed;
+  readonly #server: HttpServer;
+  #port: number;
+  #stopWatching: (() => void) | undefined;
+
+  constructor(collaborators: GatewayCollaborators, options: HttpAddress) {
+    const { authenticator, clock, events, logger, metrics } = collaborators;
+    this.#collaborators = collaborators;
+    this.#address = options;
+    this.#port = options.port;
+    this.#feed = new EventFeed(events, clock);
+    this.#routes = this.#routeTable();
+    const requests = metrics.counter('atmo_http_requests_total', 'HTTP requests by route and status');
+    this.app = createDoor(this.#routes, {
+      authenticator,
+      clock,
+      logger: logger.child({ room: 'gateway' }),
+      onAnswer: (method, route, status) => requests.increment({ method, route, status: String(status) }),
+      port: () => this.#port,
+    });
+    this.#server = new HttpServer(this.app, clock);
+  }
+
+  /** Where the hub answers, once started. */
+  get url(): string {
+    const { host } = this.#address;
+    return `http://${host.includes(':') ? `[${host}]` : host}:${this.#port}`;
+  }
+
+  async start(): Promise<void> {
+    this.#feed.start();
+    this.#stopWatching = watchHub(this.#collaborators.metrics, { ...this.#collaborators, feed: this.#feed });
+    this.#port = await this.#server.listen(this.#address);
+    this.#collaborators.logger.info('http.listening', { url: this.url });
+  }
+
+  /** Lets go of event listeners, then lets running requests end. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#feed[Symbol.asyncDispose]();
+    await this.#server[Symbol.asyncDispose]();
+    this.#stopWatching?.();
+    this.#stopWatching = undefined;
+  }
+
+  #routeTable(): readonly Route[] {
+    const all = this.#collaborators;
+    const catalogue = new ToolCatalogue(all.registry, all.authorizer);
+    const openApi = (principal: Principal) =>
+      openApiDocument(this.#routes, catalogue.all(principal), { version: all.health.health().version, url: this.url });
+    return [
+      ...systemRoutes({ ...all, openApi }),
+      ...toolRoutes({ ...all, catalogue }),
+      ...callRoutes(all.pipeline),
+      ...jobRoutes(all.jobs),
+      ...deviceRoutes({ ...all, catalogue }),
+      ...sensorRoutes(all),
+      ...eventRoutes(this.#feed),
+      ...monitorRoutes(catalogue, all.pipeline),
+    ];
+  }
+}

@@ -1,0 +1,39 @@
+import { json } from './answer.ts';
+import type { JobPort } from './ports.ts';
+import { field } from './query.ts';
+import { defineRoute, type Route } from './route.ts';
+
+/** Calls that run as jobs. */
+export function jobRoutes(jobs: JobPort): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/jobs',
+      summary: "The caller's jobs, newest first",
+      query: {
+        status: field.choice('only jobs in this state', ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired']),
+        limit: field.integer('at most this many', 1, 1_000),
+      },
+      answers: { 200: 'jobs' },
+      handle(request, query) {
+        const own = jobs.list(request.principal).filter((job) => query.status === undefined || job.status === query.status);
+        return json({ jobs: own.slice(0, query.limit ?? 100) });
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/jobs/:id',
+      summary: 'State, progress and result of a job',
+      answers: { 200: 'job' },
+      handle: (request) => json(jobs.get(request.path.id ?? '', request.principal)),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/api/v1/jobs/:id',
+      summary: 'Cancel a job; what has been sent to a device may still take effect',
+      scope: 'invoke_tool',
+      answers: { 200: 'job, as it is now' },
+      handle: (request) => json(jobs.cancel(request.path.id ?? '', request.principal)),
+    }),
+  ];
+}

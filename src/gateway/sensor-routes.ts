@@ -1,0 +1,101 @@
+import type { Clock } from '../core/clock.ts';
+import { nearestTexts } from '../core/edit-distance.ts';
+import { AtmoError } from '../core/errors.ts';
+import { parseSensorId, type SensorId } from '../core/ids.ts';
+import type { Aggregation, HistoryPoint, HistoryQuery, Reading, ReadingStore } from '../core/reading-store.ts';
+import { json } from './answer.ts';
+import { timeText } from './device-view.ts';
+import { field, type QueryOf } from './query.ts';
+import { readingView } from './reading-view.ts';
+import { defineRoute, type Route } from './route.ts';
+
+const DAY_MS = 86_400_000;
+const AGGREGATIONS: readonly Aggregation[] = ['none', 'avg', 'min', 'max', 'sum'];
+const HISTORY_QUERY = {
+  since: field.time('begin of the range, 24 h ago by default'),
+  until: field.time('end of the range, now by default'),
+  every: field.duration('width of one bucket'),
+  agg: field.choice('how a bucket becomes one value: avg when `every` is given, else none', AGGREGATIONS),
+  limit: field.integer('at most this many points, the newest', 1, 10_000),
+};
+
+interface SensorCollaborators {
+  readonly readings: ReadingStore;
+  readonly clock: Clock;
+}
+
+/** Sensors now and their history. */
+export function sensorRoutes({ readings, clock }: SensorCollaborators): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/sensors',
+      summary: 'Every sensor with its present value, unit and age',
+      query: {
+        device: field.text('only sensors of this device id'),
+        kind: field.text('only this kind, such as temperature'),
+        area: field.text('only sensors in this area'),
+      },
+      answers: { 200: 'sensors' },
+      handle(_request, query) {
+        const sensors = readings.sensors().filter(({ sensor }) => fits(sensor.device, query.device) && fits(sensor.kind, query.kind));
+        const inArea = sensors.filter(({ sensor }) => fits(sensor.area, query.area));
+        return json({ sensors: inArea.map((reading) => readingView(reading, clock.now())) });
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      // Sensor ids hold a slash; it may come as %2F or as it is.
+      path: '/api/v1/sensors/:id{.+}/readings',
+      summary: 'History of one sensor, raw or in buckets',
+      query: HISTORY_QUERY,
+      answers: { 200: 'points, oldest first' },
+      handle(request, query) {
+        const id = parseSensorId(request.path.id ?? '');
+        const history = historyQuery(id, query, clock.now());
+        const points = readings.history(history);
+        const current = readings.current(id);
+        if (!current && points.length === 0) throw sensorNotFound(id, readings.sensors());
+        return json({
+          sensor: current ? readingView(current, clock.now()) : { id },
+          since: timeText(history.startMs),
+          until: timeText(history.endMs),
+          aggregation: history.aggregation,
+          points: points.map(pointView),
+        });
+      },
+    }),
+  ];
+}
+
+function historyQuery(sensor: SensorId, query: QueryOf<typeof HISTORY_QUERY>, nowMs: number): HistoryQuery {
+  const startMs = query.since ?? nowMs - DAY_MS;
+  const endMs = query.until ?? nowMs;
+  if (startMs > endMs)
+    throw new AtmoError('VALIDATION_ERROR', `since (${timeText(startMs)}) lies after until (${timeText(endMs)}); swap them`);
+  return {
+    sensor,
+    startMs,
+    endMs,
+    aggregation: query.agg ?? (query.every === undefined ? 'none' : 'avg'),
+    ...(query.every !== undefined && { everyMs: query.every }),
+    ...(query.limit !== undefined && { limit: query.limit }),
+  };
+}
+
+function pointView({ atMs, value }: HistoryPoint) {
+  return { at: timeText(atMs), value };
+}
+
+function fits(value: string | undefined, wanted: string | undefined): boolean {
+  return wanted === undefined || value?.toLowerCase() === wanted.toLowerCase();
+}
+
+function sensorNotFound(id: SensorId, known: readonly Reading[]): AtmoError {
+  const near = nearestTexts(
+    id,
+    known.map(({ sensor }) => sensor.id),
+  );
+  const hint = near.length > 0 ? `; near it are ${near.join(', ')}` : '; GET /api/v1/sensors lists them';
+  return new AtmoError('SENSOR_NOT_FOUND', `There is no sensor ${id}${hint}`, { nearest: [...near] });
+}

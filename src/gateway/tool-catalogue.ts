@@ -1,0 +1,42 @@
+import type { Authorizer } from '../core/authorizer.ts';
+import type { Principal } from '../core/principal.ts';
+import type { RegisteredTool } from '../tools/tool-definition.ts';
+import type { ToolFilter, ToolPage } from '../tools/tool-filter.ts';
+import type { ToolRegistry } from '../tools/tool-registry.ts';
+import { canSeeTool } from '../tools/visibility.ts';
+
+const PAGE = 1_000;
+
+/** The tools that one caller may know of: the others do not exist for it. */
+export class ToolCatalogue {
+  readonly #registry: ToolRegistry;
+  readonly #authorizer: Authorizer;
+
+  constructor(registry: ToolRegistry, authorizer: Authorizer) {
+    this.#registry = registry;
+    this.#authorizer = authorizer;
+  }
+
+  page(principal: Principal, filter: ToolFilter): ToolPage {
+    return this.#registry.list({ ...filter, isVisible: this.#visibleTo(principal) });
+  }
+
+  all(principal: Principal, filter: ToolFilter = {}): readonly RegisteredTool[] {
+    const found: RegisteredTool[] = [];
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const page: ToolPage = this.page(principal, { ...filter, offset, limit: PAGE });
+      found.push(...page.tools);
+      offset = page.nextOffset;
+    }
+    return found;
+  }
+
+  /** TOOL_NOT_FOUND and AMBIGUOUS_TOOL as the registry tells them. */
+  resolve(principal: Principal, name: string): RegisteredTool {
+    return this.#registry.resolve(name, { isVisible: this.#visibleTo(principal) });
+  }
+
+  #visibleTo(principal: Principal): (tool: RegisteredTool) => boolean {
+    return (tool) => canSeeTool(tool, principal, this.#authorizer);
+  }
+}

@@ -1,0 +1,76 @@
+import type { JsonObject } from '../core/json.ts';
+import { CATEGORIES, type RegisteredTool } from '../tools/tool-definition.ts';
+import type { ToolFilter } from '../tools/tool-filter.ts';
+import { json } from './answer.ts';
+import type { ToolForms, ToolSearch } from './ports.ts';
+import { field, type QueryOf } from './query.ts';
+import { type DoorRequest, defineRoute, type Route } from './route.ts';
+import type { ToolCatalogue } from './tool-catalogue.ts';
+
+const FORMAT = field.choice('the form that a model API takes, instead of our own', ['openai', 'anthropic', 'mcp']);
+const LIST_QUERY = {
+  q: field.text('best matches for a sentence, ranked'),
+  device: field.text('only tools of this device id'),
+  area: field.text('only tools of devices in this area'),
+  capability: field.text('only tools that need this capability'),
+  category: field.choice('only this category', CATEGORIES),
+  format: FORMAT,
+  limit: field.integer('at most this many, 100 by default', 1, 1_000),
+  cursor: field.integer('`next_cursor` of the page before', 0, 1_000_000),
+};
+type ListQuery = QueryOf<typeof LIST_QUERY>;
+
+interface ToolRouteCollaborators {
+  readonly catalogue: ToolCatalogue;
+  readonly search: ToolSearch;
+  readonly forms: ToolForms;
+}
+
+/** The registry: list, search and describe. */
+export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Route[] {
+  const { catalogue, forms } = collaborators;
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/tools',
+      summary: 'The tools in the order of their ids, or ranked when `q` is given',
+      query: LIST_QUERY,
+      answers: { 200: 'one page of tools' },
+      handle(request, query) {
+        if (query.q !== undefined) return json({ tools: ranked(collaborators, request, query) });
+        const filter = { ...filterOf(query), limit: query.limit ?? 100, offset: query.cursor ?? 0 };
+        const page = catalogue.page(request.principal, filter);
+        return json({
+          tools: page.tools.map(forms[query.format ?? 'atmosphere']),
+          total: page.total,
+          next_cursor: page.nextOffset === undefined ? undefined : String(page.nextOffset),
+        });
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/tools/:id',
+      summary: 'One tool by id, name, alias or model name',
+      query: { format: FORMAT },
+      answers: { 200: 'tool' },
+      handle: (request, query) => json(forms[query.format ?? 'atmosphere'](catalogue.resolve(request.principal, request.path.id ?? ''))),
+    }),
+  ];
+}
+
+function filterOf({ device, area, capability, category }: ListQuery): ToolFilter {
+  return {
+    ...(device !== undefined && { device }),
+    ...(area !== undefined && { area }),
+    ...(capability !== undefined && { capability }),
+    ...(category !== undefined && { category }),
+  };
+}
+
+function ranked({ catalogue, search, forms }: ToolRouteCollaborators, request: DoorRequest, query: ListQuery): readonly JsonObject[] {
+  const allowed = new Set<RegisteredTool>(catalogue.all(request.principal, filterOf(query)));
+  const hits = search.search(query.q ?? '', { limit: query.limit ?? 20, accepts: (tool) => allowed.has(tool) });
+  const form = forms[query.format ?? 'atmosphere'];
+  if (query.format !== undefined) return hits.map(({ tool }) => form(tool));
+  return hits.map(({ tool, score, why }) => ({ ...form(tool), score, why: [...why] }));
+}
