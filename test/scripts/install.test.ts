@@ -1,0 +1,61 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+const prefix = mkdtempSync(join(tmpdir(), 'atmo-install-'));
+afterAll(() => rmSync(prefix, { recursive: true }));
+
+const at = (path: string) => join(prefix, path);
+const install = (...args: string[]) => execFileSync(join(ROOT, 'scripts/install'), args, { encoding: 'utf8', stdio: 'pipe' });
+const tree = () => readdirSync(prefix, { recursive: true, encoding: 'utf8' }).sort();
+
+describe('install', () => {
+  test('a dry run names the steps and changes nothing', () => {
+    const steps = install('--dry-run', '--prefix', prefix);
+    expect(steps).toContain(`would run: mkdir -p ${at('usr/lib/atmosphere-edge.new')}`);
+    expect(tree()).toEqual([]);
+  });
+
+  test('lays out a program that runs without the checkout', { timeout: 60_000 }, () => {
+    install('--prefix', prefix);
+    expect(readFileSync(at('etc/systemd/system/atmosphere-edge.service'))).toEqual(
+      readFileSync(join(ROOT, 'systemd/atmosphere-edge.service')),
+    );
+    expect(execFileSync(at('usr/lib/atmosphere-edge/bin/node'), ['--version'], { encoding: 'utf8' }).trim()).toBe(process.version);
+    const help = spawnSync(at('usr/bin/atmo'), ['--help'], { encoding: 'utf8', env: {}, cwd: '/' });
+    expect(help.stderr + help.stdout).toContain('atmo serve');
+    expect(help.status).toBe(0);
+  });
+
+  test('every file of the program can be read by the service, which is not its owner', () => {
+    const files = tree().filter((path) => path.startsWith('usr/lib/atmosphere-edge/') && statSync(at(path)).isFile());
+    expect(files.length).toBeGreaterThan(10);
+    expect(files.filter((path) => (statSync(at(path)).mode & 0o044) !== 0o044)).toEqual([]);
+  });
+
+  test('installing again gives the same files and removes those of an older release', { timeout: 60_000 }, () => {
+    const before = tree();
+    writeFileSync(at('usr/lib/atmosphere-edge/dist/chunk-of-an-older-release.mjs'), '');
+    install('--prefix', prefix);
+    expect(tree()).toEqual(before);
+  });
+
+  test('uninstalling keeps the state', () => {
+    mkdirSync(at('var/lib/atmosphere-edge'), { recursive: true });
+    writeFileSync(at('var/lib/atmosphere-edge/fabric'), 'keys');
+    install('--prefix', prefix, '--uninstall');
+    expect(existsSync(at('usr/lib/atmosphere-edge'))).toBe(false);
+    expect(existsSync(at('usr/bin/atmo'))).toBe(false);
+    expect(existsSync(at('etc/systemd/system/atmosphere-edge.service'))).toBe(false);
+    expect(readFileSync(at('var/lib/atmosphere-edge/fabric'), 'utf8')).toBe('keys');
+  });
+
+  test('an unknown option prints the usage and exits 2', () => {
+    const { status, stderr } = spawnSync(join(ROOT, 'scripts/install'), ['--bogus'], { encoding: 'utf8' });
+    expect(status).toBe(2);
+    expect(stderr).toContain('--uninstall');
+  });
+});
