@@ -85,7 +85,7 @@ export class MatterNode implements Service {
 
   /** Nodes on our fabric, whether they answer or not. */
   commissionedPeers(): readonly ClientNode[] {
-    return [...this.peers].filter((peer) => peer.lifecycle.isCommissioned);
+    return [...this.peers].filter((peer) => peer.nodeType === 'client' && peer.lifecycle.isCommissioned);
   }
 
   /** What a peer is subscribed with; given at commissioning, since changing it later loses the running subscription. */
@@ -199,6 +199,8 @@ export class MatterNode implements Service {
   }
 
   #watchPeer(peer: ClientNode): void {
+    // matter.js keeps groups among the peers too.
+    if (peer.nodeType !== 'client') return;
     if (peer.lifecycle.isCommissioned) this.#known.add(peer);
     peer.lifecycle.commissioned.on(() => this.#tellFabricChange());
     peer.lifecycle.decommissioned.on(() => this.#forget(peer));
