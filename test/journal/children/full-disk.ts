@@ -14,7 +14,7 @@ const open = async () => {
   await store.start();
   return store;
 };
-const refusal = async (work: () => undefined | Promise<unknown>) => {
+const refusal = async (work: () => unknown) => {
   try {
     await work();
     return 'none';
