@@ -1,4 +1,3 @@
-import { camelize } from '@matter/general';
 import { type Constraint, FieldValue } from '@matter/model';
 
 /** A bound of the data model that is computed from the device's other attributes, such as `maxLevel` or `endTime - 1`. */
@@ -30,7 +29,7 @@ export function limitReferences(expression: LimitExpression | undefined): readon
   if ('lhs' in expression)
     return expression.type === '.' ? limitReferences(expression.lhs) : [expression.lhs, expression.rhs].flatMap(limitReferences);
   const name = FieldValue.referenced(expression as FieldValue);
-  return name === undefined ? [] : [camelize(name)];
+  return name === undefined ? [] : [name];
 }
 
 function resolve(expression: LimitExpression, state: Readonly<Record<string, unknown>>): unknown {
@@ -40,7 +39,7 @@ function resolve(expression: LimitExpression, state: Readonly<Record<string, unk
   if ('lhs' in expression) return resolveOperator(expression, state);
   const name = FieldValue.referenced(expression as FieldValue);
   if (name === undefined) return FieldValue.numericValue(expression as FieldValue);
-  const value = state[camelize(name)];
+  const value = state[name];
   return typeof value === 'bigint' ? Number(value) : value;
 }
 

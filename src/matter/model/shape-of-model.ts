@@ -1,4 +1,3 @@
-import { camelize } from '@matter/general';
 import {
   type ClusterModel,
   Conformance,
@@ -126,14 +125,27 @@ function plainEnumRange(model: ValueModel): Pick<IntegerShape, 'min' | 'max' | '
 function namedValues(model: ValueModel): ReadonlySet<string> | undefined {
   const constraint = model.effectiveConstraint;
   const names = (constraint.parts ?? [constraint]).map((part) => FieldValue.referenced(part.value as FieldValue | undefined));
-  return names.every((name) => name !== undefined) ? new Set(names.map((name) => camelize(name))) : undefined;
+  return names.every((name) => name !== undefined) ? new Set(names) : undefined;
 }
 
 function bitmapShape(model: ValueModel, context: ShapeContext, base: Base): BitmapShape {
   const bits = membersOf(model, context)
     .filter((member) => isAllowed(member, context))
-    .map((member) => ({ name: camelize(member.title ?? member.name), width: bitWidth(member) }));
+    .map((member) => ({ name: bitName(member), width: bitWidth(member) }));
   return { ...base, kind: 'bitmap', bits };
+}
+
+// A bit with a title goes by it, as in matter.js.
+function bitName(member: FieldModel): string {
+  const words = (member.title ?? member.name)
+    .replace(/[^A-Za-z0-9]+/g, ' ')
+    .trim()
+    .split(' ');
+  return words.length === 1 && member.title === undefined ? member.propertyName : camelCase(words);
+}
+
+function camelCase(words: readonly string[]): string {
+  return words.map((word, index) => (index === 0 ? word.charAt(0).toLowerCase() : word.charAt(0).toUpperCase()) + word.slice(1)).join('');
 }
 
 function bitWidth(member: ValueModel): number {

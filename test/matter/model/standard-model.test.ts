@@ -1,5 +1,5 @@
-import { type ClusterModel, Matter } from '@matter/model';
-import { TlvOfModel, type TlvSchema } from '@matter/types';
+import { TlvOfModel, type TlvSchema } from '@matter/main/types';
+import { type ClusterModel, Matter, type ValueModel } from '@matter/model';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -88,7 +88,7 @@ function checkAttributes(model: ClusterModel): number {
   for (const { id, name, shape } of cluster.attributes.values()) {
     const attribute = model.attributes(id);
     if (attribute === undefined) throw new RangeError(`${model.name} has no attribute ${name}`);
-    if (!INHERITED_BITMAPS.test(`${model.name}.${name}`)) checkTlv(TlvOfModel(attribute), shape, `${model.name}.${name}`);
+    if (!INHERITED_BITMAPS.test(`${model.name}.${name}`)) checkTlv(TlvOfModel(attribute as ValueModel), shape, `${model.name}.${name}`);
   }
   return cluster.attributes.size;
 }
@@ -100,7 +100,7 @@ function checkCommands(model: ClusterModel): number {
     const command = [...model.commands].find((candidate) => candidate.id === id && candidate.isRequest);
     if (command === undefined) throw new RangeError(`${model.name} has no command ${name}`);
     if (request.fields.length > 0 && !INHERITED_BITMAPS.test(`${model.name}.${name}`))
-      checkTlv(TlvOfModel(command), request, `${model.name}.${name}`);
+      checkTlv(TlvOfModel(command as ValueModel), request, `${model.name}.${name}`);
   }
   return cluster.commands.size;
 }
