@@ -10,7 +10,7 @@ import type { Clock } from '../core/clock.ts';
 import type { CommissionProgress, CommissionRequest, CommissionStep } from '../core/device-administration.ts';
 import { AtmoError } from '../core/errors.ts';
 import { type AttestationVerdict, judgeAttestation } from './attestation.ts';
-import { commissioningFailed, reasonOf } from './commission-failure.ts';
+import { commissioningFailed, type FailureReason, reasonOf } from './commission-failure.ts';
 import { type CommissionStage, observedFlow } from './commission-flow.ts';
 import type { CommissioningEntry, CommissioningJournal } from './commissioning-journal.ts';
 import type { CredentialSets } from './credential-sets.ts';
@@ -43,7 +43,8 @@ type NodeOptions = Exclude<Parameters<ClientNode['commission']>[0], string | num
 
 const DISCOVERY_TIMEOUT_MS = 30_000;
 const JOIN_TIMEOUT_MS = 120_000;
-const PAIRING_TIMEOUT_MS = 15_000;
+const PAIRING_TIMEOUT_MS = 10_000;
+const REFUSED_WITHIN_MS = 1_500;
 /** A refused passcode ends the search unless another device of the same discriminator comes up within this time. */
 const OTHER_DEVICE_WAIT_MS = 2_000;
 const STILL_SEARCHING_MS = 5_000;
@@ -82,7 +83,7 @@ export class CommissionAttempt {
     if (signal.aborted) stop();
     try {
       const { address } = this.#options.request;
-      await (address === undefined ? this.#search() : this.#tryAddress(address));
+      await (address === undefined ? this.#search() : this.#tryKnownAddress(address));
       return this.#verdict?.findings ?? [];
     } finally {
       this.#cancelJoinTimer();
@@ -124,12 +125,12 @@ export class CommissionAttempt {
     }
   }
 
-  async #tryAddress(address: { readonly host: string; readonly port: number }): Promise<void> {
+  async #tryKnownAddress(address: { readonly host: string; readonly port: number }): Promise<void> {
     const { entry } = this.#options;
-    const ip = await resolveHost(address.host);
-    const descriptor = { deviceIdentifier: `address-${entry.id}`, addresses: [{ type: 'udp' as const, ip, port: address.port }] };
+    this.#knownAddress = { type: 'udp', ip: await resolveHost(address.host), port: address.port };
+    const descriptor = { deviceIdentifier: `address-${entry.id}`, addresses: [this.#knownAddress] };
     const node = await this.#collaborators.matter.peers.forDescriptor(descriptor);
-    this.#knownAddress = { type: 'udp', ip, port: address.port };
+    await node.construction.ready;
     try {
       await this.#try(node);
     } finally {
@@ -137,15 +138,32 @@ export class CommissionAttempt {
     }
   }
 
+  /** One address after the other: matter.js would wait 15 s before the second even when the first was refused. */
   async #try(node: ClientNode): Promise<void> {
-    const { matter } = this.#collaborators;
+    const addresses = (node.state.commissioning.addresses ?? []).map((address) => ({ ...address }));
+    let failure = commissioningFailed('unreachable', 'connect');
+    for (const address of addresses) {
+      await node.set({ commissioning: { addresses: [address] } });
+      const result = await this.#pair(node);
+      if (result === undefined) return;
+      failure = result;
+      if (this.#isPaired || failure.details.reason !== 'unreachable') break;
+    }
+    throw failure;
+  }
+
+  /** Answers why the device could not be commissioned at the address that it has now. */
+  async #pair(node: ClientNode): Promise<AtmoError | undefined> {
+    const { matter, clock } = this.#collaborators;
     this.#tell('connect', 'pairing');
+    const startedMs = clock.monotonic();
     try {
       await matter.peers.runCommissioning(node, () => node.commission(this.#nodeOptions()));
+      return undefined;
     } catch (error) {
       // On our fabric already: what failed is the first look at its structure, which the subscription repeats.
-      if (node.lifecycle.isCommissioned) return;
-      throw this.#failure(error);
+      if (node.lifecycle.isCommissioned) return undefined;
+      return this.#failure(error, clock.monotonic() - startedMs);
     }
   }
 
@@ -220,7 +238,7 @@ export class CommissionAttempt {
     this.#run.onProgress({ step, note });
   }
 
-  #failure(error: unknown): AtmoError {
+  #failure(error: unknown, tookMs: number): AtmoError {
     // matter.js answers its own and the device's errors by ending the fail-safe, for which the device has to be in reach.
     this.#isRolledBack = this.#stage === 'credentials' && this.#step !== 'join' && causedBy(error, CommissioningError);
     if (this.#run.signal.aborted) return this.#cancelled();
@@ -229,8 +247,15 @@ export class CommissionAttempt {
     }
     const journalFault = storageFaultOf(error);
     if (journalFault !== undefined) return journalFault;
-    const reason = this.#stop.signal.aborted ? 'not_joined' : reasonOf(error, this.#isPaired ? 'flow' : 'pairing');
-    return commissioningFailed(reason, this.#step, { cause: error });
+    return commissioningFailed(this.#reason(error, tookMs), this.#step, { cause: error });
+  }
+
+  #reason(error: unknown, tookMs: number): FailureReason {
+    if (this.#stop.signal.aborted) return 'not_joined';
+    if (this.#isPaired) return reasonOf(error, 'flow');
+    const reason = reasonOf(error, 'pairing');
+    // matter.js tells a refusal and silence alike; only a refusal comes before the retransmissions end (Core §4.12.2.1).
+    return reason === 'unreachable' && tookMs < REFUSED_WITHIN_MS ? 'window_closed' : reason;
   }
 
   #cancelled(): AtmoError {

@@ -199,14 +199,13 @@ export class MatterNode implements Service {
   }
 
   #watchPeer(peer: ClientNode): void {
-    // matter.js keeps groups among the peers too.
-    if (peer.nodeType !== 'client') return;
-    if (peer.lifecycle.isCommissioned) this.#known.add(peer);
+    if (peer.lifecycle.isCommissioned && peer.nodeType === 'client') this.#known.add(peer);
     peer.lifecycle.commissioned.on(() => this.#tellFabricChange());
     peer.lifecycle.decommissioned.on(() => this.#forget(peer));
     // The first time online after commissioning is when the structure has been read.
     peer.lifecycle.online.on(() => {
-      if (this.#known.has(peer)) return;
+      // matter.js keeps groups among the peers too.
+      if (this.#known.has(peer) || peer.nodeType !== 'client') return;
       this.#known.add(peer);
       for (const listener of this.#addedListeners) listener(peer);
     });

@@ -1,0 +1,80 @@
+import { systemClock } from '../../src/core/clock.ts';
+import type { CommissionProgress, CommissionRequest, CommissionResult } from '../../src/core/device-administration.ts';
+import type { Device } from '../../src/core/device-model.ts';
+import { AtmoError } from '../../src/core/errors.ts';
+import { parseDeviceId } from '../../src/core/ids.ts';
+import type { KeyValueStore } from '../../src/core/key-value-store.ts';
+import { createLogger } from '../../src/core/logger.ts';
+import type { DeviceRecorder } from '../../src/matter/adoption.ts';
+import { Commissioner, type CommissionerOptions } from '../../src/matter/commissioner.ts';
+import { CredentialSets } from '../../src/matter/credential-sets.ts';
+import { MatterNode } from '../../src/matter/matter-node.ts';
+
+/** What a commissioning came to, refusals included. */
+export type Outcome = { readonly result: CommissionResult } | { readonly error: AtmoError };
+
+/** As much of a hub as commissioning needs; its recorder keeps what it was told. */
+export class CommissioningHub implements AsyncDisposable {
+  readonly node: MatterNode;
+  readonly commissioner: Commissioner;
+  readonly credentials: CredentialSets;
+  readonly recorded = new Map<string, { readonly name?: string }>();
+  readonly logLines: string[] = [];
+
+  constructor(options: { readonly stateDir: string; readonly store: KeyValueStore; readonly ble?: boolean } & CommissionerOptions) {
+    const logger = createLogger('warn', (line) => this.logLines.push(line));
+    this.node = new MatterNode(
+      { logger, clock: systemClock },
+      { stateDir: options.stateDir, interface: 'eth0', ble: options.ble ?? false },
+    );
+    this.credentials = new CredentialSets(options);
+    const recorder: DeviceRecorder = {
+      record: async (nodeId, wish) => {
+        this.recorded.set(nodeId, wish.name === undefined ? {} : { name: wish.name });
+        return [deviceOf(nodeId, wish.name)];
+      },
+    };
+    this.commissioner = new Commissioner(
+      { matter: this.node, store: options.store, credentials: this.credentials, recorder, logger, clock: systemClock },
+      { ...options, isBleAvailable: options.ble ?? false },
+    );
+  }
+
+  async start(): Promise<void> {
+    await this.node.start();
+    await this.commissioner.start();
+  }
+
+  async commission(
+    request: CommissionRequest,
+    onProgress: (progress: CommissionProgress) => void = () => {},
+    signal = new AbortController().signal,
+  ): Promise<Outcome> {
+    try {
+      return { result: await this.commissioner.commission(request, { signal, onProgress }) };
+    } catch (error) {
+      if (error instanceof AtmoError) return { error };
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.commissioner[Symbol.asyncDispose]();
+    await this.node[Symbol.asyncDispose]();
+  }
+}
+
+function deviceOf(nodeId: string, name = nodeId): Device {
+  return {
+    id: parseDeviceId(`node-${nodeId}`),
+    name,
+    kind: 'node',
+    nodeId,
+    vendor: { id: 0, name: '' },
+    product: { id: 0, name: '' },
+    deviceTypes: [],
+    reachability: 'unknown',
+    lastSeenMs: 0,
+    isSleepy: false,
+  };
+}
