@@ -39,7 +39,7 @@ export class DeviceNode {
 
   /** Builds the node from its stored state, or from the spec at its first start. Not reachable before `start`. */
   static async create(spec: DeviceSpec): Promise<DeviceNode> {
-    const type = deviceType(spec.type);
+    const type = await deviceType(spec.type);
     const firstPart = type.parts[0];
     const node = await ServerNode.create(type.root ?? ServerNode.RootEndpoint, {
       id: slug(spec.name),
@@ -99,7 +99,7 @@ export class DeviceNode {
 
   /** Puts one more device behind the bridge, also while the node runs. */
   async addBridged({ id, name, type, state = {} }: BridgedSpec): Promise<void> {
-    const part = deviceType(type).parts[0];
+    const part = (await deviceType(type)).parts[0];
     const bridge = this.#parts.get('bridge');
     if (!part || !bridge) throw missing('bridge', id, this.#spec.name);
     const bridgedDeviceBasicInformation = {
@@ -175,10 +175,10 @@ interface Emitting {
   readonly context: unknown;
 }
 
-function deviceType(name: string): DeviceType {
-  const type = DEVICE_TYPES[name];
-  if (!type) throw new AtmoError('NOT_FOUND', `No device type ${name}; there are ${Object.keys(DEVICE_TYPES).join(', ')}`);
-  return type;
+function deviceType(name: string): Promise<DeviceType> {
+  const load = DEVICE_TYPES[name];
+  if (!load) throw new AtmoError('NOT_FOUND', `No device type ${name}; there are ${Object.keys(DEVICE_TYPES).join(', ')}`);
+  return load();
 }
 
 /** The name among `names` that is the same but for case and punctuation, so that PM25 finds pm25 and OnOff finds onOff. */

@@ -13,9 +13,9 @@ import type { BridgedSpec } from './home-spec.ts';
 const spec = JSON.parse(process.argv[2] ?? '{}') as ProcessSpec;
 const devices = new Map<string, DeviceNode>();
 
-Logger.level = LogLevel(process.env['VIRTUAL_HOME_LOG'] ?? 'warn');
+Logger.level = LogLevel(process.env.VIRTUAL_HOME_LOG ?? 'warn');
 Logger.format = LogFormat.PLAIN;
-const destination = Logger.destinations['default'];
+const destination = Logger.destinations.default;
 if (destination) destination.write = (text: string) => process.stderr.write(`${text}\n`);
 
 const { vars } = Environment.default;

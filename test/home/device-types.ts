@@ -1,60 +1,46 @@
 import type { DeviceType } from './part.ts';
-import { SMOKE_CO_ALARM, WATER_LEAK_DETECTOR } from './types/alarms.ts';
-import { DISHWASHER, LAUNDRY_WASHER, MICROWAVE_OVEN } from './types/appliances.ts';
-import { BRIDGE } from './types/bridge.ts';
-import { BUTTON } from './types/buttons.ts';
-import { ROOM_AIR_CONDITIONER, THERMOSTAT } from './types/climate.ts';
-import { WINDOW_COVERING } from './types/covering.ts';
-import { BATTERY_STORAGE, ENERGY_EVSE, METERED_PLUG, SOLAR_POWER } from './types/energy.ts';
-import { AIR_PURIFIER, EXTRACTOR_HOOD, FAN } from './types/fans.ts';
-import { OVEN, REFRIGERATOR } from './types/kitchen.ts';
-import * as lights from './types/lights.ts';
-import { DOOR_LOCK } from './types/lock.ts';
-import { SPARKLING_LIGHT } from './types/manufacturer.ts';
-import { SPEAKER, VIDEO_PLAYER } from './types/media.ts';
-import * as sensors from './types/sensors.ts';
-import { ROBOT_VACUUM } from './types/vacuum.ts';
-import { PUMP, WATER_VALVE } from './types/water.ts';
 
-/** Every kind of device that a home can hold, by the name used in home.json. */
-export const DEVICE_TYPES: Readonly<Record<string, DeviceType>> = {
-  'on-off-light': lights.ON_OFF_LIGHT,
-  'dimmable-light': lights.DIMMABLE_LIGHT,
-  'color-temperature-light': lights.COLOR_TEMPERATURE_LIGHT,
-  'extended-color-light': lights.EXTENDED_COLOR_LIGHT,
-  'metered-plug': METERED_PLUG,
-  thermostat: THERMOSTAT,
-  'room-air-conditioner': ROOM_AIR_CONDITIONER,
-  'temperature-sensor': sensors.TEMPERATURE_SENSOR,
-  'humidity-sensor': sensors.HUMIDITY_SENSOR,
-  'illuminance-sensor': sensors.ILLUMINANCE_SENSOR,
-  'pressure-sensor': sensors.PRESSURE_SENSOR,
-  'flow-sensor': sensors.FLOW_SENSOR,
-  'air-quality-sensor': sensors.AIR_QUALITY_SENSOR,
-  'occupancy-sensor': sensors.OCCUPANCY_SENSOR,
-  'contact-sensor': sensors.CONTACT_SENSOR,
-  'climate-and-contact-sensor': sensors.CLIMATE_AND_CONTACT_SENSOR,
-  'water-leak-detector': WATER_LEAK_DETECTOR,
-  'smoke-co-alarm': SMOKE_CO_ALARM,
-  'door-lock': DOOR_LOCK,
-  'window-covering': WINDOW_COVERING,
-  fan: FAN,
-  'air-purifier': AIR_PURIFIER,
-  'extractor-hood': EXTRACTOR_HOOD,
-  'water-valve': WATER_VALVE,
-  pump: PUMP,
-  'robot-vacuum': ROBOT_VACUUM,
-  'laundry-washer': LAUNDRY_WASHER,
-  dishwasher: DISHWASHER,
-  'microwave-oven': MICROWAVE_OVEN,
-  oven: OVEN,
-  refrigerator: REFRIGERATOR,
-  button: BUTTON,
-  bridge: BRIDGE,
-  'video-player': VIDEO_PLAYER,
-  speaker: SPEAKER,
-  'solar-power': SOLAR_POWER,
-  'battery-storage': BATTERY_STORAGE,
-  'energy-evse': ENERGY_EVSE,
-  'sparkling-light': SPARKLING_LIGHT,
+type Load = () => Promise<DeviceType>;
+
+/** Every kind of device that a home can hold, by the name used in home.json. Loaded when needed: building a cluster's classes costs most of a device's start. */
+export const DEVICE_TYPES: Readonly<Record<string, Load>> = {
+  'on-off-light': async () => (await import('./types/on-off-light.ts')).ON_OFF_LIGHT,
+  'dimmable-light': async () => (await import('./types/dimmable-light.ts')).DIMMABLE_LIGHT,
+  'color-temperature-light': async () => (await import('./types/color-lights.ts')).COLOR_TEMPERATURE_LIGHT,
+  'extended-color-light': async () => (await import('./types/color-lights.ts')).EXTENDED_COLOR_LIGHT,
+  'metered-plug': async () => (await import('./types/metered-plug.ts')).METERED_PLUG,
+  thermostat: async () => (await import('./types/thermostat.ts')).THERMOSTAT,
+  'room-air-conditioner': async () => (await import('./types/air-conditioner.ts')).ROOM_AIR_CONDITIONER,
+  'temperature-sensor': async () => (await import('./types/climate-sensors.ts')).TEMPERATURE_SENSOR,
+  'humidity-sensor': async () => (await import('./types/climate-sensors.ts')).HUMIDITY_SENSOR,
+  'contact-sensor': async () => (await import('./types/climate-sensors.ts')).CONTACT_SENSOR,
+  'climate-and-contact-sensor': async () => (await import('./types/climate-sensors.ts')).CLIMATE_AND_CONTACT_SENSOR,
+  'illuminance-sensor': async () => (await import('./types/sensors.ts')).ILLUMINANCE_SENSOR,
+  'pressure-sensor': async () => (await import('./types/sensors.ts')).PRESSURE_SENSOR,
+  'flow-sensor': async () => (await import('./types/sensors.ts')).FLOW_SENSOR,
+  'air-quality-sensor': async () => (await import('./types/sensors.ts')).AIR_QUALITY_SENSOR,
+  'occupancy-sensor': async () => (await import('./types/sensors.ts')).OCCUPANCY_SENSOR,
+  'water-leak-detector': async () => (await import('./types/alarms.ts')).WATER_LEAK_DETECTOR,
+  'smoke-co-alarm': async () => (await import('./types/alarms.ts')).SMOKE_CO_ALARM,
+  'door-lock': async () => (await import('./types/lock.ts')).DOOR_LOCK,
+  'window-covering': async () => (await import('./types/covering.ts')).WINDOW_COVERING,
+  fan: async () => (await import('./types/fan.ts')).FAN,
+  'air-purifier': async () => (await import('./types/air-purifier.ts')).AIR_PURIFIER,
+  'extractor-hood': async () => (await import('./types/fan.ts')).EXTRACTOR_HOOD,
+  'water-valve': async () => (await import('./types/water.ts')).WATER_VALVE,
+  pump: async () => (await import('./types/water.ts')).PUMP,
+  'robot-vacuum': async () => (await import('./types/vacuum.ts')).ROBOT_VACUUM,
+  'laundry-washer': async () => (await import('./types/appliances.ts')).LAUNDRY_WASHER,
+  dishwasher: async () => (await import('./types/appliances.ts')).DISHWASHER,
+  'microwave-oven': async () => (await import('./types/microwave.ts')).MICROWAVE_OVEN,
+  oven: async () => (await import('./types/kitchen.ts')).OVEN,
+  refrigerator: async () => (await import('./types/kitchen.ts')).REFRIGERATOR,
+  button: async () => (await import('./types/button.ts')).BUTTON,
+  bridge: async () => (await import('./types/bridge.ts')).BRIDGE,
+  'video-player': async () => (await import('./types/media.ts')).VIDEO_PLAYER,
+  speaker: async () => (await import('./types/media.ts')).SPEAKER,
+  'solar-power': async () => (await import('./types/energy.ts')).SOLAR_POWER,
+  'battery-storage': async () => (await import('./types/energy.ts')).BATTERY_STORAGE,
+  'energy-evse': async () => (await import('./types/charger.ts')).ENERGY_EVSE,
+  'sparkling-light': async () => (await import('./types/manufacturer.ts')).SPARKLING_LIGHT,
 };

@@ -2,55 +2,12 @@ import { AirQualityServer } from '@matter/main/behaviors/air-quality';
 import { CarbonDioxideConcentrationMeasurementServer } from '@matter/main/behaviors/carbon-dioxide-concentration-measurement';
 import { OccupancySensingServer } from '@matter/main/behaviors/occupancy-sensing';
 import { Pm25ConcentrationMeasurementServer } from '@matter/main/behaviors/pm25-concentration-measurement';
-import { PowerSourceServer } from '@matter/main/behaviors/power-source';
 import { AirQualitySensorDevice } from '@matter/main/devices/air-quality-sensor';
-import { ContactSensorDevice } from '@matter/main/devices/contact-sensor';
 import { FlowSensorDevice } from '@matter/main/devices/flow-sensor';
-import { HumiditySensorDevice } from '@matter/main/devices/humidity-sensor';
 import { LightSensorDevice } from '@matter/main/devices/light-sensor';
 import { OccupancySensorDevice } from '@matter/main/devices/occupancy-sensor';
 import { PressureSensorDevice } from '@matter/main/devices/pressure-sensor';
-import { TemperatureSensorDevice } from '@matter/main/devices/temperature-sensor';
-import type { DeviceType, Part } from '../part.ts';
-
-/** 21.5 °C between -40 and 125. */
-const temperature: Part = {
-  id: 'temperature',
-  type: TemperatureSensorDevice,
-  state: { temperatureMeasurement: { measuredValue: 2150, minMeasuredValue: -4000, maxMeasuredValue: 12_500 } },
-};
-
-/** 45.5 %. */
-const humidity: Part = {
-  id: 'humidity',
-  type: HumiditySensorDevice,
-  state: { relativeHumidityMeasurement: { measuredValue: 4550, minMeasuredValue: 0, maxMeasuredValue: 10_000 } },
-};
-
-/** A window that is closed, with a battery at 80 %. */
-const contact: Part = {
-  id: 'contact',
-  type: ContactSensorDevice.with(PowerSourceServer.with('Battery')),
-  state: {
-    booleanState: { stateValue: true },
-    powerSource: {
-      status: 1,
-      order: 0,
-      description: 'Battery',
-      batChargeLevel: 0,
-      batPercentRemaining: 160,
-      batReplacementNeeded: false,
-      batReplaceability: 2,
-    },
-  },
-};
-
-export const TEMPERATURE_SENSOR: DeviceType = { parts: [temperature] };
-export const HUMIDITY_SENSOR: DeviceType = { parts: [humidity] };
-export const CONTACT_SENSOR: DeviceType = { parts: [contact] };
-
-/** One product that measures and watches: three endpoints, one device. */
-export const CLIMATE_AND_CONTACT_SENSOR: DeviceType = { parts: [temperature, humidity, contact] };
+import type { DeviceType } from '../part.ts';
 
 /** 10000·log10(lux)+1: 20001 is 100 lux. */
 export const ILLUMINANCE_SENSOR: DeviceType = {

@@ -1,11 +1,5 @@
-import { ActivatedCarbonFilterMonitoringServer } from '@matter/main/behaviors/activated-carbon-filter-monitoring';
 import { FanControlServer } from '@matter/main/behaviors/fan-control';
-import { HepaFilterMonitoringServer } from '@matter/main/behaviors/hepa-filter-monitoring';
 import { FanControl } from '@matter/main/clusters/fan-control';
-import { AirPurifierDevice } from '@matter/main/devices/air-purifier';
-import { ExtractorHoodDevice } from '@matter/main/devices/extractor-hood';
-import { FanDevice } from '@matter/main/devices/fan';
-import type { DeviceType } from '../part.ts';
 
 const { FanMode } = FanControl;
 const SPEEDS = 10;
@@ -76,40 +70,4 @@ export const FAN_STATE = {
   speedCurrent: 0,
   rockSupport: { rockLeftRight: true },
   rockSetting: { rockLeftRight: false },
-};
-
-class HepaFilter extends HepaFilterMonitoringServer.with('Condition') {
-  override resetCondition(): void {
-    this.state.condition = 100;
-    this.state.changeIndication = 0;
-  }
-}
-
-class CarbonFilter extends ActivatedCarbonFilterMonitoringServer.with('Condition') {
-  override resetCondition(): void {
-    this.state.condition = 100;
-    this.state.changeIndication = 0;
-  }
-}
-
-const worn = (condition: number): object => ({ condition, degradationDirection: 1, changeIndication: 0, inPlaceIndicator: true });
-
-export const FAN: DeviceType = { parts: [{ id: 'fan', type: FanDevice.with(SpeedFan), state: { fanControl: FAN_STATE } }] };
-
-export const AIR_PURIFIER: DeviceType = {
-  parts: [
-    {
-      id: 'purifier',
-      type: AirPurifierDevice.with(SpeedFan, HepaFilter, CarbonFilter),
-      state: {
-        fanControl: FAN_STATE,
-        hepaFilterMonitoring: { ...worn(40) },
-        activatedCarbonFilterMonitoring: { ...worn(70) },
-      },
-    },
-  ],
-};
-
-export const EXTRACTOR_HOOD: DeviceType = {
-  parts: [{ id: 'hood', type: ExtractorHoodDevice.with(SpeedFan), state: { fanControl: FAN_STATE } }],
 };
