@@ -44,11 +44,16 @@ export class SnapshotFolder {
    */
   async take(database: DatabaseSync, nowMs: number): Promise<Snapshot> {
     const path = join(this.#directory, `${this.#prefix}${nowMs}.snapshot`);
-    const partial = `${path}.partial`;
-    rmSync(partial, { force: true });
-    await backup(database, partial, { rate: PAGES_PER_STEP });
-    renameSync(partial, path);
-    syncPath(this.#directory);
+    const partial = join(this.#directory, `${this.#prefix}partial`);
+    try {
+      removeDatabase(partial);
+      await backup(database, partial, { rate: PAGES_PER_STEP });
+      renameSync(partial, path);
+      syncPath(this.#directory);
+    } finally {
+      // Half a copy would keep a full disk full.
+      removeDatabase(partial);
+    }
     for (const old of this.list().slice(this.#kept)) rmSync(old.path, { force: true });
     return { path, takenMs: nowMs };
   }
@@ -76,6 +81,10 @@ function isSound(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+function removeDatabase(path: string): void {
+  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true });
 }
 
 function syncPath(path: string): void {

@@ -30,6 +30,7 @@ describe.skipIf(!canMount)('on a disk of one megabyte', () => {
     expect(seen).toMatchObject({
       write: expect.stringMatching(/^STORAGE_FAILED full: .*state\.db.*Free space/),
       snapshot: expect.stringMatching(/^STORAGE_FAILED full: /),
+      leftovers: [],
       afterwards: 'none',
     });
     expect(seen.acknowledged).toBeGreaterThan(10);

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
@@ -30,6 +30,7 @@ const write = await refusal(() => {
   for (; acknowledged < 10_000; acknowledged++) store.set('s', `k${acknowledged}`, 'x'.repeat(5000));
 });
 const snapshot = await refusal(() => store.snapshot());
+const leftovers = readdirSync(join(directory, 'snapshots'));
 const readable = store.entries('s').length;
 rmSync(ballast);
 const afterwards = await refusal(() => store.set('s', 'after', 1));
@@ -37,4 +38,4 @@ await store[Symbol.asyncDispose]();
 const again = await open();
 const kept = again.entries('s').length;
 await again[Symbol.asyncDispose]();
-process.stdout.write(JSON.stringify({ write, snapshot, acknowledged, readable, afterwards, kept }));
+process.stdout.write(JSON.stringify({ write, snapshot, leftovers, acknowledged, readable, afterwards, kept }));
