@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
@@ -20,7 +20,9 @@ const TOP_LEVEL = [
   'CHANGELOG.md',
   'SECURITY.md',
 ];
-const files = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0').filter(Boolean);
+const files = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' })
+  .split('\0')
+  .filter((file) => file !== '' && existsSync(join(ROOT, file)));
 
 /** Tracked files whose text matches, as `file: match`. */
 function matching(pattern: RegExp): readonly string[] {

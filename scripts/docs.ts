@@ -1,0 +1,5 @@
+/** Writes the pages of docs/ that are made from the sources. */
+import { writeFileSync } from 'node:fs';
+import { errorTable } from './error-table.ts';
+
+writeFileSync(new URL('../docs/errors.md', import.meta.url), errorTable());

@@ -1,0 +1,38 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { errorTable } from '../../scripts/error-table.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'].concat(
+  readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file}`),
+);
+
+describe('documents', () => {
+  test('docs/errors.md is what the error table says (npm run docs writes it)', () => {
+    expect(read('docs/errors.md')).toBe(errorTable());
+  });
+
+  test('CONTRIBUTING.md draws the rooms that the architecture test allows', () => {
+    const table = /const ROOMS[^=]*= \{([^}]*)\}/.exec(read('test/architecture.test.ts'))?.[1] ?? '';
+    const rooms = [...table.matchAll(/^ {2}(\w+): \[([^\]]*)\]/gm)];
+    expect(rooms.length).toBeGreaterThan(8);
+    const rows = rooms.map(([, room, allowed = '']) => `| ${room} | ${allowed.replaceAll("'", '') || '–'} |`);
+    expect(rows.filter((row) => !read('CONTRIBUTING.md').includes(row))).toEqual([]);
+  });
+
+  test('README.md names each runtime dependency with its reason, and no other', () => {
+    const { dependencies, optionalDependencies } = JSON.parse(read('package.json'));
+    const table = read('README.md').split('## Dependencies')[1] ?? '';
+    const named = [...table.matchAll(/^\| (.+?) \|/gm)].flatMap((row) => [...(row[1] ?? '').matchAll(/`([^`]+)`/g)].map((name) => name[1]));
+    expect(named.sort()).toEqual(Object.keys({ ...dependencies, ...optionalDependencies }).sort());
+  });
+
+  test.each(pages)('%s links only to files that exist', (page) => {
+    const targets = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map((match) => match[1] ?? '');
+    expect(targets.filter((target) => !existsSync(join(ROOT, dirname(page), target)))).toEqual([]);
+  });
+});
