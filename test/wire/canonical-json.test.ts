@@ -116,7 +116,7 @@ describe('canonical JSON', () => {
   });
 
   test('a hole in an array and a broken member name are refused', () => {
-    expect(refusal(new Array(2).with(0, 0)).details).toEqual({ pointer: '/1' });
+    expect(refusal(new Array(1)).details).toEqual({ pointer: '/0' });
     expect(refusal({ '\ud800': 1 }).message).toContain('surrogate');
   });
 
