@@ -1,0 +1,20 @@
+/** Longest text that a device may contribute, in code points. */
+const MAX_LENGTH = 64;
+
+/**
+ * A label, vendor or product name as a device tells it, made safe to show: control, format (bidirectional overrides
+ * included), private and unassigned characters become spaces, white space is folded, at most 64 code points remain.
+ */
+export function deviceText(text: unknown): string {
+  if (typeof text !== 'string') return '';
+  const plain = text
+    .normalize('NFC')
+    .replace(/[\p{C}\p{Z}]+/gu, ' ')
+    .trim();
+  return [...plain].slice(0, MAX_LENGTH).join('').trim();
+}
+
+/** `TemperatureSensor` as people write it: `temperature sensor`. */
+export function typeTitle(deviceType: string): string {
+  return deviceType.replace(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, ' ').toLowerCase();
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import { DeviceBook } from '../../src/matter/device-book.ts';
+import type { PlannedDevice } from '../../src/matter/device-map.ts';
+import { deviceText } from '../../src/matter/device-text.ts';
+import { MemoryStore } from './memory-store.ts';
+
+function planned(key: string, label: string): PlannedDevice {
+  const facts = { label, vendor: { id: 1, name: '' }, product: { id: 1, name: 'Lamp' }, serial: '', softwareVersion: '', uniqueId: '' };
+  return { key, kind: 'node', nodeId: key, endpoints: [0, 1], label, productName: 'Lamp', facts, deviceTypes: ['OnOffLight'] };
+}
+
+describe('ids and names of devices', () => {
+  test('an id comes from the first name, is unique, and outlives renames and restarts', () => {
+    const store = new MemoryStore();
+    const book = new DeviceBook(store);
+    expect(book.entryOf(planned('1', 'Küche Licht')).id).toBe('kueche-licht');
+    expect(book.entryOf(planned('2', 'Küche Licht')).id).toBe('kueche-licht-2');
+    book.rename('1', 'Herd');
+    const restarted = new DeviceBook(store);
+    expect(restarted.entryOf(planned('1', 'Something else')).id).toBe('kueche-licht');
+    expect(restarted.nameOf(planned('1', 'Something else'))).toBe('Herd');
+  });
+
+  test('without a name of ours the label counts, then product and area', () => {
+    const book = new DeviceBook(new MemoryStore());
+    book.entryOf(planned('1', ''));
+    expect(book.nameOf(planned('1', 'Desk'))).toBe('Desk');
+    book.setArea('1', 'Office');
+    expect(book.nameOf(planned('1', ''))).toBe('Lamp Office');
+    book.setArea('1', null);
+    expect(book.nameOf(planned('1', ''))).toBe('Lamp');
+  });
+
+  test('an empty name gives the label back', () => {
+    const book = new DeviceBook(new MemoryStore());
+    book.entryOf(planned('1', 'Desk'));
+    book.rename('1', 'Mine');
+    book.rename('1', ' ');
+    expect(book.nameOf(planned('1', 'Desk'))).toBe('Desk');
+  });
+
+  test('a name of no Latin letters still has an id', () => {
+    expect(new DeviceBook(new MemoryStore()).entryOf(planned('1', '灯')).id).toBe('device');
+  });
+
+  test('a forgotten node takes along what is behind it and nothing else', () => {
+    const store = new MemoryStore();
+    const book = new DeviceBook(store);
+    for (const key of ['1', '1/e2', '11']) book.entryOf(planned(key, key));
+    book.forgetNode('1');
+    expect(store.entries('devices').map(({ key }) => key)).toEqual(['11']);
+  });
+});
+
+describe('text from devices', () => {
+  test('loses control and direction characters, folds space, and ends at 64 code points', () => {
+    expect(deviceText('a\u0000b\u202Ec\n\td')).toBe('a b c d');
+    expect([...deviceText('🙂'.repeat(100))]).toHaveLength(64);
+    expect(deviceText(undefined)).toBe('');
+  });
+});
