@@ -1,4 +1,5 @@
 import { type AtmoError, ERROR_CODES } from '../core/errors.ts';
+import { isJsonObject } from '../core/json.ts';
 import type { TextSink } from './cli-io.ts';
 
 /** Answers on stdout: one JSON document with `--json`, else text for people. Everything else goes to stderr. */
@@ -37,8 +38,9 @@ export class Output {
   }
 }
 
-/** The list of mistakes that a VALIDATION_ERROR carries, one a line. */
+/** The single mistakes that a VALIDATION_ERROR carries, one a line, when there are several. */
 function detailLines({ details }: AtmoError): string[] {
-  const errors = Array.isArray(details.errors) ? details.errors : [];
-  return errors.map((item) => `  ${typeof item === 'object' ? Object.values(item ?? {}).join(' ') : item}\n`);
+  const problems = Array.isArray(details.problems) ? details.problems.filter(isJsonObject) : [];
+  if (problems.length < 2) return [];
+  return problems.map(({ pointer, parameter, message }) => `  ${pointer ?? parameter ?? ''} ${message}\n`);
 }

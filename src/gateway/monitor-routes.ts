@@ -38,15 +38,13 @@ export function monitorRoutes(catalogue: ToolCatalogue, pipeline: CallPort): rea
       handle(_request, query) {
         const recent = pipeline.usageHistory().filter((record) => query.agent === undefined || record.agentId === query.agent);
         return json({
-          tools: pipeline
-            .usage()
-            .map(({ toolId, calls, errors, totalMs, lastMs }) => ({
-              tool: toolId,
-              calls,
-              errors,
-              mean_ms: totalMs / calls,
-              last: timeText(lastMs),
-            })),
+          tools: pipeline.usage().map(({ toolId, calls, errors, totalMs, lastMs }) => ({
+            tool: toolId,
+            calls,
+            errors,
+            mean_ms: totalMs / calls,
+            last: timeText(lastMs),
+          })),
           recent: recent.slice(0, query.limit ?? 100).map(usageView),
         });
       },

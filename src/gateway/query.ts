@@ -83,5 +83,5 @@ export function parseQuery(search: URLSearchParams, spec: QuerySpec, nowMs: numb
   }
   if (mistakes.length === 0) return values;
   const text = mistakes.map((mistake) => `${mistake.parameter}: ${mistake.message}`).join('; ');
-  throw new AtmoError('VALIDATION_ERROR', `The query is not valid: ${text}`, { errors: mistakes });
+  throw new AtmoError('VALIDATION_ERROR', `The query is not valid: ${text}`, { problems: mistakes });
 }

@@ -1,0 +1,163 @@
+import type { DeviceDirectory } from '../../src/core/device-directory.ts';
+import type { Device, DeviceDescription } from '../../src/core/device-model.ts';
+import { AtmoError } from '../../src/core/errors.ts';
+import type { DeviceId, SensorId } from '../../src/core/ids.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import { createLogger } from '../../src/core/logger.ts';
+import type { Authenticator } from '../../src/core/principal.ts';
+import type { HistoryPoint, HistoryQuery, Reading, ReadingStore } from '../../src/core/reading-store.ts';
+import { type GatewayCollaborators, HttpGateway } from '../../src/gateway/http-gateway.ts';
+import { MetricRegistry } from '../../src/gateway/metrics.ts';
+import type { HealthReport, ToolForms } from '../../src/gateway/ports.ts';
+import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
+import { agent, makeRoom, makeTool, owner } from '../tools/tool-room.ts';
+
+export const PORT = 8081;
+export const HOST = `127.0.0.1:${PORT}`;
+export const TOKEN = 'owner-secret';
+/** A token of an agent that may only read. */
+export const AGENT_TOKEN = 'agent-secret';
+
+const authenticator: Authenticator = {
+  async authenticate(credential) {
+    if (credential === undefined) throw new AtmoError('UNAUTHENTICATED', 'No token came with the request');
+    if (credential === TOKEN) return owner;
+    if (credential === AGENT_TOKEN) return agent('sensor:read');
+    throw new AtmoError('TOKEN_INVALID', 'This is not a token of this hub');
+  },
+};
+
+export function makeDevice(id: string, extra: Partial<Device> = {}): Device {
+  return {
+    id: id as DeviceId,
+    name: id.replaceAll('-', ' '),
+    kind: 'node',
+    nodeId: '7',
+    vendor: { id: 1, name: 'Vendor' },
+    product: { id: 2, name: 'Product' },
+    deviceTypes: ['DimmableLight'],
+    reachability: 'reachable',
+    lastSeenMs: 0,
+    isSleepy: false,
+    ...extra,
+  };
+}
+
+/** A directory that holds what a test puts in. */
+export class MemoryDirectory implements DeviceDirectory {
+  devices: Device[] = [];
+  readonly descriptions = new Map<string, DeviceDescription>();
+
+  list(): readonly Device[] {
+    return this.devices;
+  }
+
+  get(id: DeviceId): Device | undefined {
+    return this.devices.find((device) => device.id === id);
+  }
+
+  describe(id: DeviceId): DeviceDescription | undefined {
+    return this.descriptions.get(id);
+  }
+
+  onChange(): () => void {
+    return () => {};
+  }
+}
+
+/** Readings that a test sets; it remembers what was asked. */
+export class MemoryReadings implements ReadingStore {
+  readings: Reading[] = [];
+  points: HistoryPoint[] = [];
+  asked: HistoryQuery | undefined;
+
+  describe(): void {}
+  record(): void {}
+  setReachability(): void {}
+
+  sensors(): readonly Reading[] {
+    return this.readings;
+  }
+
+  current(id: SensorId): Reading | undefined {
+    return this.readings.find(({ sensor }) => sensor.id === id);
+  }
+
+  history(query: HistoryQuery): readonly HistoryPoint[] {
+    this.asked = query;
+    return this.points;
+  }
+}
+
+export function makeReading(id: string, value: number, atMs: number): Reading {
+  const [device = '', name = ''] = id.split('/');
+  const sensor = { id: id as SensorId, device: device as DeviceId, name, kind: name, unit: '°C', area: 'Hall', title: name };
+  return { sensor, value, atMs, reachability: 'reachable' };
+}
+
+const forms: ToolForms = {
+  atmosphere: ({ id, definition }) => ({ id, description: definition.description, parameters: definition.parameters as JsonObject }),
+  openai: ({ definition }) => ({ type: 'function', function: { name: definition.name } }),
+  anthropic: ({ definition }) => ({ name: definition.name, input_schema: definition.parameters as JsonObject }),
+  mcp: ({ definition }) => ({ name: definition.name, inputSchema: definition.parameters as JsonObject }),
+};
+
+/** A gateway over a real pipeline, without a socket. */
+export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = PORT } = {}) {
+  const room = makeRoom({ capabilities: () => [] });
+  const directory = new MemoryDirectory();
+  const readings = new MemoryReadings();
+  const metrics = new MetricRegistry();
+  const logged: string[] = [];
+  const health: HealthReport = { status: 'ok', nodeId: 'hub-1', version: '1.2.3', startedAtMs: room.clock.now(), problems: [] };
+  const search = {
+    search: (text: string, { accepts, limit }: { limit: number; accepts(tool: RegisteredTool): boolean }) =>
+      room.registry
+        .list({ text })
+        .tools.filter(accepts)
+        .slice(0, limit)
+        .map((tool) => ({ tool, score: 1, why: [text] })),
+  };
+  const gateway = new HttpGateway(
+    {
+      ...room.collaborators,
+      pipeline: room.pipeline,
+      directory,
+      readings,
+      authenticator,
+      metrics,
+      search,
+      forms,
+      health: { health: () => health },
+      logger: createLogger('debug', (line) => logged.push(line)),
+      ...extra,
+    },
+    { host: '127.0.0.1', port },
+  );
+  const addTool = (input: Parameters<typeof makeTool>[0]) => room.registry.register(makeTool(input));
+  return { ...room, gateway, directory, readings, metrics, logged, addTool };
+}
+
+interface Ask {
+  readonly method?: string;
+  readonly token?: string | null;
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+}
+
+/** Asks as an honest local client does: right Host, the owner's token, JSON. */
+export async function ask(gateway: HttpGateway, path: string, { method, token = TOKEN, headers, body }: Ask = {}) {
+  const response = await gateway.app.request(`http://${HOST}${path}`, {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    headers: {
+      host: HOST,
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') ?? false;
+  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
+}
