@@ -1,0 +1,57 @@
+/**
+ * Runs one benchmark: `npm run bench -- NAME [--json]`, `--list` names them. With --json standard output holds one JSON line
+ * per figure. Exit 0 when every figure keeps its bar.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { BenchFigure } from './bench/figure.ts';
+import { ROOT } from './bundle.ts';
+
+interface Bench {
+  readonly summary: string;
+  /** Speaks Matter: runs inside scripts/in-netns. */
+  readonly isNetworked: boolean;
+  readonly load: () => Promise<{ run(): Promise<BenchFigure[]> }>;
+}
+
+const BENCHES: Readonly<Record<string, Bench>> = {
+  local: { summary: 'tool call over HTTP / bare invoke and read', isNetworked: true, load: () => import('./bench/local.ts') },
+  memory: { summary: 'idle RSS with 11 devices / bare controller', isNetworked: true, load: () => import('./bench/memory.ts') },
+  start: { summary: 'exec to first answered call / bare controller', isNetworked: true, load: () => import('./bench/start.ts') },
+  fleet: { summary: '50 devices: commission, restart, idle', isNetworked: true, load: () => import('./bench/fleet.ts') },
+  registry: { summary: '10,000 tools: lookup, list, validation', isNetworked: false, load: () => import('./bench/registry.ts') },
+  storage: { summary: 'a day of readings on the disk', isNetworked: false, load: () => import('./bench/storage.ts') },
+};
+
+function print(figure: BenchFigure): void {
+  const shown = { ...figure, value: Number(figure.value.toPrecision(4)) };
+  if (values.json) console.log(JSON.stringify(shown));
+  else {
+    const bar = shown.bar === null ? '' : shown.ok ? `  ✓ ≤ ${shown.bar}` : `  ✗ bar ${shown.bar}`;
+    console.log(`${shown.name.padEnd(28)} ${String(shown.value).padStart(9)} ${shown.unit}${bar}   (n=${shown.samples}; ${shown.vs})`);
+  }
+}
+
+async function main(): Promise<number> {
+  const [name = ''] = positionals;
+  const bench = BENCHES[name];
+  if (values.list || !bench) {
+    for (const [known, { summary }] of Object.entries(BENCHES)) console.log(`${known.padEnd(10)} ${summary}`);
+    return values.list ? 0 : 2;
+  }
+  // Only the private network of scripts/in-netns has this file.
+  if (bench.isNetworked && !existsSync('/run/netns/lan')) {
+    const again = [`${ROOT}scripts/in-netns`, '--', process.execPath, import.meta.filename, ...process.argv.slice(2)];
+    return spawnSync('bash', again, { stdio: 'inherit' }).status ?? 1;
+  }
+  const figures = await (await bench.load()).run();
+  figures.forEach(print);
+  return figures.every((figure) => figure.ok) ? 0 : 1;
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean', default: false }, list: { type: 'boolean', default: false } },
+});
+process.exit(await main());

@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { AtmoError } from '../../src/core/errors.ts';
+
+/** The flags of the installed service; every measured program runs with them. */
+const NODE_FLAGS = ['--max-semi-space-size=2'];
+const READY_LIMIT_MS = 60_000;
+/** Linux's USER_HZ, which is 100 on every architecture that the hub runs on. */
+const TICKS_PER_SECOND = 100;
+
+interface ProgramOptions {
+  /** Bundle and its arguments. */
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Where its standard error goes. */
+  readonly logFile: string;
+}
+
+/** A program under measurement that says `READY http://…` once it answers. */
+export class MeasuredProgram implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  /** `performance.now()` at its start. */
+  readonly startedMs: number;
+  readonly url: string;
+
+  private constructor(child: ChildProcess, startedMs: number, url: string) {
+    this.#child = child;
+    this.startedMs = startedMs;
+    this.url = url;
+  }
+
+  /** Answers when the program is ready; INTERNAL_ERROR names its log when it ends before. */
+  static async start({ command, env, logFile }: ProgramOptions): Promise<MeasuredProgram> {
+    const startedMs = performance.now();
+    const child = spawn(process.execPath, [...NODE_FLAGS, ...command], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    });
+    child.stderr.pipe(createWriteStream(logFile, { flags: 'a' }));
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const fail = (why: string) => reject(new AtmoError('INTERNAL_ERROR', `${command.join(' ')} ${why}; see ${logFile}`));
+    const timer = setTimeout(() => fail('was not ready in time'), READY_LIMIT_MS);
+    child.once('exit', (code) => fail(`ended with ${code}`));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const url = /READY.*?(https?:\/\/[^\s"]+)/.exec(line)?.[1];
+      if (url) resolve(url);
+    });
+    try {
+      return new MeasuredProgram(child, startedMs, await promise);
+    } catch (error) {
+      child.kill('SIGKILL');
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Memory that the kernel holds for it, in MB. */
+  get rssMegabytes(): number {
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.#child.pid}/status`, 'utf8'))?.[1]) / 1024;
+  }
+
+  /** Processor time it has used, in seconds. */
+  get cpuSeconds(): number {
+    const stat = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child.exitCode !== null) return;
+    const ended = new Promise((resolve) => this.#child.once('exit', resolve));
+    this.#child.kill('SIGTERM');
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), 15_000);
+    await ended;
+    clearTimeout(timer);
+  }
+}
