@@ -1,0 +1,113 @@
+import { AtmoError } from '../../core/errors.ts';
+import { canonicalJson } from '../../wire/canonical-json.ts';
+import { blake3Hex } from '../../wire/hashes.ts';
+import { defineTool } from '../define-tool.ts';
+import { p } from '../parameter-builder.ts';
+import type { RegisteredTool } from '../tool-definition.ts';
+
+/** Answers its input (source 001, echo). */
+export const echoTool = defineTool(
+  {
+    name: 'echo',
+    title: 'Echo',
+    description: 'Answers exactly what it is given. Use it to see whether calls get through.',
+    category: 'computing',
+    hasSideEffects: false,
+    determinism: 'deterministic',
+    parameters: { value: p.json({ description: 'Anything' }) },
+  },
+  async ({ value }) => value,
+);
+
+/** BLAKE3 of a text, or of the canonical JSON (RFC 8785) of any other value (source 001, hash). */
+export const hashTool = defineTool(
+  {
+    name: 'hash',
+    title: 'BLAKE3 hash',
+    description: 'Computes the BLAKE3 hash of a text (its UTF-8 bytes) or of any other value (its canonical JSON), as 64 hex digits.',
+    category: 'computing',
+    hasSideEffects: false,
+    determinism: 'deterministic',
+    parameters: { input: p.json({ description: 'Text, or any JSON value' }) },
+    returns: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+  },
+  async ({ input }) => blake3Hex(typeof input === 'string' ? input : canonicalJson(input)),
+);
+
+/** The hub's own time. */
+export const currentTimeTool = defineTool(
+  {
+    name: 'current_time',
+    title: 'Current time',
+    description: "Tells the hub's date and time, in UTC and in a time zone of your choice.",
+    category: 'sensing',
+    hasSideEffects: false,
+    determinism: 'bounded',
+    parameters: {
+      time_zone: p.string({ description: 'IANA name of the time zone, such as Europe/Berlin', default: 'UTC', maxLength: 64 }),
+    },
+    returns: {
+      type: 'object',
+      required: ['utc', 'local', 'time_zone', 'unix_ms'],
+      properties: {
+        utc: { type: 'string', format: 'date-time' },
+        local: { type: 'string' },
+        time_zone: { type: 'string' },
+        unix_ms: { type: 'integer' },
+      },
+    },
+  },
+  async ({ time_zone: timeZone }, { clock }) => {
+    const nowMs = clock.now();
+    return { utc: new Date(nowMs).toISOString(), local: localTime(nowMs, timeZone), time_zone: timeZone, unix_ms: nowMs };
+  },
+);
+
+const OPERATIONS = ['add', 'subtract', 'multiply', 'divide'] as const;
+const SIGNS = { add: '+', subtract: '-', multiply: '*', divide: '/' } as const;
+
+/** Four operations on two numbers (source 002 §4). */
+export const calculatorTool = defineTool(
+  {
+    name: 'calculator',
+    title: 'Calculator',
+    description: 'Adds, subtracts, multiplies or divides two numbers.',
+    category: 'computing',
+    hasSideEffects: false,
+    determinism: 'deterministic',
+    parameters: {
+      operation: p.enum(OPERATIONS, { description: 'What to do with the two numbers' }),
+      operand1: p.number({ description: 'First number' }),
+      operand2: p.number({ description: 'Second number' }),
+    },
+    returns: {
+      type: 'object',
+      required: ['result', 'details'],
+      properties: { result: { type: 'number' }, details: { type: 'string' } },
+    },
+    examples: [{ description: 'Half of 21', params: { operation: 'divide', operand1: 21, operand2: 2 } }],
+  },
+  async ({ operation, operand1, operand2 }) => {
+    const result = calculate(operation, operand1, operand2);
+    return { result, details: `${operand1} ${SIGNS[operation]} ${operand2} = ${result}` };
+  },
+);
+
+/** The tools that every hub has, whatever else it has. */
+export const basicTools: readonly RegisteredTool[] = [echoTool, hashTool, currentTimeTool, calculatorTool];
+
+function calculate(operation: (typeof OPERATIONS)[number], a: number, b: number): number {
+  if (operation === 'divide' && b === 0)
+    throw new AtmoError('VALIDATION_ERROR', 'Cannot divide by zero; operand2 has to be another number');
+  const result = { add: a + b, subtract: a - b, multiply: a * b, divide: a / b }[operation];
+  if (!Number.isFinite(result)) throw new AtmoError('VALIDATION_ERROR', 'The result is larger than a number can be; use smaller operands');
+  return result;
+}
+
+function localTime(nowMs: number, timeZone: string): string {
+  try {
+    return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(nowMs);
+  } catch {
+    throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(timeZone)} is not a time zone; use a name such as Europe/Berlin`);
+  }
+}

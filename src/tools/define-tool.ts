@@ -1,0 +1,105 @@
+import type { Effect } from '../core/authorizer.ts';
+import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
+import { INVOCATION_POLICY } from './invocation-policy.ts';
+import { objectSchema, type Shape, type ValuesOf } from './parameter-builder.ts';
+import type { CallerView, RegisteredTool, ToolContext, ToolDefinition } from './tool-definition.ts';
+import { toolId } from './tool-name.ts';
+
+type Metadata = ToolDefinition['metadata'];
+
+/** A tool in the words of TypeScript; what is left out gets the careful value. */
+export interface ToolDeclaration<S extends Shape> {
+  readonly name: string;
+  /** Default `core`. */
+  readonly namespace?: string;
+  /** Default 1.0.0. */
+  readonly version?: string;
+  readonly title: string;
+  readonly description: string;
+  readonly category: Metadata['category'];
+  readonly parameters: S;
+  /** Any JSON when absent. */
+  readonly returns?: JsonSchema;
+  readonly capabilities?: readonly string[];
+  readonly permissions?: readonly string[];
+  /** False only for tools that read or compute. */
+  readonly hasSideEffects: boolean;
+  readonly isIdempotent?: boolean;
+  readonly isAsyncAllowed?: boolean;
+  readonly isDangerous?: boolean;
+  readonly needsNetwork?: boolean;
+  readonly determinism?: ToolDefinition['execution']['determinism'];
+  readonly timeoutMs?: number;
+  readonly retries?: number;
+  readonly preferLocal?: boolean;
+  readonly hopLimit?: number;
+  readonly tags?: readonly string[];
+  readonly examples?: Metadata['examples'];
+  readonly effects?: (params: ValuesOf<S>) => readonly Effect[];
+  readonly canonicalize?: (params: ValuesOf<S>, caller: CallerView) => JsonObject;
+}
+
+/** A tool from its declaration and handler; the handler's parameters have the types of `parameters`. */
+export function defineTool<const S extends Shape>(
+  declaration: ToolDeclaration<S>,
+  handler: (params: ValuesOf<S>, context: ToolContext) => Promise<Json>,
+): RegisteredTool {
+  const definition = definitionOf(declaration);
+  const { effects, canonicalize } = declaration;
+  // The validator stands between: what reaches a handler fits the schema that its parameter types were inferred from.
+  const typed = (params: JsonObject) => params as unknown as ValuesOf<S>;
+  return {
+    id: toolId(definition),
+    definition,
+    handler: async (params, context) => handler(typed(params), context),
+    ...(effects && { effects: (params: JsonObject) => effects(typed(params)) }),
+    ...(canonicalize && { canonicalize: (params: JsonObject, caller: CallerView) => canonicalize(typed(params), caller) }),
+  };
+}
+
+function definitionOf<S extends Shape>(declaration: ToolDeclaration<S>): ToolDefinition {
+  const network = declaration.needsNetwork ?? false;
+  return {
+    name: declaration.name,
+    namespace: declaration.namespace ?? 'core',
+    version: declaration.version ?? '1.0.0',
+    description: declaration.description,
+    parameters: objectSchema(declaration.parameters),
+    returns: declaration.returns ?? {},
+    requires: {
+      capabilities: declaration.capabilities ?? [],
+      permissions: declaration.permissions ?? [],
+      network,
+      gpu: false,
+      gpuPreferred: false,
+    },
+    execution: executionOf(declaration),
+    routing: {
+      preferLocal: declaration.preferLocal ?? false,
+      nodeAffinity: [],
+      hopLimit: declaration.hopLimit ?? 3,
+      preferGpu: false,
+    },
+    metadata: {
+      title: declaration.title,
+      category: declaration.category,
+      tags: declaration.tags ?? [],
+      author: 'atmosphere-edge',
+      examples: declaration.examples ?? [],
+      createdBy: 'system',
+      isDangerous: declaration.isDangerous ?? false,
+    },
+  };
+}
+
+function executionOf<S extends Shape>(declaration: ToolDeclaration<S>): ToolDefinition['execution'] {
+  return {
+    timeoutMs: declaration.timeoutMs ?? INVOCATION_POLICY.timeoutMs,
+    retries: declaration.retries ?? (declaration.needsNetwork ? INVOCATION_POLICY.retries : 0),
+    isIdempotent: declaration.isIdempotent ?? !declaration.hasSideEffects,
+    isAsyncAllowed: declaration.isAsyncAllowed ?? false,
+    isStreamSupported: false,
+    hasSideEffects: declaration.hasSideEffects,
+    determinism: declaration.determinism ?? 'nondeterministic',
+  };
+}
