@@ -96,7 +96,8 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
     try {
       const { matter } = this.#collaborators;
       const nodeId = NodeId.randomOperationalNodeId(matter.node.env.get(Crypto));
-      const entry = this.#journal.open(String(nodeId), request);
+      const shortDiscriminator = shortDiscriminatorOf(payload);
+      const entry = this.#journal.open(String(nodeId), { ...request, ...(shortDiscriminator !== undefined && { shortDiscriminator }) });
       return await this.#run(entry, payload, { request, options });
     } finally {
       this.#running.delete(payload);
@@ -117,7 +118,7 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
       const findings = await attempt.run();
       options.onProgress({ step: 'record', note: 'making its tools' });
       const devices = await this.#collaborators.recorder.record(entry.nodeId, request);
-      this.#journal.close(entry.id);
+      this.#journal.finish(entry.id);
       return { nodeId: entry.nodeId, devices, findings };
     } catch (error) {
       this.#cleanUp(entry.id, attempt);

@@ -18,12 +18,14 @@ export interface CommissioningEntry {
   readonly stage: CommissionStage;
   readonly name?: string;
   readonly area?: string;
+  /** The upper 4 bits of the discriminator, which the device shows to everybody: tells which device it may be. */
+  readonly shortDiscriminator?: number;
   /** Why adoption could not finish it; absent while it runs. */
   readonly fault?: string;
 }
 
 /** What is known of a device before it is commissioned. */
-export type CommissioningWish = Pick<CommissioningEntry, 'name' | 'area'>;
+export type CommissioningWish = Pick<CommissioningEntry, 'name' | 'area' | 'shortDiscriminator'>;
 
 /** Each commissioning is on the disk before the device is asked, and stays there until the hub knows the device. */
 export class CommissioningJournal {
@@ -44,6 +46,7 @@ export class CommissioningJournal {
       stage: 'intent',
       ...(wish.name === undefined ? {} : { name: wish.name }),
       ...(wish.area === undefined ? {} : { area: wish.area }),
+      ...(wish.shortDiscriminator === undefined ? {} : { shortDiscriminator: wish.shortDiscriminator }),
     };
     this.#write(entry);
     return entry;
@@ -57,6 +60,15 @@ export class CommissioningJournal {
   /** Notes why the device is only half commissioned. */
   fail(id: string, fault: string): void {
     this.#write({ ...this.get(id), fault });
+  }
+
+  /** Removes the entry of a device that is in the home now, and of earlier tries that it has forgotten. */
+  finish(id: string): void {
+    const { shortDiscriminator } = this.get(id);
+    const isEarlierTry = (entry: CommissioningEntry): boolean =>
+      entry.fault !== undefined && entry.stage === 'credentials' && entry.shortDiscriminator === shortDiscriminator;
+    if (shortDiscriminator !== undefined) for (const entry of this.list().filter(isEarlierTry)) this.close(entry.id);
+    this.close(id);
   }
 
   /** Removes an entry: the hub knows the device, or the device knows nothing of the hub. */
@@ -111,6 +123,7 @@ function parseEntry(id: string, value: Json | undefined): CommissioningEntry | u
     stage,
     ...(typeof value.name === 'string' ? { name: value.name } : {}),
     ...(typeof value.area === 'string' ? { area: value.area } : {}),
+    ...(typeof value.shortDiscriminator === 'number' ? { shortDiscriminator: value.shortDiscriminator } : {}),
     ...(typeof value.fault === 'string' ? { fault: value.fault } : {}),
   };
 }
