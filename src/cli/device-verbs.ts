@@ -1,6 +1,5 @@
-import type { JsonObject } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import { type Command, type Invocation, type OperandSpec, type OptionSpec, usage } from './command.ts';
-import { objectsIn } from './json-list.ts';
 import { textPairs, textTable } from './text-table.ts';
 
 /** A verb that is one call of an administration tool of the hub. */
@@ -12,9 +11,9 @@ export interface ToolVerb {
   readonly operands?: readonly OperandSpec[];
   readonly options?: Readonly<Record<string, OptionSpec>>;
   /** The tool's parameters from the command line. */
-  params(call: Invocation): JsonObject;
-  /** Heading of the table when the result is a list: its member and the columns. */
-  readonly table?: { readonly member: string; readonly columns: readonly string[] };
+  params(call: Invocation): JsonObject | Promise<JsonObject>;
+  /** Members to show in a table when the result is a list. */
+  readonly columns?: readonly string[];
 }
 
 /** The command of a verb: thin, since checks, permissions and answers are the tool's. */
@@ -26,18 +25,20 @@ export function commandOf(verb: ToolVerb): Command {
     ...(operands && { operands }),
     ...(options && { options }),
     async run(call) {
-      const result = await call.hub.call(verb.tool, verb.params(call));
+      const result = await call.hub.call(verb.tool, await verb.params(call));
       call.output.answer(result, () => humanText(result, verb));
       return undefined;
     },
   };
 }
 
-function humanText(result: JsonObject, { table }: ToolVerb): string {
-  if (!table) return textPairs(result) || 'done\n';
-  const rows = objectsIn(result, table.member).map((item) => table.columns.map((column) => item[column]));
+function humanText(result: Json, { columns }: ToolVerb): string {
+  if (isJsonObject(result)) return textPairs(result);
+  const items = Array.isArray(result) ? result.filter(isJsonObject) : [];
+  const shown = columns ?? [...new Set(items.flatMap((item) => Object.keys(item)))];
+  const rows = items.map((item) => shown.map((column) => item[column]));
   return textTable(
-    table.columns.map((column) => column.toUpperCase()),
+    shown.map((column) => column.toUpperCase()),
     rows,
   );
 }
@@ -50,8 +51,8 @@ export function integerOperand(call: Invocation, index: number): number {
 }
 
 /** `DEVICE` or `DEVICE/ENDPOINT`; endpoint 1 unless it is said. */
-export function endpointOf(text: string): { readonly device: string; readonly endpoint: number } {
+export function endpointOf(text: string): { device_id: string; endpoint: number } {
   const match = /^([^/]+)(?:\/(\d{1,5}))?$/.exec(text);
   if (match?.[1] === undefined) throw usage(`${JSON.stringify(text)} has to be DEVICE or DEVICE/ENDPOINT`);
-  return { device: match[1], endpoint: Number(match[2] ?? '1') };
+  return { device_id: match[1], endpoint: Number(match[2] ?? '1') };
 }

@@ -1,5 +1,5 @@
 import { AtmoError, ERROR_CODES, type ErrorCode } from '../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { CliIo } from './cli-io.ts';
 import { findToken, hubUrl } from './state-dir.ts';
 
@@ -36,9 +36,9 @@ export class HubClient {
   }
 
   /** Calls a tool and answers its result alone. */
-  async call(tool: string, params: JsonObject): Promise<JsonObject> {
+  async call(tool: string, params: JsonObject): Promise<Json> {
     const envelope = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params);
-    return isJsonObject(envelope.result) ? envelope.result : { result: envelope.result ?? null };
+    return envelope.result ?? null;
   }
 
   /** The raw response of a stream; the caller reads its body. */

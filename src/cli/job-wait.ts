@@ -29,7 +29,8 @@ function progressLine({ progress }: JsonObject): string {
 function resultOf(job: JsonObject): JsonObject {
   if (job.status === 'succeeded') return isJsonObject(job.result) ? job.result : { result: job.result ?? null };
   const error = isJsonObject(job.error) ? job.error : {};
-  const code: ErrorCode = typeof error.code === 'string' && error.code in ERROR_CODES ? (error.code as ErrorCode) : 'CANCELLED';
+  const otherwise = job.status === 'expired' ? 'JOB_NOT_FOUND' : 'CANCELLED';
+  const code: ErrorCode = typeof error.code === 'string' && error.code in ERROR_CODES ? (error.code as ErrorCode) : otherwise;
   const message = typeof error.message === 'string' ? error.message : `The job ${job.job_id} ended as ${job.status}`;
   throw new AtmoError(code, message, isJsonObject(error.details) ? error.details : {});
 }

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { readInput } from '../secret-input.ts';
+import { jsonObject, readInput } from '../text-input.ts';
 import { textPairs } from '../text-table.ts';
 import { typedParams } from '../tool-params.ts';
 
@@ -39,20 +39,10 @@ async function paramsOf(invocation: Invocation, tool: string): Promise<JsonObjec
   const words = invocation.operands.slice(1);
   const given = invocation.text('params');
   if (given !== undefined && words.length > 0) throw usage('Use either key=value words or --params, not both');
-  if (given !== undefined) return jsonObject(await readInput(given, invocation.io));
+  if (given !== undefined) return jsonObject(await readInput(given, invocation.io), '--params');
   if (words.length === 0) return {};
   const definition = await invocation.hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`);
   return typedParams(words, isJsonObject(definition.parameters) ? definition.parameters : {});
-}
-
-function jsonObject(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isJsonObject(value)) return value;
-  } catch {
-    // Told below: the text itself may be secret.
-  }
-  throw usage('--params has to be a JSON object such as {"brightness": 40}');
 }
 
 function resultText(result: Json): string {

@@ -1,9 +1,9 @@
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { followJob } from '../job-wait.ts';
 import { objectsIn } from '../json-list.ts';
-import { readInput } from '../secret-input.ts';
-import { cellText } from '../text-table.ts';
+import { readInput } from '../text-input.ts';
+import { cellText, textTable } from '../text-table.ts';
 
 export const commission: Command = {
   name: 'commission',
@@ -23,7 +23,9 @@ export const commission: Command = {
   async run(call) {
     const started = await call.hub.post('/api/v1/commission?async=true', await requestOf(call));
     const result = await followJob(call, String(started.job_id));
-    call.output.answer(result, () => resultText(result));
+    const ids = objectsIn(result, 'devices').map((device) => String(device.id));
+    const devices = await Promise.all(ids.map((id) => call.hub.get(`/api/v1/devices/${encodeURIComponent(id)}`)));
+    call.output.answer({ ...result, devices }, () => devices.map(deviceText).join('\n'));
     return undefined;
   },
 };
@@ -66,8 +68,7 @@ function parseAddress(text: string): JsonObject {
   return { host, port: Number(match?.[3]) };
 }
 
-function resultText(result: JsonObject): string {
-  const devices = objectsIn(result, 'devices').map((device) => `${cellText(device.name)} is ${device.id}`);
-  const tools = Array.isArray(result.tools) ? result.tools.map((tool) => `  ${cellText(isJsonObject(tool) ? tool.id : tool)}`) : [];
-  return `${[...devices, ...tools].join('\n')}\n`;
+function deviceText(device: JsonObject): string {
+  const tools = objectsIn(device, 'tools').map((tool) => [tool.id, tool.title]);
+  return `${cellText(device.name)} is ${device.id}\n${textTable(['TOOL', 'DOES'], tools)}`;
 }

@@ -1,6 +1,6 @@
 import { type Command, type Invocation, usage } from '../command.ts';
 import { commandOf } from '../device-verbs.ts';
-import { readInput } from '../secret-input.ts';
+import { readInput } from '../text-input.ts';
 
 const SET = { name: 'SET', help: 'name of the credential set' };
 
@@ -8,7 +8,7 @@ const credentialsList = commandOf({
   name: 'credentials list',
   summary: 'the credential sets; their secrets are never told',
   tool: 'hub:list_credentials',
-  table: { member: 'credentials', columns: ['name', 'kind', 'network'] },
+  columns: ['name', 'kind', 'network'],
   params: () => ({}),
 });
 
@@ -25,7 +25,7 @@ const threadImport = commandOf({
   summary: "keep a Thread dataset from an OpenThread Border Router's REST API",
   tool: 'hub:import_thread_credentials',
   operands: [SET, { name: 'URL', help: 'such as http://192.168.1.5:8081' }],
-  params: (call) => ({ name: call.operand(0), url: call.operand(1) }),
+  params: (call) => ({ name: call.operand(0), router_url: call.operand(1) }),
 });
 
 const wifi: Command = {

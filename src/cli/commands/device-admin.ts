@@ -1,7 +1,8 @@
 import { commandOf, integerOperand, type ToolVerb } from '../device-verbs.ts';
+import { jsonList, readInput } from '../text-input.ts';
 
 const DEVICE = { name: 'DEVICE', help: 'device id or unique name' };
-const justDevice: Pick<ToolVerb, 'operands' | 'params'> = { operands: [DEVICE], params: (call) => ({ device: call.operand(0) }) };
+const justDevice: Pick<ToolVerb, 'operands' | 'params'> = { operands: [DEVICE], params: (call) => ({ device_id: call.operand(0) }) };
 
 const VERBS: readonly ToolVerb[] = [
   {
@@ -9,14 +10,14 @@ const VERBS: readonly ToolVerb[] = [
     summary: 'give a device another name; its old tool names stay valid until restart',
     tool: 'hub:rename_device',
     operands: [DEVICE, { name: 'NAME', help: 'the new name' }],
-    params: (call) => ({ device: call.operand(0), name: call.operand(1) }),
+    params: (call) => ({ device_id: call.operand(0), name: call.operand(1) }),
   },
   {
     name: 'device area',
     summary: 'say where a device is; without AREA it is nowhere',
     tool: 'hub:set_device_area',
     operands: [DEVICE, { name: 'AREA', help: 'such as kitchen', isOptional: true }],
-    params: ({ operands }) => ({ device: operands[0] ?? '', area: operands[1] ?? null }),
+    params: ({ operands: [device = '', area] }) => ({ device_id: device, ...(area !== undefined && { area }) }),
   },
   {
     name: 'device identify',
@@ -24,7 +25,7 @@ const VERBS: readonly ToolVerb[] = [
     tool: 'hub:identify_device',
     operands: [DEVICE],
     options: { seconds: { value: 'N', help: 'for how long, 10 by default' } },
-    params: (call) => ({ device: call.operand(0), seconds: call.integer('seconds') ?? 10 }),
+    params: (call) => ({ device_id: call.operand(0), seconds: call.integer('seconds') ?? 10 }),
   },
   { name: 'device ping', summary: 'ask a device whether it is there, and how fast', tool: 'hub:ping_device', ...justDevice },
   { name: 'device interview', summary: 'read again all that a device has', tool: 'hub:interview_device', ...justDevice },
@@ -32,7 +33,7 @@ const VERBS: readonly ToolVerb[] = [
     name: 'device fabrics',
     summary: 'which controllers a device belongs to',
     tool: 'hub:list_fabrics',
-    table: { member: 'fabrics', columns: ['fabric_index', 'label', 'vendor_id', 'fabric_id', 'is_ours'] },
+    columns: ['fabric_index', 'label', 'vendor_id', 'fabric_id', 'is_ours'],
     ...justDevice,
   },
   {
@@ -40,7 +41,7 @@ const VERBS: readonly ToolVerb[] = [
     summary: "take a device away from another controller, by the index that 'device fabrics' shows",
     tool: 'hub:remove_fabric',
     operands: [DEVICE, { name: 'INDEX', help: 'fabric index' }],
-    params: (call) => ({ device: call.operand(0), fabric_index: integerOperand(call, 1) }),
+    params: (call) => ({ device_id: call.operand(0), fabric_index: integerOperand(call, 1) }),
   },
   {
     name: 'device remove',
@@ -48,10 +49,17 @@ const VERBS: readonly ToolVerb[] = [
     tool: 'hub:remove_device',
     operands: [DEVICE],
     options: { force: { help: 'forget it even if it does not answer' } },
-    params: (call) => ({ device: call.operand(0), force: call.isSet('force') }),
+    params: (call) => ({ device_id: call.operand(0), force: call.isSet('force') }),
   },
   { name: 'device diagnostics', summary: 'what a device tells of its hardware and network', tool: 'hub:device_diagnostics', ...justDevice },
-  { name: 'device acl', summary: 'who may do what on a device', tool: 'hub:get_device_acl', ...justDevice },
+  { name: 'device acl', summary: 'what our fabric lets others do on a device', tool: 'hub:get_access_control', ...justDevice },
+  {
+    name: 'device set-acl',
+    summary: "replace the entries that 'device acl --json' shows",
+    tool: 'hub:set_access_control',
+    operands: [DEVICE, { name: 'ENTRIES', help: 'JSON list, as @FILE or - for stdin' }],
+    params: async (call) => ({ device_id: call.operand(0), entries: jsonList(await readInput(call.operand(1), call.io), 'ENTRIES') }),
+  },
 ];
 
 /** Administration of single devices: each verb is one tool. */

@@ -1,4 +1,5 @@
 import { toAtmoError } from '../../core/errors.ts';
+import { isJsonObject } from '../../core/json.ts';
 import type { Command } from '../command.ts';
 import { type CheckResult, machineChecks } from '../doctor-checks.ts';
 import type { HubClient } from '../hub-client.ts';
@@ -59,7 +60,8 @@ async function accepted(hub: HubClient): Promise<CheckResult> {
 async function halfCommissioned(hub: HubClient): Promise<CheckResult> {
   const check = 'half commissioned devices';
   return guarded(check, async () => {
-    const devices = objectsIn(await hub.call('hub:list_half_commissioned', {}), 'devices');
+    const answer = await hub.call('hub:half_commissioned', {});
+    const devices = Array.isArray(answer) ? answer.filter(isJsonObject) : [];
     if (devices.length === 0) return { check, state: 'ok', found: 'none' };
     const advice = devices.map((device) => device.advice).join('; ');
     return { check, state: 'warning', found: devices.map((device) => device.id).join(', '), advice };

@@ -1,7 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
 import { sseMessages } from '../sse-reader.ts';
 import { cellText } from '../text-table.ts';
+
+const RECONNECT_MS = 1_000;
 
 export const events: Command = {
   name: 'events',
@@ -20,6 +23,7 @@ export const events: Command = {
         call.output.line(event, eventLine(event));
         if (--left <= 0) return undefined;
       }
+      await (call.io.sleep ?? delay)(RECONNECT_MS);
     }
     return undefined;
   },

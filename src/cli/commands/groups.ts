@@ -1,5 +1,6 @@
 import { usage } from '../command.ts';
 import { commandOf, endpointOf, integerOperand, type ToolVerb } from '../device-verbs.ts';
+import { jsonObject, readInput } from '../text-input.ts';
 
 const SOURCE = { name: 'SOURCE', help: 'DEVICE/ENDPOINT that sends, such as a switch' };
 const TARGET = { name: 'TARGET', help: 'DEVICE/ENDPOINT that is told what to do' };
@@ -10,10 +11,9 @@ const VERBS: readonly ToolVerb[] = [
   {
     name: 'device bindings',
     summary: 'what a device controls by itself',
-    tool: 'hub:list_bindings',
+    tool: 'hub:get_bindings',
     operands: [SOURCE],
-    table: { member: 'bindings', columns: ['node', 'endpoint', 'cluster', 'group'] },
-    params: (call) => ({ ...endpointOf(call.operand(0)) }),
+    params: (call) => endpointOf(call.operand(0)),
   },
   {
     name: 'device bind',
@@ -35,7 +35,6 @@ const VERBS: readonly ToolVerb[] = [
     name: 'groups',
     summary: 'the groups and their members',
     tool: 'hub:list_groups',
-    table: { member: 'groups', columns: ['id', 'name', 'members'] },
     params: () => ({}),
   },
   {
@@ -46,21 +45,21 @@ const VERBS: readonly ToolVerb[] = [
       { name: 'NAME', help: 'what to call it' },
       { name: 'MEMBER', help: 'DEVICE or DEVICE/ENDPOINT', isRepeated: true },
     ],
-    params: ({ operands: [name = '', ...members] }) => ({ name, members: members.map((member) => ({ ...endpointOf(member) })) }),
+    params: ({ operands: [name = '', ...members] }) => ({ name, members: members.map(endpointOf) }),
   },
   {
     name: 'group add',
     summary: 'add a device to a group',
     tool: 'hub:add_group_member',
     operands: [GROUP, { name: 'MEMBER', help: 'DEVICE or DEVICE/ENDPOINT' }],
-    params: (call) => ({ group: integerOperand(call, 0), member: { ...endpointOf(call.operand(1)) } }),
+    params: (call) => ({ group: integerOperand(call, 0), ...endpointOf(call.operand(1)) }),
   },
   {
     name: 'group drop',
     summary: 'take a device out of a group',
     tool: 'hub:remove_group_member',
     operands: [GROUP, { name: 'MEMBER', help: 'DEVICE or DEVICE/ENDPOINT' }],
-    params: (call) => ({ group: integerOperand(call, 0), member: { ...endpointOf(call.operand(1)) } }),
+    params: (call) => ({ group: integerOperand(call, 0), ...endpointOf(call.operand(1)) }),
   },
   {
     name: 'group remove',
@@ -69,11 +68,25 @@ const VERBS: readonly ToolVerb[] = [
     operands: [GROUP],
     params: (call) => ({ group: integerOperand(call, 0) }),
   },
+  {
+    name: 'group call',
+    summary: 'send one command to all members at once; nobody acknowledges it',
+    tool: 'hub:invoke_group',
+    operands: [GROUP, { name: 'CLUSTER', help: 'such as OnOff' }, { name: 'COMMAND', help: 'such as Off' }],
+    options: { params: { value: 'JSON', help: 'fields of the command, in raw Matter units' } },
+    params: async (call) => ({
+      group: integerOperand(call, 0),
+      cluster: call.operand(1),
+      command: call.operand(2),
+      params: jsonObject(await readInput(call.text('params') ?? '{}', call.io), '--params'),
+    }),
+  },
 ];
 
 function bindingParams(source: string, target: string, cluster: string | undefined) {
   if (source === target) throw usage('Source and target have to be different endpoints');
-  return { source: { ...endpointOf(source) }, target: { ...endpointOf(target), ...(cluster !== undefined && { cluster }) } };
+  const { device_id, endpoint } = endpointOf(target);
+  return { ...endpointOf(source), target_device_id: device_id, target_endpoint: endpoint, ...(cluster !== undefined && { cluster }) };
 }
 
 /** Bindings and groups: each verb is one tool. */

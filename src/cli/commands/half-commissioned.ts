@@ -3,8 +3,8 @@ import { commandOf } from '../device-verbs.ts';
 export const halfCommissioned = commandOf({
   name: 'half-commissioned',
   summary: 'devices whose commissioning was cut off, and what to do',
-  tool: 'hub:list_half_commissioned',
-  table: { member: 'devices', columns: ['id', 'step', 'advice'] },
+  tool: 'hub:half_commissioned',
+  columns: ['id', 'step', 'advice'],
   params: () => ({}),
 });
 

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../core/json.ts';
 import type { Command } from '../command.ts';
 
 export const share: Command = {
@@ -8,11 +9,12 @@ export const share: Command = {
   async run(call) {
     const device = call.operand(0);
     if (call.isSet('close')) {
-      const closed = await call.hub.call('hub:close_share', { device });
+      const closed = await call.hub.call('hub:close_share', { device_id: device });
       call.output.answer(closed, () => `${device} is closed again\n`);
       return undefined;
     }
-    const code = await call.hub.call('hub:share_device', { device, seconds: call.integer('seconds') ?? 300 });
+    const answer = await call.hub.call('hub:share_device', { device_id: device, seconds: call.integer('seconds') ?? 300 });
+    const code = isJsonObject(answer) ? answer : {};
     const qrText = String(code.qr_code);
     const picture = call.output.isJson ? '' : await qrPicture(qrText);
     call.output.answer(

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { CliIo } from './cli-io.ts';
 import { usage } from './command.ts';
 
@@ -10,6 +11,28 @@ export async function readInput(given: string, io: Pick<CliIo, 'stdin'>): Promis
     return (await readFile(given.slice(1), 'utf8')).trim();
   } catch (error) {
     throw usage(`The file ${given.slice(1)} cannot be read (${error instanceof Error && 'code' in error ? error.code : error})`);
+  }
+}
+
+/** A JSON object that was typed; `name` says where. The text itself may be secret and is never repeated. */
+export function jsonObject(text: string, name: string): JsonObject {
+  const value = parsed(text);
+  if (isJsonObject(value)) return value;
+  throw usage(`${name} has to be a JSON object such as {"brightness": 40}`);
+}
+
+/** As `jsonObject`, for a list. */
+export function jsonList(text: string, name: string): readonly Json[] {
+  const value = parsed(text);
+  if (Array.isArray(value)) return value;
+  throw usage(`${name} has to be a JSON list such as [{}]`);
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,0 +1,118 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { parseCommandLine } from '../../src/cli/arguments.ts';
+import { COMMANDS } from '../../src/cli/command-table.ts';
+import { completionScript } from '../../src/cli/completion.ts';
+import { atmo } from './cli-room.ts';
+
+describe('the help', () => {
+  test('names every command', async () => {
+    const { code, out } = await atmo(['--help']);
+    expect(code).toBe(0);
+    for (const { name, summary } of COMMANDS) {
+      expect(out).toContain(`  ${name}`);
+      expect(out).toContain(summary);
+    }
+  });
+
+  test.each(COMMANDS.map(({ name }) => name))('of %s tells its operands and options', async (name) => {
+    const command = COMMANDS.find((known) => known.name === name);
+    const { code, out } = await atmo([...name.split(' '), '--help']);
+    expect(code).toBe(0);
+    expect(out).toContain(`atmo ${name}`);
+    for (const option of Object.keys(command?.options ?? {})) expect(out).toContain(`--${option}`);
+    for (const operand of command?.operands ?? []) expect(out).toContain(operand.help);
+  });
+
+  test('without arguments it is shown and the exit code says wrong usage', async () => {
+    expect(await atmo([])).toMatchObject({ code: 2, out: expect.stringContaining('Exit codes') });
+  });
+
+  test('of a group tells all its commands; help WORD works too', async () => {
+    expect((await atmo(['device', '--help'])).out).toMatch(/device rename[\s\S]*device ping/);
+    expect((await atmo(['help', 'call'])).out).toContain('KEY=VALUE');
+  });
+
+  test('--version tells the version', async () => {
+    expect((await atmo(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await atmo(['--version', '--json'])).json()).toHaveProperty('version');
+  });
+
+  test.each(['token', 'approvals', 'audit', 'mesh', 'mcp', 'backup', 'restore', 'login', 'clock'])(
+    '%s is not there yet and not listed',
+    async (name) => {
+      expect((await atmo([name])).code).toBe(2);
+      expect(COMMANDS.some((command) => command.name.split(' ')[0] === name)).toBe(false);
+    },
+  );
+});
+
+describe('mistakes in the command line', () => {
+  test.each([
+    [['devcies'], 'did you mean "atmo devices"?'],
+    [['device', 'renam', 'x', 'y'], 'did you mean "atmo device rename"?'],
+    [['device'], 'atmo device wants one of: device rename'],
+    [['call'], 'TOOL is missing'],
+    [['read', 'a/b', 'c'], '"c" is one argument too many'],
+    [['tools', '--serach', 'x'], 'did you mean --search?'],
+    [['call', 'x', '--timeout', 'soon'], '--timeout takes a whole number'],
+    [['call', 'x', 'a=1', '--params', '{}'], 'not both'],
+    [['call', 'x', '--params', '[1]'], '--params has to be a JSON object'],
+    [['call', 'x', '--params', '@/no/such/file'], 'cannot be read (ENOENT)'],
+    [['commission'], 'either a CODE or --passcode'],
+    [['commission', 'MT:X', '--address', 'host'], '--address takes HOST:PORT'],
+    [['device', 'bind', 'a/1', 'a/1'], 'different endpoints'],
+    [['completion', 'tcsh'], 'bash, zsh, fish'],
+  ])('%j exits with 2 and says what to type', async (argv, hint) => {
+    const { code, err, out } = await atmo(argv);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain(hint);
+  });
+
+  test('with --json the error is one document on stdout', async () => {
+    const { code, json } = await atmo(['devcies', '--json']);
+    expect([code, json().error.code]).toEqual([2, 'VALIDATION_ERROR']);
+  });
+});
+
+describe('the parser', () => {
+  test('takes options before, between and after operands', () => {
+    for (const argv of [
+      ['--json', 'call', 'dim', 'level=4', '--timeout', '5'],
+      ['call', '--timeout=5', 'dim', '--json', 'level=4'],
+    ]) {
+      const { command, operands, options } = parseCommandLine(COMMANDS, argv);
+      expect([command.name, operands, options.timeout, options.json]).toEqual(['call', ['dim', 'level=4'], '5', true]);
+    }
+  });
+
+  test('an operand that is spelled like the command stays an operand', () => {
+    expect(parseCommandLine(COMMANDS, ['call', 'call', 'a=b']).operands).toEqual(['call', 'a=b']);
+    expect(parseCommandLine(COMMANDS, ['device', 'rename', 'device', 'rename']).operands).toEqual(['device', 'rename']);
+  });
+
+  test('every command has its own name and words that no other command swallows', () => {
+    for (const command of COMMANDS) {
+      const operands = (command.operands ?? []).map(() => 'x');
+      expect(parseCommandLine(COMMANDS, [...command.name.split(' '), ...operands]).command.name).toBe(command.name);
+    }
+  });
+});
+
+describe('shell completion', () => {
+  test('bash completes commands, verbs and options', () => {
+    const complete = (words: string[]) => {
+      const script = `${completionScript('bash', COMMANDS)}
+COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _atmo; echo "\${COMPREPLY[@]}"`;
+      return spawnSync('bash', ['-c', script], { encoding: 'utf8' }).stdout.trim().split(' ');
+    };
+    expect(complete(['atmo', 'comm'])).toEqual(['commission']);
+    expect(complete(['atmo', 'device', 're'])).toEqual(['rename', 'remove-fabric', 'remove']);
+    expect(complete(['atmo', 'call', '--t'])).toEqual(['--timeout']);
+  });
+
+  test.each(['zsh', 'fish'] as const)('%s gets a script with every first word', (shell) => {
+    const script = completionScript(shell, COMMANDS);
+    for (const { name } of COMMANDS) expect(script).toContain(name.split(' ')[0]);
+  });
+});
