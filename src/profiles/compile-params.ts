@@ -1,0 +1,106 @@
+import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
+import type { ParamEntry } from './capability-file.ts';
+import type { ClusterView } from './cluster-view.ts';
+import { chooseConverter } from './compile-value.ts';
+import type { ConversionContext } from './converter.ts';
+import { sampleOf } from './human-schema.ts';
+
+/** A raw field or attribute that a parameter may fill. */
+export interface RawSlot {
+  /** Spelled as the device's description does; a path with dots for members of structs. */
+  readonly name: string;
+  readonly schema: JsonSchema;
+}
+
+/** One parameter, ready to use. */
+export interface CompiledParam {
+  readonly name: string;
+  readonly slot: RawSlot;
+  readonly schema: JsonSchema;
+  readonly isRequired: boolean;
+  readonly example: Json | undefined;
+  toRaw(human: Json): Json;
+}
+
+/** A parameter of a capability on this very cluster. */
+export function compileParam(
+  name: string,
+  entry: ParamEntry,
+  place: { readonly slot: RawSlot; readonly view: ClusterView },
+): CompiledParam {
+  const { slot, view } = place;
+  const converter = chooseConverter(entry, slot.schema, false);
+  const context = (): ConversionContext => contextOf(entry, place);
+  const unit = converter.unit ?? entry.unit ?? '';
+  const bare = withoutNull(converter.schema(context()));
+  const example = entry.example ?? sampleOf({ ...bare, ...(entry.default !== undefined && { default: entry.default }) });
+  const schema: JsonSchema = {
+    ...bare,
+    description: describe(entry, unit, { schema: bare, example }),
+    ...(unit !== '' && { 'x-unit': unit }),
+    ...(entry.secret && { 'x-secret': true }),
+    ...(entry.default !== undefined && { default: entry.default }),
+  };
+  return {
+    name,
+    slot,
+    schema,
+    isRequired: entry.optional !== true && entry.default === undefined,
+    example: fits(example, bare) ? example : sampleOf(bare),
+    toRaw: (human) => converter.toRaw(human, context()),
+  };
+
+  function contextOf(of: ParamEntry, at: typeof place): ConversionContext {
+    const min = of.limits?.min === undefined ? undefined : at.view.liveNumber(of.limits.min);
+    const max = of.limits?.max === undefined ? undefined : at.view.liveNumber(of.limits.max);
+    return {
+      schema: slot.schema,
+      ...(min !== undefined && { min }),
+      ...(max !== undefined && { max }),
+      ...(of.choices !== undefined && { choices: view.choices(of.choices) }),
+    };
+  }
+}
+
+/** Object schema of a tool's parameters. */
+export function parametersOf(params: readonly CompiledParam[]): JsonSchema {
+  const required = params.filter((param) => param.isRequired).map((param) => param.name);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(params.map((param) => [param.name, param.schema])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}
+
+/** Parameters for an example: all required ones; undefined where one has no sample. */
+export function exampleOf(params: readonly CompiledParam[]): JsonObject | undefined {
+  const required = params.filter((param) => param.isRequired);
+  if (required.some((param) => param.example === undefined)) return undefined;
+  return Object.fromEntries(required.flatMap((param) => (param.example === undefined ? [] : [[param.name, param.example]])));
+}
+
+function describe(entry: ParamEntry, unit: string, facts: { readonly schema: JsonSchema; readonly example: Json | undefined }): string {
+  const { minimum, maximum } = facts.schema as { minimum?: number; maximum?: number };
+  const range = minimum !== undefined && maximum !== undefined ? `${minimum} to ${maximum}${unit === '' ? '' : ` ${unit}`}` : unit;
+  const sample = entry.secret || facts.example === undefined ? '' : ` Example: ${JSON.stringify(facts.example)}`;
+  return `${entry.description.replace(/\.$/, '')}${range === '' ? '' : `, ${range}`}.${sample}`;
+}
+
+function withoutNull(schema: JsonSchema): JsonSchema {
+  const names = schema.enum;
+  const types = schema.type;
+  return {
+    ...schema,
+    ...(Array.isArray(names) && { enum: names.filter((name) => name !== null) }),
+    ...(Array.isArray(types) && { type: types.filter((type) => type !== 'null')[0] }),
+  };
+}
+
+function fits(example: Json | undefined, schema: JsonSchema): boolean {
+  if (typeof example === 'number') {
+    const { minimum = example, maximum = example } = schema as { minimum?: number; maximum?: number };
+    return example >= minimum && example <= maximum;
+  }
+  return !Array.isArray(schema.enum) || schema.enum.includes(example);
+}

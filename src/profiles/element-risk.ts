@@ -1,0 +1,58 @@
+import { maxRisk, type Risk } from '../core/authorizer.ts';
+import type { AttributeDescription, ClusterDescription, CommandDescription } from '../core/device-model.ts';
+import { isAdministrative } from './administrative-clusters.ts';
+import type { StatedRisk } from './capability-file.ts';
+import type { CompiledDevice } from './compile-device.ts';
+import { privilegeRisk } from './privilege-risk.ts';
+import type { ProfileSet } from './profile-set.ts';
+import type { ToolBlueprint } from './tool-blueprint.ts';
+
+/** Tools with `highest` replaced by the highest risk among the tools of the same endpoint. */
+export function settledRisks<Tool extends ToolBlueprint>(tools: readonly Tool[]): readonly (Tool & { readonly risk: Risk })[] {
+  const highest = tools.reduce<Risk>((risk, tool) => (tool.risk === 'highest' ? risk : maxRisk(risk, tool.risk)), 'low');
+  return tools.map((tool) => ({ ...tool, risk: tool.risk === 'highest' ? highest : tool.risk }));
+}
+
+/** One command or attribute of a device that a call is about to touch. */
+export interface TouchedElement {
+  readonly endpoint: number;
+  readonly cluster: ClusterDescription;
+  readonly command?: CommandDescription;
+  /** Written, not read. */
+  readonly attribute?: AttributeDescription;
+}
+
+/**
+ * The risk of touching an element by whatever tool: what the device's own tools say of it, else what the files state,
+ * else what the privilege tells. Unlocking stays unlocking through the generic tool.
+ */
+export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, profiles: ProfileSet): Risk {
+  if (isAdministrative(touched.cluster.name)) return 'dangerous';
+  const element = touched.command?.name ?? touched.attribute?.name ?? '';
+  const privilege = touched.command?.privilege ?? touched.attribute?.writePrivilege ?? 'operate';
+  const here = compiled.tools.filter((tool) => tool.endpoint === touched.endpoint);
+  const own = here.filter((tool) => tool.cluster === touched.cluster.name && tool.elements.includes(element)).map((tool) => tool.risk);
+  const stated = profiles.statedRisk(touched.cluster.name, element);
+  const fromFiles =
+    stated === undefined
+      ? []
+      : [
+          resolved(
+            stated,
+            here.map((tool) => tool.risk),
+          ),
+        ];
+  const known = [...own, ...fromFiles];
+  const floor: Risk = privilege === 'administer' ? 'dangerous' : 'low';
+  return known.length === 0 ? privilegeRisk(privilege) : known.reduce(maxRisk, floor);
+}
+
+/** True when touching it needs the administrator's permission for the device. */
+export function needsAdministrator(touched: TouchedElement): boolean {
+  const privilege = touched.command?.privilege ?? touched.attribute?.writePrivilege ?? 'operate';
+  return isAdministrative(touched.cluster.name) || privilege === 'administer';
+}
+
+function resolved(stated: StatedRisk, here: readonly Risk[]): Risk {
+  return stated === 'highest' ? here.reduce<Risk>(maxRisk, 'low') : stated;
+}

@@ -1,0 +1,144 @@
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import type { ClusterView } from '../cluster-view.ts';
+import { CONVERTERS } from '../converters.ts';
+import { type DevicePlan, invoke } from '../device-plan.ts';
+import { COLOR_NAMES, parseColor } from './color-names.ts';
+import {
+  type Chromaticity,
+  chromaticityToRgb,
+  type HueSaturation,
+  hueSaturationToRgb,
+  kelvinToChromaticity,
+  type Rgb,
+  rgbToChromaticity,
+  rgbToHueSaturation,
+} from './color-space.ts';
+import type { Recipe, RecipeParameters } from './recipe.ts';
+
+type WantedColor = { readonly rgb: Rgb } | { readonly kelvin: number } | { readonly hueSaturation: HueSaturation };
+
+/** Colour by name, RGB, hue and saturation or temperature, sent in the form that the light knows (Application Clusters §3.2). */
+export const setColor: Recipe = {
+  cluster: 'ColorControl',
+  elements: ['MoveToHueAndSaturation', 'MoveToColor', 'MoveToColorTemperature'],
+  isOffered: (view) => view.command('MoveToHueAndSaturation') !== undefined || view.command('MoveToColor') !== undefined,
+  parameters,
+  plan(params, view) {
+    const common = { TransitionTime: Math.round(Number(params.transition_seconds ?? 0) * 10), OptionsMask: {}, OptionsOverride: {} };
+    return planFor(wantedColor(params), view, common);
+  },
+};
+
+function parameters(view: ClusterView): RecipeParameters {
+  const channel = (name: string) => ({ type: 'integer', minimum: 0, maximum: 255, description: `${name}, 0 to 255` });
+  const rgb = {
+    type: 'object',
+    properties: { r: channel('Red'), g: channel('Green'), b: channel('Blue') },
+    required: ['r', 'g', 'b'],
+    additionalProperties: false,
+  };
+  const range = whiteRange(view);
+  return {
+    properties: {
+      color: {
+        anyOf: [{ type: 'string', maxLength: 40 }, rgb],
+        description: `Color as a word (${COLOR_NAMES.slice(0, 8).join(', ')}, warm white, …), as #rrggbb, or as {r, g, b} with 0 to 255 each. Example: "red"`,
+      },
+      hue: {
+        type: 'number',
+        minimum: 0,
+        maximum: 360,
+        'x-unit': '°',
+        description: 'Hue in degrees: 0 red, 120 green, 240 blue. Example: 30',
+      },
+      saturation: {
+        type: 'number',
+        minimum: 0,
+        maximum: 100,
+        'x-unit': '%',
+        description: 'Saturation in percent: 0 white, 100 full color. With hue; 100 without',
+      },
+      ...(range && {
+        kelvin: {
+          type: 'integer',
+          ...range,
+          'x-unit': 'K',
+          description: `White light of this temperature in kelvin (${range.minimum} warm to ${range.maximum} cold). Example: ${range.minimum}`,
+        },
+      }),
+      transition_seconds: {
+        type: 'number',
+        minimum: 0,
+        maximum: 6553,
+        default: 0,
+        'x-unit': 's',
+        description: 'Time of the change in seconds',
+      },
+    },
+    anyOf: [['color'], ['hue'], ...(range ? [['kelvin']] : [])],
+    example: { color: 'red' },
+  };
+}
+
+/** Kelvin bounds of a light that can do white; undefined for one that cannot. */
+function whiteRange(view: ClusterView): { readonly minimum: number; readonly maximum: number } | undefined {
+  const field = view.attribute('ColorTemperatureMireds');
+  if (!field || !view.command('MoveToColorTemperature')) return undefined;
+  const min = view.liveNumber('ColorTempPhysicalMinMireds') || 100;
+  const max = view.liveNumber('ColorTempPhysicalMaxMireds') || 1000;
+  const schema = CONVERTERS.kelvin.schema({ schema: { type: 'integer', minimum: 1, maximum: 65_279 }, min, max });
+  return { minimum: Number(schema.minimum), maximum: Number(schema.maximum) };
+}
+
+function wantedColor(params: JsonObject): WantedColor {
+  const color = params.color;
+  if (typeof color === 'string') return parseColor(color);
+  if (isJsonObject(color)) return { rgb: { r: Number(color.r), g: Number(color.g), b: Number(color.b) } };
+  if (typeof params.hue === 'number') return { hueSaturation: { hue: params.hue, saturation: Number(params.saturation ?? 100) } };
+  if (typeof params.kelvin === 'number') return { kelvin: params.kelvin };
+  throw new AtmoError('VALIDATION_ERROR', 'Give color, or hue, or kelvin. Example: {"color": "red"}');
+}
+
+function planFor(wanted: WantedColor, view: ClusterView, common: JsonObject): DevicePlan {
+  if ('kelvin' in wanted && view.command('MoveToColorTemperature')) return whitePlan(wanted.kelvin, view, common);
+  if (view.command('MoveToHueAndSaturation')) return huePlan(hueSaturationOf(wanted), view, common);
+  return chromaticityPlan(chromaticityOf(wanted), view, common);
+}
+
+function whitePlan(kelvin: number, view: ClusterView, common: JsonObject): DevicePlan {
+  const range = whiteRange(view);
+  const within = range ? Math.min(Math.max(kelvin, range.minimum), range.maximum) : kelvin;
+  const fields = { ColorTemperatureMireds: Math.round(1_000_000 / within), ...common };
+  return {
+    steps: [invoke(view, 'MoveToColorTemperature', fields)],
+    target: { color_mode: 'color_temperature_mireds', color_temperature: within },
+  };
+}
+
+function huePlan({ hue, saturation }: HueSaturation, view: ClusterView, common: JsonObject): DevicePlan {
+  const fields = { Hue: Math.round((hue * 254) / 360) % 254, Saturation: Math.round(saturation * 2.54), ...common };
+  return {
+    steps: [invoke(view, 'MoveToHueAndSaturation', fields)],
+    target: { hue: Math.round((fields.Hue * 360) / 254), saturation: Math.round(fields.Saturation / 2.54) },
+  };
+}
+
+function chromaticityPlan({ x, y }: Chromaticity, view: ClusterView, common: JsonObject): DevicePlan {
+  const fields = { ColorX: Math.round(x * 65_536), ColorY: Math.round(y * 65_536), ...common };
+  return { steps: [invoke(view, 'MoveToColor', fields)], target: { color_x: round4(x), color_y: round4(y) } };
+}
+
+function hueSaturationOf(wanted: WantedColor): HueSaturation {
+  if ('hueSaturation' in wanted) return wanted.hueSaturation;
+  return rgbToHueSaturation('rgb' in wanted ? wanted.rgb : chromaticityToRgb(kelvinToChromaticity(wanted.kelvin)));
+}
+
+function chromaticityOf(wanted: WantedColor): Chromaticity {
+  if ('kelvin' in wanted) return kelvinToChromaticity(wanted.kelvin);
+  return rgbToChromaticity('rgb' in wanted ? wanted.rgb : hueSaturationToRgb(wanted.hueSaturation));
+}
+
+function round4(value: number): number {
+  return Number(value.toFixed(4));
+}
