@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AtmoError } from '../../src/core/errors.ts';
+import { isJsonObject, type JsonObject } from '../../src/core/json.ts';
+import type { DemoWorld, DevicePlace } from './demo-world.ts';
+
+interface Step {
+  readonly title: string;
+  /** Throws when what happened is not what should have happened. */
+  readonly run: (world: DemoWorld) => Promise<void>;
+}
+
+interface CallExample {
+  readonly tool: string;
+  readonly params: JsonObject;
+  /** What the device's own process must hold afterwards, in raw Matter units. */
+  readonly proof: DevicePlace & { readonly value: number | boolean };
+}
+
+const CALLS: readonly CallExample[] = [
+  {
+    tool: 'living_room_lamp_turn_on',
+    params: {},
+    proof: { device: 'Living room lamp', endpoint: 1, cluster: 'onOff', attribute: 'onOff', value: true },
+  },
+  {
+    tool: 'living_room_lamp_set_brightness',
+    params: { brightness: 40 },
+    proof: { device: 'Living room lamp', endpoint: 1, cluster: 'levelControl', attribute: 'currentLevel', value: 102 },
+  },
+  {
+    tool: 'thermostat_set_temperature',
+    params: { temperature: 21.5 },
+    proof: { device: 'Thermostat', endpoint: 1, cluster: 'thermostat', attribute: 'occupiedHeatingSetpoint', value: 2150 },
+  },
+  {
+    tool: 'bedroom_blind_set_position',
+    params: { open_percent: 100 },
+    proof: { device: 'Bedroom blind', endpoint: 1, cluster: 'windowCovering', attribute: 'currentPositionLiftPercent100ths', value: 0 },
+  },
+  {
+    tool: 'front_door_lock',
+    params: {},
+    proof: { device: 'Front door', endpoint: 1, cluster: 'doorLock', attribute: 'lockState', value: 1 },
+  },
+];
+
+/** Blinds take their time. */
+const SETTLE_LIMIT_MS = 20_000;
+const POLL_MS = 100;
+const UNREACHABLE_LIMIT_MS = 5_500;
+const TOOLS_SHOWN = 12;
+
+/** The demo, in the order in which a person would try things. */
+export const STEPS: readonly Step[] = [
+  { title: 'Commission every device by the code on its box', run: commissionAll },
+  { title: 'Look at the tools', run: showTools },
+  ...CALLS.map((example) => ({ title: `Call ${example.tool} ${JSON.stringify(example.params)}`, run: callAndVerify(example) })),
+  { title: 'Read a sensor that changes', run: readSensor },
+  { title: 'Ask for the impossible', run: refuseImpossible },
+  { title: 'Call a device without power', run: callDeadDevice },
+];
+
+async function commissionAll({ hub, home, say }: DemoWorld): Promise<void> {
+  for (const [index, device] of (await home.devices()).entries()) {
+    const code = index % 2 === 0 ? device.qrCode : device.manualCode;
+    const ids = await hub.commission(device, code);
+    ensure(ids.length > 0, `${device.name} was commissioned and made no device`);
+    say(`${code.padEnd(24)} → ${ids.join(', ')}`);
+  }
+}
+
+async function showTools({ hub, say }: DemoWorld): Promise<void> {
+  const { tools, total } = await hub.get('/api/v1/tools?limit=1000');
+  const ids = Array.isArray(tools) ? tools.filter(isJsonObject).map((tool) => String(tool.id ?? tool.name)) : [];
+  const ofDevices = ids.filter((id) => id.includes('living_room_lamp') || id.includes('thermostat'));
+  ensure(ofDevices.length >= 4, `Only ${ofDevices.length} tools of the lamp and the thermostat`);
+  for (const id of ofDevices.slice(0, TOOLS_SHOWN)) say(id);
+  say(`… ${total} in all`);
+}
+
+function callAndVerify({ tool, params, proof }: CallExample): Step['run'] {
+  return async ({ hub, home, say }) => {
+    ensure(
+      (await home.get(proof)) !== proof.value,
+      `${proof.device} holds ${proof.attribute} = ${proof.value} already; the call would prove nothing`,
+    );
+    const answer = await hub.call(tool, params);
+    ensure(answer.status === 'success', `${tool} answered ${JSON.stringify(answer)}`);
+    say(`answer ${JSON.stringify(answer.result)}`);
+    await until(async () => (await home.get(proof)) === proof.value, `${proof.device} to hold ${proof.attribute} = ${proof.value}`);
+    say(`the device itself holds ${proof.cluster}.${proof.attribute} = ${proof.value}`);
+  };
+}
+
+async function readSensor({ hub, home, say }: DemoWorld): Promise<void> {
+  await home.set({ device: 'Garden thermometer', endpoint: 1, cluster: 'temperatureMeasurement', attribute: 'measuredValue' }, -350);
+  await until(async () => (await temperature(hub)) === -3.5, 'the hub to hear -3.5 °C');
+  say('the thermometer says -350, the hub tells -3.5 °C');
+}
+
+async function temperature(hub: DemoWorld['hub']): Promise<unknown> {
+  const { sensors } = await hub.get('/api/v1/sensors');
+  const all = Array.isArray(sensors) ? sensors.filter(isJsonObject) : [];
+  return all.find((sensor) => sensor.id === 'garden-thermometer/temperature')?.value;
+}
+
+async function refuseImpossible({ hub, say }: DemoWorld): Promise<void> {
+  const { error } = await hub.call('living_room_lamp_set_brightness', { brightness: 400 });
+  ensure(isJsonObject(error) && error.code === 'VALIDATION_ERROR', `400 % was not refused: ${JSON.stringify(error)}`);
+  say(String(error.message));
+}
+
+async function callDeadDevice({ hub, home, say }: DemoWorld): Promise<void> {
+  await home.powerOff('Bedroom lamp');
+  const startMs = performance.now();
+  const { error } = await hub.call('bedroom_lamp_turn_on', {});
+  const elapsedMs = performance.now() - startMs;
+  ensure(isJsonObject(error), 'A device without power answered');
+  ensure(['DEVICE_UNREACHABLE', 'OUTCOME_UNKNOWN'].includes(String(error.code)), `It failed with ${error.code}`);
+  ensure(elapsedMs <= UNREACHABLE_LIMIT_MS, `It took ${Math.round(elapsedMs)} ms to say so`);
+  say(`${error.code} after ${Math.round(elapsedMs)} ms`);
+}
+
+function ensure(condition: boolean, complaint: string): asserts condition {
+  if (!condition) throw new AtmoError('INTERNAL_ERROR', complaint);
+}
+
+async function until(condition: () => Promise<boolean>, wanted: string): Promise<void> {
+  const limitMs = performance.now() + SETTLE_LIMIT_MS;
+  while (!(await condition())) {
+    ensure(performance.now() < limitMs, `Waited ${SETTLE_LIMIT_MS / 1000} s for ${wanted}`);
+    await sleep(POLL_MS);
+  }
+}
