@@ -1,3 +1,4 @@
+import type { ApprovalQueue } from '../../src/core/approval-queue.ts';
 import type { DeviceDirectory } from '../../src/core/device-directory.ts';
 import type { Device, DeviceDescription } from '../../src/core/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
@@ -102,9 +103,14 @@ const forms: ToolForms = {
   mcp: ({ definition }) => ({ name: definition.name, inputSchema: definition.parameters as JsonObject }),
 };
 
+interface RoomOptions {
+  readonly port?: number;
+  readonly approvals?: ApprovalQueue;
+}
+
 /** A gateway over a real pipeline, without a socket. */
-export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = PORT } = {}) {
-  const room = makeRoom({ capabilities: () => [] });
+export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = PORT, ...pipeline }: RoomOptions = {}) {
+  const room = makeRoom({ capabilities: () => [], ...pipeline });
   const directory = new MemoryDirectory();
   const readings = new MemoryReadings();
   const metrics = new MetricRegistry();

@@ -15,19 +15,27 @@ export const events: Command = {
     after: { value: 'ID', help: 'begin after this event id' },
   },
   async run(call) {
-    let left = call.integer('count') ?? Number.POSITIVE_INFINITY;
-    let lastEventId = call.text('after');
-    while (left > 0 && !call.io.signal?.aborted) {
-      for await (const event of streamOnce(call, lastEventId)) {
-        lastEventId = typeof event.id === 'string' ? event.id : lastEventId;
-        call.output.line(event, eventLine(event));
-        if (--left <= 0) return undefined;
-      }
-      await (call.io.sleep ?? delay)(RECONNECT_MS);
+    try {
+      await tail(call);
+    } catch (thrown) {
+      if (!call.io.signal?.aborted) throw thrown;
     }
     return undefined;
   },
 };
+
+async function tail(call: Invocation): Promise<void> {
+  let left = call.integer('count') ?? Number.POSITIVE_INFINITY;
+  let lastEventId = call.text('after');
+  while (!call.io.signal?.aborted) {
+    for await (const event of streamOnce(call, lastEventId)) {
+      lastEventId = typeof event.id === 'string' ? event.id : lastEventId;
+      call.output.line(event, eventLine(event));
+      if (--left <= 0) return;
+    }
+    await (call.io.sleep ?? delay)(RECONNECT_MS);
+  }
+}
 
 /** The events of one connection; a cut one ends the sequence, the caller comes back with the last id. */
 async function* streamOnce(call: Invocation, lastEventId: string | undefined): AsyncIterable<JsonObject> {

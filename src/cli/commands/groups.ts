@@ -35,6 +35,7 @@ const VERBS: readonly ToolVerb[] = [
     name: 'groups',
     summary: 'the groups and their members',
     tool: 'hub:list_groups',
+    columns: ['id', 'name', 'members'],
     params: () => ({}),
   },
   {
