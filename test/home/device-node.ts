@@ -90,7 +90,7 @@ export class DeviceNode {
     const type = endpoint.behaviors.supported[this.#cluster(endpoint, address.cluster)];
     await endpoint.act((agent) => {
       const behavior = type && (agent.get(type) as unknown as Emitting);
-      const name = behavior && matching(Object.keys(behavior.events), address.member);
+      const name = behavior && matching(memberNames(behavior.events), address.member);
       const event = name === undefined ? undefined : behavior?.events[name];
       if (event === undefined || behavior === undefined) throw missing('event', address.member, this.#spec.name);
       event.emit(fromJson(payload), behavior.context);
@@ -184,6 +184,13 @@ function deviceType(name: string): Promise<DeviceType> {
 /** The name among `names` that is the same but for case and punctuation, so that PM25 finds pm25 and OnOff finds onOff. */
 function matching(names: readonly string[], name: string): string | undefined {
   return names.find((candidate) => plain(candidate) === plain(name));
+}
+
+/** Also the members that classes define, which Object.keys leaves out. */
+function memberNames(object: object): readonly string[] {
+  const parent: unknown = Object.getPrototypeOf(object);
+  const inherited = typeof parent === 'object' && parent !== null && parent !== Object.prototype ? memberNames(parent) : [];
+  return [...Object.getOwnPropertyNames(object), ...inherited];
 }
 
 function plain(name: string): string {

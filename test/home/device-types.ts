@@ -8,6 +8,7 @@ export const DEVICE_TYPES: Readonly<Record<string, Load>> = {
   'dimmable-light': async () => (await import('./types/dimmable-light.ts')).DIMMABLE_LIGHT,
   'color-temperature-light': async () => (await import('./types/color-lights.ts')).COLOR_TEMPERATURE_LIGHT,
   'extended-color-light': async () => (await import('./types/color-lights.ts')).EXTENDED_COLOR_LIGHT,
+  'xy-color-light': async () => (await import('./types/color-lights.ts')).XY_COLOR_LIGHT,
   'metered-plug': async () => (await import('./types/metered-plug.ts')).METERED_PLUG,
   thermostat: async () => (await import('./types/thermostat.ts')).THERMOSTAT,
   'room-air-conditioner': async () => (await import('./types/air-conditioner.ts')).ROOM_AIR_CONDITIONER,

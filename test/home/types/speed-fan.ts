@@ -10,15 +10,17 @@ const MODE_PERCENT: ReadonlyMap<FanControl.FanMode, number> = new Map([
   [FanMode.Medium, 66],
   [FanMode.High, 100],
 ]);
+/** In a context of the device's own, since a remote writer may not write the read-only attributes that follow. */
+const AFTERWARDS = { offline: true, lock: true };
 const AUTO_PERCENT = 50;
 
 /** Keeps mode, percentage and speed in step as Matter Application Clusters 4.4.6 asks, whichever of them is written. */
 export class SpeedFan extends FanControlServer.with('MultiSpeed', 'Auto', 'Rocking', 'Step') {
   override initialize(): void {
     super.initialize();
-    this.reactTo(this.events.percentSetting$Changed, this.followPercent);
-    this.reactTo(this.events.speedSetting$Changed, this.followSpeed);
-    this.reactTo(this.events.fanMode$Changed, this.followMode);
+    this.reactTo(this.events.percentSetting$Changed, this.followPercent, AFTERWARDS);
+    this.reactTo(this.events.speedSetting$Changed, this.followSpeed, AFTERWARDS);
+    this.reactTo(this.events.fanMode$Changed, this.followMode, AFTERWARDS);
   }
 
   override step({ direction, wrap, lowestOff }: FanControl.StepRequest): void {

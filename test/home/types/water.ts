@@ -1,12 +1,15 @@
 import { Seconds, Time } from '@matter/main';
 import { PumpConfigurationAndControlServer } from '@matter/main/behaviors/pump-configuration-and-control';
 import { ValveConfigurationAndControlServer } from '@matter/main/behaviors/valve-configuration-and-control';
+import type { PumpConfigurationAndControl } from '@matter/main/clusters/pump-configuration-and-control';
 import { ValveConfigurationAndControl } from '@matter/main/clusters/valve-configuration-and-control';
 import { PumpDevice } from '@matter/main/devices/pump';
 import { WaterValveDevice } from '@matter/main/devices/water-valve';
 import type { DeviceType } from '../part.ts';
 
 const { ValveState } = ValveConfigurationAndControl;
+/** In a context of the device's own, since a remote writer may not write the read-only attributes that follow. */
+const AFTERWARDS = { offline: true, lock: true };
 
 /** Opens to a level, and closes by itself when a duration was given. */
 class TimedValve extends ValveConfigurationAndControlServer.with('Level') {
@@ -35,12 +38,16 @@ class TimedValve extends ValveConfigurationAndControlServer.with('Level') {
 /** Does what its mode says at once. */
 class ObedientPump extends PumpConfigurationAndControlServer.with('ConstantSpeed', 'ConstantPressure', 'ConstantFlow') {
   override initialize(): void {
-    this.reactTo(this.events.operationMode$Changed, (mode) => {
-      this.state.effectiveOperationMode = mode;
-    });
-    this.maybeReactTo(this.events.controlMode$Changed, (mode) => {
-      this.state.effectiveControlMode = mode;
-    });
+    this.reactTo(this.events.operationMode$Changed, this.followOperationMode, AFTERWARDS);
+    this.maybeReactTo(this.events.controlMode$Changed, this.followControlMode, AFTERWARDS);
+  }
+
+  followOperationMode(mode: PumpConfigurationAndControl.OperationMode): void {
+    this.state.effectiveOperationMode = mode;
+  }
+
+  followControlMode(mode: PumpConfigurationAndControl.ControlMode): void {
+    this.state.effectiveControlMode = mode;
   }
 }
 
