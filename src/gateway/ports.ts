@@ -1,7 +1,5 @@
-import type { JsonObject } from '../core/json.ts';
 import type { CallPipeline } from '../tools/call-pipeline.ts';
 import type { JobStore } from '../tools/job-store.ts';
-import type { RegisteredTool } from '../tools/tool-definition.ts';
 
 /** How the hub is, as a load balancer and a watchdog want to know it. */
 export interface HealthReport {
@@ -23,20 +21,3 @@ export type CallPort = Pick<CallPipeline, 'call' | 'callAsync' | 'usage' | 'usag
 
 /** What the door uses of the jobs. */
 export type JobPort = Pick<JobStore, 'get' | 'list' | 'cancel'>;
-
-/** A tool that fits a sentence, with the reasons for it. */
-export interface ToolHit {
-  readonly tool: RegisteredTool;
-  readonly score: number;
-  readonly why: readonly string[];
-}
-
-/** Port: tools that fit a sentence, best first. */
-export interface ToolSearch {
-  search(text: string, options: { readonly limit: number; accepts(tool: RegisteredTool): boolean }): readonly ToolHit[];
-}
-
-export type ToolFormat = 'atmosphere' | 'openai' | 'anthropic' | 'mcp';
-
-/** A tool in the form that each kind of caller takes. */
-export type ToolForms = Readonly<Record<ToolFormat, (tool: RegisteredTool) => JsonObject>>;

@@ -36,6 +36,10 @@ export class ToolCatalogue {
     return this.#registry.resolve(name, { isVisible: this.#visibleTo(principal) });
   }
 
+  modelName(tool: RegisteredTool): string {
+    return this.#registry.modelName(tool);
+  }
+
   #visibleTo(principal: Principal): (tool: RegisteredTool) => boolean {
     return (tool) => canSeeTool(tool, principal, this.#authorizer);
   }

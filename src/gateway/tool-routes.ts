@@ -1,13 +1,13 @@
-import type { JsonObject } from '../core/json.ts';
 import { CATEGORIES, type RegisteredTool } from '../tools/tool-definition.ts';
 import type { ToolFilter } from '../tools/tool-filter.ts';
+import type { ToolSearch } from '../tools/tool-search.ts';
 import { json } from './answer.ts';
-import type { ToolForms, ToolSearch } from './ports.ts';
 import { field, type QueryOf } from './query.ts';
 import { type DoorRequest, defineRoute, type Route } from './route.ts';
 import type { ToolCatalogue } from './tool-catalogue.ts';
+import { exportedTool, TOOL_FORMATS, type ToolFormat, toolView } from './tool-view.ts';
 
-const FORMAT = field.choice('the form that a model API takes, instead of our own', ['openai', 'anthropic', 'mcp']);
+const FORMAT = field.choice('the form that a model API takes, instead of our own', TOOL_FORMATS);
 const LIST_QUERY = {
   q: field.text('best matches for a sentence, ranked'),
   device: field.text('only tools of this device id'),
@@ -23,12 +23,11 @@ type ListQuery = QueryOf<typeof LIST_QUERY>;
 interface ToolRouteCollaborators {
   readonly catalogue: ToolCatalogue;
   readonly search: ToolSearch;
-  readonly forms: ToolForms;
 }
 
 /** The registry: list, search and describe. */
 export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Route[] {
-  const { catalogue, forms } = collaborators;
+  const { catalogue } = collaborators;
   return [
     defineRoute({
       method: 'GET',
@@ -41,7 +40,7 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
         const filter = { ...filterOf(query), limit: query.limit ?? 100, offset: query.cursor ?? 0 };
         const page = catalogue.page(request.principal, filter);
         return json({
-          tools: page.tools.map(forms[query.format ?? 'atmosphere']),
+          tools: page.tools.map((tool) => shown(catalogue, tool, query.format)),
           total: page.total,
           next_cursor: page.nextOffset === undefined ? undefined : String(page.nextOffset),
         });
@@ -53,7 +52,7 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
       summary: 'One tool by id, name, alias or model name',
       query: { format: FORMAT },
       answers: { 200: 'tool' },
-      handle: (request, query) => json(forms[query.format ?? 'atmosphere'](catalogue.resolve(request.principal, request.path.id ?? ''))),
+      handle: (request, query) => json(shown(catalogue, catalogue.resolve(request.principal, request.path.id ?? ''), query.format)),
     }),
   ];
 }
@@ -67,10 +66,14 @@ function filterOf({ device, area, capability, category }: ListQuery): ToolFilter
   };
 }
 
-function ranked({ catalogue, search, forms }: ToolRouteCollaborators, request: DoorRequest, query: ListQuery): readonly JsonObject[] {
-  const allowed = new Set<RegisteredTool>(catalogue.all(request.principal, filterOf(query)));
-  const hits = search.search(query.q ?? '', { limit: query.limit ?? 20, accepts: (tool) => allowed.has(tool) });
-  const form = forms[query.format ?? 'atmosphere'];
-  if (query.format !== undefined) return hits.map(({ tool }) => form(tool));
-  return hits.map(({ tool, score, why }) => ({ ...form(tool), score, why: [...why] }));
+function ranked({ catalogue, search }: ToolRouteCollaborators, request: DoorRequest, query: ListQuery): readonly object[] {
+  const tools = catalogue.all(request.principal, filterOf(query));
+  const matches = search.search({ text: query.q ?? '', limit: query.limit ?? 20 }, tools);
+  if (query.format !== undefined) return matches.map(({ tool }) => shown(catalogue, tool, query.format));
+  return matches.map(({ tool, score, reasons }) => ({ ...shown(catalogue, tool, undefined), score, reasons }));
+}
+
+function shown(catalogue: ToolCatalogue, tool: RegisteredTool, format: ToolFormat | undefined): object {
+  const name = catalogue.modelName(tool);
+  return format === undefined ? toolView(tool, name) : exportedTool(tool, name, format);
 }

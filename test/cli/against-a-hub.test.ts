@@ -8,14 +8,13 @@ import { atmo, fetchFrom, withDirectory } from './cli-room.ts';
 const DIM = {
   name: 'dim',
   namespace: 'matter',
-  title: 'Dim the lamp',
   parameters: {
     type: 'object',
     required: ['level'],
     properties: { level: { type: 'integer', minimum: 0, maximum: 100, description: 'Percent' } },
     additionalProperties: false,
   },
-  metadata: { category: 'acting', device: 'hall-lamp' },
+  metadata: { title: 'Dim the lamp', category: 'acting', device: 'hall-lamp' },
   execution: { async_allowed: true },
 };
 
@@ -54,10 +53,10 @@ describe('reading commands', () => {
     expect((await run(['tools', '--json'])).json().total).toBe(1_103);
     expect((await run(['tools', '--device', 'hall-lamp'])).out).toMatch(/matter:dim@1\.0\.0/);
     expect((await run(['tools', 'dim'])).out).toMatch(/level +yes +Percent +.*"maximum":100/);
-    expect((await run(['tools', '--device', 'hall-lamp', '--format', 'openai'])).json()).toEqual([
-      { type: 'function', function: { name: 'dim' } },
+    expect((await run(['tools', '--device', 'hall-lamp', '--format', 'openai'])).json()).toMatchObject([
+      { type: 'function', function: { name: 'dim', parameters: { required: ['level'] } } },
     ]);
-    expect((await run(['tools', '--search', 'dim', '--json'])).json().tools[0].why).toEqual(['dim']);
+    expect((await run(['tools', '--search', 'dim', '--json'])).json().tools[0].reasons).toEqual(['name: dim']);
   });
 
   test('sensors and read tell value, unit and age; options make it a history', async () => {

@@ -3,14 +3,13 @@ import type { DeviceDirectory } from '../../src/core/device-directory.ts';
 import type { Device, DeviceDescription } from '../../src/core/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { DeviceId, SensorId } from '../../src/core/ids.ts';
-import type { JsonObject } from '../../src/core/json.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import type { Authenticator } from '../../src/core/principal.ts';
 import type { HistoryPoint, HistoryQuery, Reading, ReadingStore } from '../../src/core/reading-store.ts';
 import { type GatewayCollaborators, HttpGateway } from '../../src/gateway/http-gateway.ts';
 import { MetricRegistry } from '../../src/gateway/metrics.ts';
-import type { HealthReport, ToolForms } from '../../src/gateway/ports.ts';
-import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
+import type { HealthReport } from '../../src/gateway/ports.ts';
+import { lexicalSearch } from '../../src/tools/tool-search.ts';
 import { agent, makeRoom, makeTool, owner } from '../tools/tool-room.ts';
 
 export const PORT = 8081;
@@ -96,13 +95,6 @@ export function makeReading(id: string, value: number, atMs: number): Reading {
   return { sensor, value, atMs, reachability: 'reachable' };
 }
 
-const forms: ToolForms = {
-  atmosphere: ({ id, definition }) => ({ id, description: definition.description, parameters: definition.parameters as JsonObject }),
-  openai: ({ definition }) => ({ type: 'function', function: { name: definition.name } }),
-  anthropic: ({ definition }) => ({ name: definition.name, input_schema: definition.parameters as JsonObject }),
-  mcp: ({ definition }) => ({ name: definition.name, inputSchema: definition.parameters as JsonObject }),
-};
-
 interface RoomOptions {
   readonly port?: number;
   readonly approvals?: ApprovalQueue;
@@ -116,14 +108,6 @@ export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = 
   const metrics = new MetricRegistry();
   const logged: string[] = [];
   const health: HealthReport = { status: 'ok', nodeId: 'hub-1', version: '1.2.3', startedAtMs: room.clock.now(), problems: [] };
-  const search = {
-    search: (text: string, { accepts, limit }: { limit: number; accepts(tool: RegisteredTool): boolean }) =>
-      room.registry
-        .list({ text })
-        .tools.filter(accepts)
-        .slice(0, limit)
-        .map((tool) => ({ tool, score: 1, why: [text] })),
-  };
   const gateway = new HttpGateway(
     {
       ...room.collaborators,
@@ -132,8 +116,7 @@ export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = 
       readings,
       authenticator,
       metrics,
-      search,
-      forms,
+      search: lexicalSearch,
       health: { health: () => health },
       logger: createLogger('debug', (line) => logged.push(line)),
       ...extra,

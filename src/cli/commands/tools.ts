@@ -22,12 +22,7 @@ export const tools: Command = {
     const tools = await listAll(call);
     const isForModels = call.text('format') !== undefined;
     call.output.answer(isForModels ? tools : { tools, total: tools.length }, () =>
-      isForModels
-        ? JSON.stringify(tools, null, 2)
-        : textTable(
-            ['TOOL', 'CATEGORY', 'DOES'],
-            tools.map((tool) => [tool.id, tool.category, tool.title]),
-          ),
+      isForModels ? JSON.stringify(tools, null, 2) : textTable(['TOOL', 'CATEGORY', 'DOES', ''], tools.map(toolRow)),
     );
     return undefined;
   },
@@ -55,6 +50,11 @@ async function listAll(call: Invocation): Promise<readonly JsonObject[]> {
 async function describe(call: Invocation, name: string): Promise<undefined> {
   const tool = await call.hub.get(`/api/v1/tools/${encodeURIComponent(name)}`, { format: call.text('format') });
   call.output.answer(tool, () => (call.text('format') === undefined ? toolText(tool) : JSON.stringify(tool, null, 2)));
+}
+
+function toolRow(tool: JsonObject): readonly unknown[] {
+  const metadata = isJsonObject(tool.metadata) ? tool.metadata : {};
+  return [tool.id, metadata.category, metadata.title, tool.available === false ? 'away' : ''];
 }
 
 function toolText(tool: JsonObject): string {
