@@ -5,11 +5,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { AtmoError } from '../src/core/errors.ts';
 import { ROOT } from './bundle.ts';
-import { HomeControl } from './demonstration/home-control.ts';
+import type { BoxedDevice, DemoWorld } from './demonstration/demo-world.ts';
+import { HomeOverSocket } from './demonstration/home-over-socket.ts';
 import { HubOverHttp } from './demonstration/hub-over-http.ts';
 import { STEPS } from './demonstration/steps.ts';
+import { forward } from './forward.ts';
 
 const DEFAULT_PORT = 8081;
 
@@ -32,17 +36,25 @@ async function freePort(): Promise<number> {
 
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
-  child.stdin?.end();
-  const timer = setTimeout(() => child.kill('SIGTERM'), 10_000);
-  await once(child, 'exit');
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  await exited;
   clearTimeout(timer);
 }
 
-async function runSteps(hub: HubOverHttp, home: HomeControl): Promise<boolean> {
+/** The first line that the world prints: every device with its codes. */
+async function devicesOf(world: ChildProcess): Promise<readonly BoxedDevice[]> {
+  const lines = createInterface({ input: world.stdout ?? process.stdin });
+  for await (const line of lines) return JSON.parse(line).devices;
+  throw new AtmoError('INTERNAL_ERROR', 'The private network ended before the home was there; its reason stands above');
+}
+
+async function runSteps(world: Omit<DemoWorld, 'say'>): Promise<boolean> {
   for (const [index, { title, run }] of STEPS.entries()) {
     console.log(`\n${index + 1}. ${title}`);
     try {
-      await run({ hub, home, say: (line) => console.log(`   ${line}`) });
+      await run({ ...world, say: (line) => console.log(`   ${line}`) });
     } catch (error) {
       console.error(`   ✗ ${error instanceof Error ? error.message : error}`);
       return false;
@@ -70,21 +82,19 @@ const world = spawn(
   join(ROOT, 'scripts/in-netns'),
   ['--', process.execPath, join(ROOT, 'scripts/demonstration/world.ts'), dir, String(port)],
   {
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
   },
 );
-const forward = spawn(process.execPath, [join(ROOT, 'scripts/forward.ts'), `127.0.0.1:${port}`, join(dir, 'api.sock')], {
-  stdio: ['ignore', 'ignore', 'inherit'],
-});
+const door = await forward(`tcp:${port}`, `unix:${join(dir, 'api.sock')}`);
 try {
-  const ended = once(world, 'exit').then(([status]) => Promise.reject(new Error(`The private network ended with status ${status}`)));
-  await Promise.race([hub.untilReady(), ended]);
-  ended.catch(() => undefined);
-  const isVerified = await runSteps(hub, new HomeControl(world.stdin, world.stdout));
+  const devices = await devicesOf(world);
+  await hub.untilReady();
+  const isVerified = await runSteps({ devices, hub, home: new HomeOverSocket(join(dir, 'home.sock')) });
   process.exitCode = isVerified ? 0 : 1;
   if (isVerified && !values.check) await untilInterrupted(hub.url, join(dir, 'hub'));
 } finally {
-  forward.kill();
   await end(world);
+  door.close();
   rmSync(dir, { recursive: true, force: true });
 }
+process.exit();

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AtmoError } from '../../src/core/errors.ts';
+import { fleet } from '../../test/home/fleet.ts';
 import { VirtualHome } from '../../test/home/virtual-home.ts';
 import type { BenchFigure } from './figure.ts';
-import { fleetOf, mixedTypes } from './fleet-spec.ts';
 import { HubProgram } from './hub-program.ts';
 import { median } from './statistics.ts';
 import { Workspace } from './workspace.ts';
@@ -20,7 +20,7 @@ export async function run(): Promise<BenchFigure[]> {
   await HubProgram.build();
   using workspace = new Workspace();
   const { dir } = workspace;
-  await using home = await VirtualHome.start({ spec: fleetOf(mixedTypes(DEVICES)), dir: join(dir, 'home') });
+  await using home = await VirtualHome.start({ spec: fleet(DEVICES), dir: join(dir, 'home') });
   const common = { bar: null, ok: true };
   const commissioned = await commissionAll(dir, home);
   const restarted = await restart(dir);

@@ -18,8 +18,8 @@ export async function run(): Promise<BenchFigure[]> {
   await using home = await VirtualHome.start({ spec: fleetOf(['on-off-light', 'on-off-light']), dir: join(workspace.dir, 'home') });
   await using hub = await HubProgram.start(workspace.dir);
   await using bare = await BareProgram.start(workspace.dir);
-  await hub.commission(home.device('Device 0').pairing.manualCode, 'Light');
-  const peer = await bare.commission(home.device('Device 1').pairing.manualCode);
+  await hub.commission(home.device('Device 1').pairing.manualCode, 'Light');
+  const peer = await bare.commission(home.device('Device 2').pairing.manualCode);
 
   const hubMs: number[] = [];
   const bareMs: number[] = [];

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fleet } from '../../test/home/fleet.ts';
 import { VirtualHome } from '../../test/home/virtual-home.ts';
 import { BareProgram } from './bare-program.ts';
 import type { BenchFigure } from './figure.ts';
-import { fleetOf, mixedTypes } from './fleet-spec.ts';
+import { fleetOf } from './fleet-spec.ts';
 import { HubProgram } from './hub-program.ts';
 import { median } from './statistics.ts';
 import { Workspace } from './workspace.ts';
@@ -18,9 +19,8 @@ const BAR = 1.25;
 export async function run(): Promise<BenchFigure[]> {
   await Promise.all([HubProgram.build(), BareProgram.build()]);
   using workspace = new Workspace();
-  const types = mixedTypes(DEVICES);
-  const spec = { devices: [...fleetOf(types).devices, ...fleetOf(types, DEVICES).devices] };
-  await using home = await VirtualHome.start({ spec, dir: join(workspace.dir, 'home') });
+  const types = fleet(DEVICES).devices.map((device) => device.type);
+  await using home = await VirtualHome.start({ spec: fleetOf([...types, ...types]), dir: join(workspace.dir, 'home') });
   await using hub = await HubProgram.start(workspace.dir);
   await using bare = await BareProgram.start(workspace.dir);
   for (const [index, { name, pairing }] of home.devices.entries()) {

@@ -4,13 +4,11 @@ import type { Json, JsonObject } from '../../src/core/json.ts';
 export interface BoxedDevice {
   readonly name: string;
   readonly area: string;
-  readonly manualCode: string;
-  readonly qrCode: string;
+  readonly pairing: { readonly manualCode: string; readonly qrCode: string };
 }
 
 /** The virtual home from outside: asks and sets what the devices' own processes hold, in raw Matter units. */
 export interface DemoHome {
-  devices(): Promise<readonly BoxedDevice[]>;
   get(where: DevicePlace): Promise<unknown>;
   set(where: DevicePlace, value: Json): Promise<void>;
   powerOff(device: string): Promise<void>;
@@ -34,6 +32,7 @@ export interface DemoHub {
 }
 
 export interface DemoWorld {
+  readonly devices: readonly BoxedDevice[];
   readonly hub: DemoHub;
   readonly home: DemoHome;
   say(line: string): void;

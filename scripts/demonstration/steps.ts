@@ -60,9 +60,9 @@ export const STEPS: readonly Step[] = [
   { title: 'Call a device without power', run: callDeadDevice },
 ];
 
-async function commissionAll({ hub, home, say }: DemoWorld): Promise<void> {
-  for (const [index, device] of (await home.devices()).entries()) {
-    const code = index % 2 === 0 ? device.qrCode : device.manualCode;
+async function commissionAll({ devices, hub, say }: DemoWorld): Promise<void> {
+  for (const [index, device] of devices.entries()) {
+    const code = index % 2 === 0 ? device.pairing.qrCode : device.pairing.manualCode;
     const ids = await hub.commission(device, code);
     ensure(ids.length > 0, `${device.name} was commissioned and made no device`);
     say(`${code.padEnd(24)} → ${ids.join(', ')}`);
