@@ -41,6 +41,20 @@ export class HubClient {
     return envelope.result ?? null;
   }
 
+  /** The health page, also of a hub that is starting or stopping (HTTP 503). */
+  async health(): Promise<JsonObject> {
+    const response = await this.#send('/healthz', {});
+    const answer = await readJson(response);
+    return typeof answer.node_id === 'string' ? answer : throwError(answer, response);
+  }
+
+  /** The invoke envelope, also when it carries an error; a job when `path` asks for one. */
+  async invoke(path: string, body: JsonObject, headers: Readonly<Record<string, string>>): Promise<JsonObject> {
+    const response = await this.#send(path, { method: 'POST', body, headers });
+    const answer = await readJson(response);
+    return response.ok || answer.status === 'error' ? answer : throwError(answer, response);
+  }
+
   /** The raw response of a stream; the caller reads its body. */
   async stream(path: string, query: Query, headers: Readonly<Record<string, string>>): Promise<Response> {
     const response = await this.#send(withQuery(path, query), { headers });
@@ -102,8 +116,12 @@ function refuse(answer: JsonObject, response: Response): void {
   throw errorOf(answer, response.status);
 }
 
+function throwError(answer: JsonObject, response: Response): never {
+  throw errorOf(answer, response.status);
+}
+
 /** The error in a problem document or in an invoke envelope. */
-function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
+export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
   const body = isJsonObject(answer.error) ? answer.error : answer;
   const code: ErrorCode = typeof body.code === 'string' && body.code in ERROR_CODES ? (body.code as ErrorCode) : 'INTERNAL_ERROR';
   const message = [body.message, body.detail].find((text) => typeof text === 'string') ?? `The hub answered with HTTP ${httpStatus}`;

@@ -30,9 +30,9 @@ export class Output {
     this.#stderr.write(`${text}\n`);
   }
 
-  /** Answers the exit code. */
-  fail(error: AtmoError): number {
-    if (this.isJson) this.#stdout.write(`${JSON.stringify({ error: error.toBody() }, null, 2)}\n`);
+  /** Answers the exit code. `document` is what programs get, the error alone unless it is given. */
+  fail(error: AtmoError, document: object = { error: error.toBody() }): number {
+    if (this.isJson) this.#stdout.write(`${JSON.stringify(document, null, 2)}\n`);
     this.#stderr.write(`${error.code}: ${error.message}\n${detailLines(error).join('')}`);
     return ERROR_CODES[error.code].exitCode;
   }

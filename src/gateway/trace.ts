@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 
 /** Who asked for what within which trace. */
 export interface Trace {
@@ -17,6 +17,11 @@ export function traceOf(headers: { get(name: string): string | null }): Trace {
   const given = headers.get('x-request-id');
   const requestId = given !== null && REQUEST_ID.test(given) ? given : randomUUID();
   const parent = TRACEPARENT.exec(headers.get('traceparent') ?? '');
-  const traceId = parent?.[1] ?? randomUUID().replaceAll('-', '');
-  return { requestId, traceId, traceparent: `00-${traceId}-${randomBytes(8).toString('hex')}-${parent?.[2] ?? '01'}` };
+  const traceId = parent?.[1] ?? randomHex();
+  return { requestId, traceId, traceparent: `00-${traceId}-${randomHex().slice(0, 16)}-${parent?.[2] ?? '01'}` };
+}
+
+/** 32 hex digits; Node keeps a pool for these, `randomBytes` asks the system each time. */
+function randomHex(): string {
+  return randomUUID().replaceAll('-', '');
 }

@@ -77,6 +77,17 @@ describe('reading commands', () => {
   });
 });
 
+describe('a hub that is stopping', () => {
+  test('still tells its status', async () => {
+    const health = {
+      health: () => ({ status: 'stopping' as const, nodeId: 'hub-9', version: '1.2.3', startedAtMs: 0, problems: ['disk full'] }),
+    };
+    const { gateway } = makeGateway({ health });
+    const { code, out } = await atmo(['status'], { fetch: fetchFrom(gateway) });
+    expect([code, out]).toEqual([0, expect.stringMatching(/hub-9[\s\S]*stopping[\s\S]*disk full/)]);
+  });
+});
+
 describe('calling', () => {
   test('key=value words take the types of the tool', async () => {
     const { run } = makeHome();
@@ -129,7 +140,7 @@ describe('exit codes', () => {
     });
     const answer = await run(['call', 'fail', '--json']);
     expect(answer.code).toBe(exitCode);
-    expect(answer.json().error).toMatchObject({ code, details: { which: 'lamp' } });
+    expect(answer.json()).toMatchObject({ status: 'error', request_id: expect.any(String), error: { code, details: { which: 'lamp' } } });
     expect(answer.err).toMatch(new RegExp(`^${code}: It went wrong`));
   });
 

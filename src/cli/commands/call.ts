@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
+import { errorOf } from '../hub-client.ts';
 import { jsonObject, readInput } from '../text-input.ts';
 import { textPairs } from '../text-table.ts';
 import { typedParams } from '../tool-params.ts';
@@ -27,7 +28,8 @@ export const call: Command = {
       ...(timeoutMs !== undefined && { 'x-timeout-ms': String(timeoutMs) }),
     };
     const suffix = invocation.isSet('async') ? '?async=true' : '';
-    const answer = await invocation.hub.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke${suffix}`, params, headers);
+    const answer = await invocation.hub.invoke(`/api/v1/tools/${encodeURIComponent(tool)}/invoke${suffix}`, params, headers);
+    if (answer.status === 'error') return invocation.output.fail(errorOf(answer, 0), answer);
     invocation.output.answer(answer, () =>
       suffix === '' ? resultText(answer.result ?? null) : `job ${answer.job_id} is ${answer.status}\n`,
     );

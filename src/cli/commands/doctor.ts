@@ -31,7 +31,7 @@ export const doctor: Command = {
 
 async function hubChecks(hub: HubClient): Promise<readonly CheckResult[]> {
   try {
-    const health = await hub.get('/healthz');
+    const health = await hub.health();
     const problems = Array.isArray(health.problems) ? health.problems.join('; ') : '';
     const isWell = health.status === 'ok';
     const answers: CheckResult = isWell

@@ -6,7 +6,7 @@ export const status: Command = {
   name: 'status',
   summary: 'how the hub is and what it has',
   async run({ hub, output }) {
-    const health = await hub.get('/healthz');
+    const health = await hub.health();
     const [devices, tools, sensors] = await Promise.all([
       hub.get('/api/v1/devices'),
       hub.get('/api/v1/tools', { limit: 1 }),
