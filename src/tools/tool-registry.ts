@@ -197,11 +197,7 @@ export class ToolRegistry {
 
   #notFound(name: string, isVisible: (tool: RegisteredTool) => boolean): AtmoError {
     const visible = [...this.#versions].filter(([, versions]) => versions.some(isVisible)).map(([key]) => key);
-    const byBareName = new Map(visible.map((key) => [key.slice(key.indexOf(':') + 1), key]));
-    const wanted = name.split('@')[0] ?? name;
-    const suggestions = wanted.includes(':')
-      ? nearestTexts(wanted, visible)
-      : nearestTexts(wanted, byBareName.keys()).map((bare) => byBareName.get(bare) ?? bare);
+    const suggestions = suggest(name.split('@')[0] ?? name, visible);
     const hint = suggestions.length === 0 ? 'list the tools to see what there is' : `did you mean ${suggestions.join(' or ')}?`;
     return new AtmoError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 160))}; ${hint}`, { suggestions });
   }
@@ -232,4 +228,12 @@ function fitsAll(tool: RegisteredTool, ranges: readonly string[]): boolean {
 function ambiguous(name: string, matches: readonly RegisteredTool[]): AtmoError {
   const candidates = matches.map((tool) => keyOf(tool)).sort(compareText);
   return new AtmoError('AMBIGUOUS_TOOL', `${JSON.stringify(name)} fits ${candidates.join(', ')}; write one of them`, { candidates });
+}
+
+/** Unversioned names like the wanted one: by the whole name, else by the part after the namespace. */
+function suggest(wanted: string, known: readonly string[]): readonly string[] {
+  const whole = wanted.includes(':') ? nearestTexts(wanted, known) : [];
+  if (whole.length > 0) return whole;
+  const byBareName = new Map(known.map((key) => [key.slice(key.indexOf(':') + 1), key]));
+  return nearestTexts(wanted.slice(wanted.indexOf(':') + 1), byBareName.keys()).map((bare) => byBareName.get(bare) ?? bare);
 }

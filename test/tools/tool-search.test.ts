@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import { lexicalSearch } from '../../src/tools/tool-search.ts';
+import { makeTool } from './tool-room.ts';
+
+const tools = [
+  makeTool({
+    name: 'kitchen_light_on',
+    namespace: 'matter',
+    description: 'Turn on the kitchen light',
+    metadata: { device: 'kitchen-light', area: 'kitchen' },
+  }),
+  makeTool({
+    name: 'hall_light_on',
+    namespace: 'matter',
+    description: 'Turn on the hall light',
+    metadata: { device: 'hall-light', area: 'hall' },
+  }),
+  makeTool({ name: 'notify', description: 'Send notification to a person', metadata: { tags: ['alert', 'messaging'] } }),
+  makeTool({ name: 'read_temperature', description: 'Tells the temperature in a room' }),
+];
+const found = (text: string) => lexicalSearch.search({ text }, tools).map(({ tool }) => tool.definition.name);
+
+describe('search', () => {
+  test('finds tools from a sentence, best first', () => {
+    expect(found('please switch on the lamps in the kitchen')[0]).toBe('kitchen_light_on');
+    expect(found('send an alert to the user')[0]).toBe('notify');
+    expect(found('how warm is it?')).toEqual(['read_temperature']);
+    expect(found('xyzzy')).toEqual([]);
+  });
+
+  test('says why', () => {
+    const [match] = lexicalSearch.search({ text: 'kitchen lamp' }, tools);
+    expect(match?.reasons).toEqual(['name: kitchen', 'name: light']);
+    expect(match?.score).toBeGreaterThan(0);
+  });
+
+  test('is the same whatever the order of the tools, and bounded', () => {
+    const ids = (list: typeof tools) => lexicalSearch.search({ text: 'light on', limit: 2 }, list).map(({ tool }) => tool.id);
+    expect(ids(tools)).toEqual(ids(tools.toReversed()));
+    expect(ids(tools)).toHaveLength(2);
+  });
+});
