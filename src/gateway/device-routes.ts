@@ -18,50 +18,55 @@ interface DeviceCollaborators {
 
 /** Devices with what they have and say. */
 export function deviceRoutes(collaborators: DeviceCollaborators): readonly Route[] {
-  const { directory, clock } = collaborators;
-  return [
-    defineRoute({
-      method: 'GET',
-      path: '/api/v1/devices',
-      summary: 'Every device with reachability, age, tools and readings',
-      query: {
-        area: field.text('only devices in this area'),
-        reachability: field.choice('only devices of this reachability', ['reachable', 'unreachable', 'unknown']),
-      },
-      answers: { 200: 'devices' },
-      handle(request, query) {
-        const shown = directory
-          .list()
-          .filter((device) => query.reachability === undefined || device.reachability === query.reachability)
-          .filter((device) => query.area === undefined || device.area?.toLowerCase() === query.area.toLowerCase());
-        const toolsOf = Map.groupBy(collaborators.catalogue.all(request.principal), (tool) => tool.definition.metadata.device);
-        const readingsOf = Map.groupBy(collaborators.readings.sensors(), (reading) => reading.sensor.device);
-        const view = (device: Device) => ({
-          ...deviceView(device, clock.now()),
-          tools: (toolsOf.get(device.id) ?? []).map((tool) => tool.id),
-          readings: (readingsOf.get(device.id) ?? []).map((reading) => readingView(reading, clock.now())),
-        });
-        return json({ devices: shown.map(view) });
-      },
-    }),
-    defineRoute({
-      method: 'GET',
-      path: '/api/v1/devices/:id',
-      summary: 'One device by id or unique name, with endpoints, tools and readings',
-      query: { describe: field.flag('add `description`: every cluster with its schemas') },
-      answers: { 200: 'device' },
-      handle(request, query) {
-        const device = findDevice(directory, request.path.id ?? '');
-        const tools = collaborators.catalogue.all(request.principal, { device: device.id });
-        const readings = collaborators.readings.sensors().filter(({ sensor }) => sensor.device === device.id);
-        return json({
-          ...deviceView(device, clock.now()),
-          endpoints: (directory.describe(device.id)?.endpoints ?? []).map(endpointView),
-          tools: tools.map(({ id, definition }) => ({ id, title: definition.metadata.title, description: definition.description })),
-          readings: readings.map((reading) => readingView(reading, clock.now())),
-          description: query.describe ? directory.describe(device.id) : undefined,
-        });
-      },
-    }),
-  ];
+  return [listRoute(collaborators), oneRoute(collaborators)];
+}
+
+function listRoute({ directory, catalogue, readings, clock }: DeviceCollaborators): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/v1/devices',
+    summary: 'Every device with reachability, age, tools and readings',
+    query: {
+      area: field.text('only devices in this area'),
+      reachability: field.choice('only devices of this reachability', ['reachable', 'unreachable', 'unknown']),
+    },
+    answers: { 200: 'devices' },
+    handle(request, query) {
+      const shown = directory
+        .list()
+        .filter((device) => query.reachability === undefined || device.reachability === query.reachability)
+        .filter((device) => query.area === undefined || device.area?.toLowerCase() === query.area.toLowerCase());
+      const toolsOf = Map.groupBy(catalogue.all(request.principal), (tool) => tool.definition.metadata.device);
+      const readingsOf = Map.groupBy(readings.sensors(), (reading) => reading.sensor.device);
+      const view = (device: Device) => ({
+        ...deviceView(device, clock.now()),
+        tools: (toolsOf.get(device.id) ?? []).map((tool) => tool.id),
+        readings: (readingsOf.get(device.id) ?? []).map((reading) => readingView(reading, clock.now())),
+      });
+      return json({ devices: shown.map(view) });
+    },
+  });
+}
+
+function oneRoute({ directory, catalogue, readings, clock }: DeviceCollaborators): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/v1/devices/:id',
+    summary: 'One device by id or unique name, with endpoints, tools and readings',
+    query: { describe: field.flag('add `description`: every cluster with its schemas') },
+    answers: { 200: 'device' },
+    handle(request, query) {
+      const device = findDevice(directory, request.path.id ?? '');
+      const description = directory.describe(device.id);
+      const tools = catalogue.all(request.principal, { device: device.id });
+      const own = readings.sensors().filter(({ sensor }) => sensor.device === device.id);
+      return json({
+        ...deviceView(device, clock.now()),
+        endpoints: (description?.endpoints ?? []).map(endpointView),
+        tools: tools.map(({ id, definition }) => ({ id, title: definition.metadata.title, description: definition.description })),
+        readings: own.map((reading) => readingView(reading, clock.now())),
+        description: query.describe ? description : undefined,
+      });
+    },
+  });
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts';
 import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
 import { parseSensorId, type SensorId } from '../core/ids.ts';
-import type { Aggregation, HistoryPoint, HistoryQuery, Reading, ReadingStore } from '../core/reading-store.ts';
+import type { Aggregation, HistoryQuery, Reading, ReadingStore } from '../core/reading-store.ts';
 import { json } from './answer.ts';
 import { timeText } from './device-view.ts';
 import { field, type QueryOf } from './query.ts';
@@ -25,47 +25,53 @@ interface SensorCollaborators {
 }
 
 /** Sensors now and their history. */
-export function sensorRoutes({ readings, clock }: SensorCollaborators): readonly Route[] {
-  return [
-    defineRoute({
-      method: 'GET',
-      path: '/api/v1/sensors',
-      summary: 'Every sensor with its present value, unit and age',
-      query: {
-        device: field.text('only sensors of this device id'),
-        kind: field.text('only this kind, such as temperature'),
-        area: field.text('only sensors in this area'),
-      },
-      answers: { 200: 'sensors' },
-      handle(_request, query) {
-        const sensors = readings.sensors().filter(({ sensor }) => fits(sensor.device, query.device) && fits(sensor.kind, query.kind));
-        const inArea = sensors.filter(({ sensor }) => fits(sensor.area, query.area));
-        return json({ sensors: inArea.map((reading) => readingView(reading, clock.now())) });
-      },
-    }),
-    defineRoute({
-      method: 'GET',
-      // Sensor ids hold a slash; it may come as %2F or as it is.
-      path: '/api/v1/sensors/:id{.+}/readings',
-      summary: 'History of one sensor, raw or in buckets',
-      query: HISTORY_QUERY,
-      answers: { 200: 'points, oldest first' },
-      handle(request, query) {
-        const id = parseSensorId(request.path.id ?? '');
-        const history = historyQuery(id, query, clock.now());
-        const points = readings.history(history);
-        const current = readings.current(id);
-        if (!current && points.length === 0) throw sensorNotFound(id, readings.sensors());
-        return json({
-          sensor: current ? readingView(current, clock.now()) : { id },
-          since: timeText(history.startMs),
-          until: timeText(history.endMs),
-          aggregation: history.aggregation,
-          points: points.map(pointView),
-        });
-      },
-    }),
-  ];
+export function sensorRoutes(collaborators: SensorCollaborators): readonly Route[] {
+  return [listRoute(collaborators), historyRoute(collaborators)];
+}
+
+function listRoute({ readings, clock }: SensorCollaborators): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/v1/sensors',
+    summary: 'Every sensor with its present value, unit and age',
+    query: {
+      device: field.text('only sensors of this device id'),
+      kind: field.text('only this kind, such as temperature'),
+      area: field.text('only sensors in this area'),
+    },
+    answers: { 200: 'sensors' },
+    handle(_request, { device, kind, area }) {
+      const shown = readings
+        .sensors()
+        .filter(({ sensor }) => fits(sensor.device, device) && fits(sensor.kind, kind) && fits(sensor.area, area));
+      return json({ sensors: shown.map((reading) => readingView(reading, clock.now())) });
+    },
+  });
+}
+
+function historyRoute({ readings, clock }: SensorCollaborators): Route {
+  return defineRoute({
+    method: 'GET',
+    // Sensor ids hold a slash; it may come as %2F or as it is.
+    path: '/api/v1/sensors/:id{.+}/readings',
+    summary: 'History of one sensor, raw or in buckets',
+    query: HISTORY_QUERY,
+    answers: { 200: 'points, oldest first' },
+    handle(request, query) {
+      const id = parseSensorId(request.path.id ?? '');
+      const history = historyQuery(id, query, clock.now());
+      const points = readings.history(history);
+      const current = readings.current(id);
+      if (!current && points.length === 0) throw sensorNotFound(id, readings.sensors());
+      return json({
+        sensor: current ? readingView(current, clock.now()) : { id },
+        since: timeText(history.startMs),
+        until: timeText(history.endMs),
+        aggregation: history.aggregation,
+        points: points.map(({ atMs, value }) => ({ at: timeText(atMs), value })),
+      });
+    },
+  });
 }
 
 function historyQuery(sensor: SensorId, query: QueryOf<typeof HISTORY_QUERY>, nowMs: number): HistoryQuery {
@@ -81,10 +87,6 @@ function historyQuery(sensor: SensorId, query: QueryOf<typeof HISTORY_QUERY>, no
     ...(query.every !== undefined && { everyMs: query.every }),
     ...(query.limit !== undefined && { limit: query.limit }),
   };
-}
-
-function pointView({ atMs, value }: HistoryPoint) {
-  return { at: timeText(atMs), value };
 }
 
 function fits(value: string | undefined, wanted: string | undefined): boolean {
