@@ -2,7 +2,7 @@ import './matter-platform.ts';
 import { Environment, Matter, Seconds, ServerNode } from '@matter/main';
 import type { ClusterModel } from '@matter/main/model';
 import { type ClientNode, ControllerBehavior, type Peers } from '@matter/main/node';
-import { type Fabric, FabricAuthority, type Subscribe } from '@matter/main/protocol';
+import { Ble, type Fabric, FabricAuthority, type Subscribe } from '@matter/main/protocol';
 import { VendorId } from '@matter/main/types';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
@@ -35,8 +35,8 @@ export interface MatterNodeOptions {
   readonly clusters?: readonly ClusterModel[];
   /** Longest time between two reports of a quiet device, in seconds; devices may choose more. */
   readonly reportCeilingSeconds?: number;
-  /** True when a `Ble` is installed in the environment. */
-  readonly ble?: boolean;
+  /** Bluetooth for commissioning; without it devices are found on the IP network only. */
+  readonly ble?: Ble;
 }
 
 const HubRootEndpoint = ServerNode.RootEndpoint.with(ControllerBehavior);
@@ -155,6 +155,7 @@ export class MatterNode implements Service {
 
   #configureEnvironment(): void {
     const { vars } = Environment.default;
+    if (this.#options.ble !== undefined) Environment.default.set(Ble, this.#options.ble);
     vars.set('storage.path', this.#options.stateDir);
     vars.set('storage.driver', 'sqlite');
     vars.set('mdns.ipv4', this.#options.ipv4 ?? true);
@@ -169,7 +170,7 @@ export class MatterNode implements Service {
       commissioning: { enabled: false },
       controller: {
         adminFabricLabel: this.#fabricLabel,
-        ble: options.ble ?? false,
+        ble: options.ble !== undefined,
         ...(options.clusters?.length ? { matter: Matter.withClusters(...options.clusters) } : {}),
       },
       network: {

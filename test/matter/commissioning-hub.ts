@@ -1,3 +1,4 @@
+import type { Ble } from '@matter/main/protocol';
 import { systemClock } from '../../src/core/clock.ts';
 import type { CommissionProgress, CommissionRequest, CommissionResult } from '../../src/core/device-administration.ts';
 import type { Device } from '../../src/core/device-model.ts';
@@ -21,11 +22,11 @@ export class CommissioningHub implements AsyncDisposable {
   readonly recorded = new Map<string, { readonly name?: string }>();
   readonly logLines: string[] = [];
 
-  constructor(options: { readonly stateDir: string; readonly store: KeyValueStore; readonly ble?: boolean } & CommissionerOptions) {
+  constructor(options: { readonly stateDir: string; readonly store: KeyValueStore; readonly ble?: Ble } & CommissionerOptions) {
     const logger = createLogger('warn', (line) => this.logLines.push(line));
     this.node = new MatterNode(
       { logger, clock: systemClock },
-      { stateDir: options.stateDir, interface: 'eth0', ble: options.ble ?? false },
+      { stateDir: options.stateDir, interface: 'eth0', ...(options.ble && { ble: options.ble }) },
     );
     this.credentials = new CredentialSets(options);
     const recorder: DeviceRecorder = {
@@ -36,7 +37,7 @@ export class CommissioningHub implements AsyncDisposable {
     };
     this.commissioner = new Commissioner(
       { matter: this.node, store: options.store, credentials: this.credentials, recorder, logger, clock: systemClock },
-      { ...options, isBleAvailable: options.ble ?? false },
+      { ...options, isBleAvailable: options.ble !== undefined },
     );
   }
 
