@@ -1,5 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
+import { type LiveState, rangeOf } from './value-schema.ts';
 import type { BitmapShape, BytesShape, EnumShape, IntegerShape, ListShape, StructShape, TextShape, ValueShape } from './value-shape.ts';
 
 /**
@@ -50,6 +51,22 @@ export function fromJson(shape: ValueShape, json: Json, pointer = ''): unknown {
     case 'any':
       return json;
   }
+}
+
+/** Throws VALIDATION_ERROR for a number outside the limits that the device's attributes set now. */
+export function refuseOutsideLimits(
+  shape: ValueShape,
+  value: unknown,
+  { state, pointer }: { readonly state: LiveState; readonly pointer: string },
+): void {
+  if (shape.kind === 'struct') {
+    const members = value as Readonly<Record<string, unknown>>;
+    for (const field of shape.fields) refuseOutsideLimits(field.shape, members[field.name], { state, pointer: `${pointer}/${field.name}` });
+    return;
+  }
+  if (shape.kind !== 'integer' || typeof value !== 'number') return;
+  const { minimum, maximum } = rangeOf(shape, state);
+  if (value < minimum || value > maximum) throw invalid(pointer, `must be from ${minimum} to ${maximum} on this device`);
 }
 
 function plainJson(value: unknown): Json {

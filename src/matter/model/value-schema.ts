@@ -50,12 +50,16 @@ function withNull(schema: MutableSchema, isNullable: boolean): MutableSchema {
   return { ...schema, type: [schema['type'], 'null'] };
 }
 
-function integerSchema(shape: IntegerShape, state: LiveState): MutableSchema {
+/** The range of an integer, narrowed by what the device's attributes say now. */
+export function rangeOf(shape: IntegerShape, state: LiveState): { readonly minimum: number; readonly maximum: number } {
   const minimum = later(Number(shape.min), live(shape.liveMin, state), Math.max);
   const maximum = later(Number(shape.max), live(shape.liveMax, state), Math.min);
   // A device that states limits without any value between them is wrong; then only the type's own range holds.
-  const range = minimum <= maximum ? { minimum, maximum } : { minimum: Number(shape.min), maximum: Number(shape.max) };
-  if (!shape.isWide) return { type: 'integer', ...range };
+  return minimum <= maximum ? { minimum, maximum } : { minimum: Number(shape.min), maximum: Number(shape.max) };
+}
+
+function integerSchema(shape: IntegerShape, state: LiveState): MutableSchema {
+  if (!shape.isWide) return { type: 'integer', ...rangeOf(shape, state) };
   return { anyOf: [wideInteger(shape), { type: 'string', pattern: '^-?[0-9]{1,20}$' }] };
 }
 

@@ -1,0 +1,53 @@
+import type { Endpoint } from '@matter/main';
+import { ClusterBehavior } from '@matter/main/node';
+import type { ClusterType } from '@matter/main/types';
+import { type ClusterShape, clusterShapeOf, type SupportedElements } from './model/cluster-shape.ts';
+import { stateOf } from './peer-snapshot.ts';
+
+/** One server cluster on one endpoint of a peer. */
+export interface PeerCluster {
+  readonly shape: ClusterShape;
+  /** The id of the behavior in matter.js, such as `onOff`. */
+  readonly behavior: string;
+  readonly type: ClusterType;
+  /** Cached attributes by camelCase name; a live view. */
+  readonly state: Readonly<Record<string, unknown>>;
+}
+
+const shapes = new Map<string, ClusterShape>();
+// Thousands of different clusters mean a peer that changes without end, not a big home.
+const MAX_SHAPES = 4_000;
+
+/** The server clusters of an endpoint by the specification's names. */
+export function clustersOf(endpoint: Endpoint): ReadonlyMap<string, PeerCluster> {
+  const clusters = Object.keys(endpoint.behaviors.supported).flatMap((behavior) => clusterOf(endpoint, behavior) ?? []);
+  return new Map(clusters.map((cluster) => [cluster.shape.name, cluster]));
+}
+
+/** One cluster by its matter.js behavior id; undefined for behaviors that are no clusters. */
+export function clusterOf(endpoint: Endpoint, behavior: string): PeerCluster | undefined {
+  const supported = endpoint.behaviors.supported[behavior];
+  if (supported === undefined || !ClusterBehavior.is(supported)) return undefined;
+  const { schema } = supported;
+  if (schema?.id === undefined) return undefined;
+  const state = stateOf(endpoint, behavior);
+  const supportedElements: SupportedElements = {
+    ...idsOf('attributes', state['attributeList']),
+    ...idsOf('commands', state['acceptedCommandList']),
+  };
+  const { attributes = [], commands = [] } = supportedElements;
+  const key = [schema.id, schema.name, schema.revision, [...schema.supportedFeatures], [...attributes], [...commands]].join('|');
+  const shape = shapes.get(key) ?? remember(key, clusterShapeOf(schema, supportedElements));
+  return { shape, behavior, type: supported.cluster, state };
+}
+
+function remember(key: string, shape: ClusterShape): ClusterShape {
+  if (shapes.size >= MAX_SHAPES) shapes.clear();
+  shapes.set(key, shape);
+  return shape;
+}
+
+function idsOf(name: 'attributes' | 'commands', list: unknown): SupportedElements {
+  if (!Array.isArray(list) || (list.length === 0 && name === 'attributes')) return {};
+  return { [name]: new Set(list.map(Number).sort((a, b) => a - b)) };
+}

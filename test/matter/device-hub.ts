@@ -1,0 +1,60 @@
+import '../../src/matter/matter-platform.ts';
+import { join } from 'node:path';
+import { Seconds } from '@matter/main';
+import { systemClock } from '../../src/core/clock.ts';
+import type { Device } from '../../src/core/device-model.ts';
+import { createLogger } from '../../src/core/logger.ts';
+import { MatterDevices } from '../../src/matter/matter-devices.ts';
+import { MatterNode, type MatterNodeOptions } from '../../src/matter/matter-node.ts';
+import type { VirtualDevice } from '../home/virtual-device.ts';
+import { MemoryStore } from './memory-store.ts';
+
+/** As much of a hub as devices need. */
+export class DeviceHub implements AsyncDisposable {
+  readonly node: MatterNode;
+  readonly devices: MatterDevices;
+  readonly store: MemoryStore;
+
+  constructor(dir: string, options: Partial<MatterNodeOptions> & { readonly store?: MemoryStore } = {}) {
+    const { store, ...nodeOptions } = options;
+    const logger = createLogger('error');
+    this.store = store ?? new MemoryStore();
+    this.node = new MatterNode({ logger, clock: systemClock }, { stateDir: join(dir, 'hub'), interface: 'eth0', ...nodeOptions });
+    this.devices = new MatterDevices({ matterNode: this.node, store: this.store, clock: systemClock, logger });
+  }
+
+  async start(): Promise<void> {
+    await this.node.start();
+    await this.devices.start();
+  }
+
+  /** Commissions without the journal and attestation that a hub has around it; answers the devices that came. */
+  async commission(device: VirtualDevice): Promise<readonly Device[]> {
+    const { passcode, discriminator } = device.pairing;
+    const peer = await this.node.peers.commission({
+      passcode,
+      discriminator,
+      timeout: Seconds(20),
+      onAttestationFailure: () => true,
+    } as never);
+    const nodeId = String(peer.peerAddress?.nodeId);
+    await until(() => this.devices.devicesOfNode(nodeId).length > 0);
+    await until(() => this.devices.devicesOfNode(nodeId)[0]?.reachability === 'reachable');
+    return this.devices.devicesOfNode(nodeId);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.devices[Symbol.asyncDispose]();
+    await this.node[Symbol.asyncDispose]();
+  }
+}
+
+/** Resolves once the condition holds, looked at every 20 ms; answers how long that took in ms. */
+export async function until(condition: () => boolean | Promise<boolean>, limitMs = 20_000): Promise<number> {
+  const startedMs = performance.now();
+  while (!(await condition())) {
+    if (performance.now() - startedMs > limitMs) throw new RangeError(`Not within ${limitMs} ms: ${condition}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return performance.now() - startedMs;
+}
