@@ -1,17 +1,11 @@
 import type { DeviceDescription } from '../core/device-model.ts';
+import type { ProfileProblem } from '../profiles/profile-check.ts';
+import type { DraftFile } from '../profiles/profile-draft.ts';
 
 /** Where text goes. */
 export interface TextSink {
   write(text: string): unknown;
   readonly isTTY?: boolean;
-}
-
-/** A mistake in a profile file, with where it is and what mends it. */
-export interface ProfileMistake {
-  readonly file: string;
-  /** JSON path in the file. */
-  readonly path: string;
-  readonly message: string;
 }
 
 /** Everything of the world that the CLI touches, so that tests run it without a process and without sockets. */
@@ -24,9 +18,9 @@ export interface CliIo {
   /** Runs a hub until a signal ends it; answers the exit code. */
   readonly serve: () => Promise<number>;
   /** Checks these profile files, or all that the product and the owner have. */
-  readonly profileCheck?: (files: readonly string[]) => Promise<readonly ProfileMistake[]>;
-  /** A ready-to-edit profile file for a device. */
-  readonly profileDraft?: (description: DeviceDescription) => Promise<string>;
+  readonly profileCheck?: (files: readonly string[]) => Promise<readonly ProfileProblem[]>;
+  /** Ready-to-edit profile files for a device. */
+  readonly profileDraft?: (description: DeviceDescription) => Promise<readonly DraftFile[]>;
   /** Ends what runs for long, such as `events`. */
   readonly signal?: AbortSignal;
   /** Waits; tests answer at once. */

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { CommissionRequest, DeviceAdministration } from '../../src/core/device-administration.ts';
+import type { DeviceDescription } from '../../src/core/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { DeviceId } from '../../src/core/ids.ts';
 import { deviceAdminTools } from '../../src/tools/builtin/device-admin-tools.ts';
@@ -190,24 +191,21 @@ describe('commission', () => {
 
 describe('profiles', () => {
   test('check tells each mistake and exits with 2', async () => {
-    const mistake = { file: 'a.json', path: '$.risk', message: 'unknown risk "huge"; use low' };
+    const mistake = { file: 'a.json', pointer: '/risk', problem: '"huge" does not exist', fix: 'use low' };
     const profileCheck = async (files: readonly string[]) => (files.length === 0 ? [] : [mistake]);
     expect(await atmo(['profile', 'check'], { profileCheck })).toMatchObject({ code: 0, out: 'all profiles are fine\n' });
     expect(await atmo(['profile', 'check', 'a.json'], { profileCheck })).toMatchObject({
       code: 2,
-      out: 'a.json $.risk: unknown risk "huge"; use low\n',
+      out: 'a.json at /risk: "huge" does not exist\n    fix: use low\n',
     });
-    expect((await atmo(['profile', 'check', 'a.json', '--json'], { profileCheck })).json()).toEqual({ ok: false, mistakes: [mistake] });
+    expect((await atmo(['profile', 'check', 'a.json', '--json'], { profileCheck })).json()).toEqual({ ok: false, problems: [mistake] });
   });
 
   test('draft hands the full description of the device over', async () => {
     const { run, directory } = makeHub();
     directory.descriptions.set('lamp', { device: LAMP, endpoints: [] });
-    const profileDraft = async (description: unknown) => `${JSON.stringify(description)}\n`;
-    expect(JSON.parse((await run(['profile', 'draft', 'lamp'], { profileDraft })).out)).toMatchObject({
-      device: { id: 'lamp' },
-      endpoints: [],
-    });
+    const profileDraft = async ({ device }: DeviceDescription) => [{ path: 'devices/x.json', content: { product: device.product.name } }];
+    expect((await run(['profile', 'draft', 'lamp'], { profileDraft })).out).toBe('devices/x.json\n{\n  "product": "Product"\n}\n');
     expect((await run(['profile', 'draft', 'moon'], { profileDraft })).code).toBe(2);
   });
 });

@@ -9,19 +9,19 @@ const profileCheck: Command = {
   operands: [{ name: 'FILE', help: 'files to check; all by default', isOptional: true, isRepeated: true }],
   async run({ io, output, operands }) {
     if (!io.profileCheck) throw notHere();
-    const mistakes = await io.profileCheck(operands);
-    output.answer({ ok: mistakes.length === 0, mistakes }, () =>
-      mistakes.length === 0
-        ? 'all profiles are fine\n'
-        : mistakes.map(({ file, path, message }) => `${file} ${path}: ${message}\n`).join(''),
+    const problems = await io.profileCheck(operands);
+    // Loaded by those who check: it brings the schema compiler with it.
+    const { formatProblem } = await import('../../profiles/profile-check.ts');
+    output.answer({ ok: problems.length === 0, problems }, () =>
+      problems.length === 0 ? 'all profiles are fine' : problems.map(formatProblem).join('\n'),
     );
-    return mistakes.length === 0 ? undefined : 2;
+    return problems.length === 0 ? undefined : 2;
   },
 };
 
 const profileDraft: Command = {
   name: 'profile draft',
-  summary: 'print a profile file for a device, ready to edit',
+  summary: 'print profile files for a device, ready to edit',
   operands: [{ name: 'DEVICE', help: 'device id or unique name' }],
   async run({ io, hub, output, operands: [id = ''] }) {
     if (!io.profileDraft) throw notHere();
@@ -29,8 +29,10 @@ const profileDraft: Command = {
     if (!isJsonObject(device.description))
       throw new AtmoError('NOT_FOUND', `The hub has no description of ${id} yet; try atmo device interview ${id}`);
     // The hub of the same version made it from this very type.
-    const draft = await io.profileDraft(device.description as unknown as DeviceDescription);
-    output.answer({ device: id, draft }, () => draft);
+    const files = await io.profileDraft(device.description as unknown as DeviceDescription);
+    output.answer({ device: id, files }, () =>
+      files.map(({ path, content }) => `${path}\n${JSON.stringify(content, null, 2)}\n`).join('\n'),
+    );
     return undefined;
   },
 };
