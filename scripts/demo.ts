@@ -88,10 +88,15 @@ const world = spawn(
 const door = await forward(`tcp:${port}`, `unix:${join(dir, 'api.sock')}`);
 try {
   const devices = await devicesOf(world);
-  await hub.untilReady();
+  const ended = once(world, 'exit').then(() => Promise.reject(new AtmoError('INTERNAL_ERROR', 'The hub ended; its reason stands above')));
+  await Promise.race([hub.untilReady(), ended]);
+  ended.catch(() => undefined);
   const isVerified = await runSteps({ devices, hub, home: new HomeOverSocket(join(dir, 'home.sock')) });
   process.exitCode = isVerified ? 0 : 1;
   if (isVerified && !values.check) await untilInterrupted(hub.url, join(dir, 'hub'));
+} catch (error) {
+  console.error(`demo: ${error instanceof Error ? error.message : error}`);
+  process.exitCode = 1;
 } finally {
   await end(world);
   door.close();

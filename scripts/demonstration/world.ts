@@ -17,13 +17,14 @@ const hub = spawn(join(ROOT, 'scripts/atmo'), ['serve'], {
   stdio: ['ignore', 'ignore', 'inherit'],
   env: { ...process.env, ATMO_STATE_DIR: join(dir, 'hub'), ATMO_HTTP_PORT: port, ATMO_MATTER_INTERFACE: 'eth0', ATMO_LOG: 'warn' },
 });
+const hubEnded = once(hub, 'exit');
 await forward(`unix:${join(dir, 'api.sock')}`, `tcp:${port}`);
 const home = await VirtualHome.start({ spec: standardHome(), dir: join(dir, 'home') });
 await serveControl(home, join(dir, 'home.sock'));
 console.log(JSON.stringify({ devices: inventory(home) }));
 
-await stopped;
+await Promise.race([stopped, hubEnded]);
 hub.kill('SIGTERM');
-if (hub.exitCode === null) await once(hub, 'exit');
+await hubEnded;
 await home[Symbol.asyncDispose]();
 process.exit();
