@@ -37,6 +37,9 @@ function resolveTool(call: Call, context: StageContext): void {
     ...(version !== undefined && { versionRange: version }),
     isVisible: (candidate) => canSeeTool(candidate, principal, context.authorizer),
   });
+  const { timeoutMs } = call.request;
+  if (timeoutMs !== undefined && !(timeoutMs > 0))
+    throw new AtmoError('VALIDATION_ERROR', 'The timeout has to be a number of milliseconds above 0');
   call.resolved(tool);
   call.startDeadline(context.clock, call.request.signal);
   if (context.disabledTools.has(tool.id) || context.disabledTools.has(tool.definition.name)) {

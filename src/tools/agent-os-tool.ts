@@ -5,6 +5,7 @@ import { type ExecutionResult, fromExecutionResult } from './result-forms.ts';
 import { CATEGORIES, type RegisteredTool, type ToolContext, type ToolDefinition } from './tool-definition.ts';
 import { unwrapResult } from './tool-handler.ts';
 import { toolId } from './tool-name.ts';
+import type { ToolRegistry } from './tool-registry.ts';
 
 /** The data of an AgentOS `ITool` (source 002 §2.1). Its `requiredCapabilities` are rights of the caller: our permissions. */
 export interface AgentOsTool {
@@ -73,7 +74,7 @@ export function fromAgentOs(tool: AgentOsTool): ToolDefinition {
   });
 }
 
-/** An AgentOS tool as the registry takes it; its own id becomes worth an alias. */
+/** An AgentOS tool as the registry takes it. */
 export function fromExecutableAgentOs(tool: ExecutableAgentOsTool): RegisteredTool {
   const definition = fromAgentOs(tool);
   return {
@@ -82,6 +83,14 @@ export function fromExecutableAgentOs(tool: ExecutableAgentOsTool): RegisteredTo
     handler: async (params, context): Promise<Json> =>
       unwrapResult(fromExecutionResult(await tool.execute(params, agentOsContext(context)))),
   };
+}
+
+/** Registers an AgentOS tool; its own id (`web-search-tool-v1.2`) becomes an alias. */
+export function registerAgentOs(registry: ToolRegistry, tool: ExecutableAgentOsTool): RegisteredTool {
+  const registered = fromExecutableAgentOs(tool);
+  registry.register(registered);
+  if (tool.id !== registered.id) registry.alias(tool.id, registered.id);
+  return registered;
 }
 
 function toPermission(capability: string): string {

@@ -100,6 +100,7 @@ export class CallPipeline {
   async #pass(call: Call, stages: readonly Stage[]): Promise<AtmoError | undefined> {
     try {
       for (const stage of stages) {
+        this.#context.logger.debug('call.stage', { stage: stage.name, tool: call.toolId, trace_id: call.traceId });
         const pending = stage(call, this.#context);
         if (pending) await pending;
       }

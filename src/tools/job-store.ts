@@ -12,6 +12,8 @@ import type { RegisteredTool } from './tool-definition.ts';
 
 const SPACE = 'jobs';
 const KEPT_MS = 3_600_000;
+/** As long as a job is known, its result gone or not. */
+const KNOWN_MS = 2 * KEPT_MS;
 const DEFAULT_MAX_JOBS = 1_000;
 
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'expired';
@@ -141,11 +143,11 @@ export class JobStore {
   #save(record: JobRecord): void {
     const { view } = record;
     this.#jobs.set(view.job_id, record);
-    this.#store.set(SPACE, view.job_id, copyJsonObject({ ...record }, RESULT_LIMITS), isFinished(view) ? { ttlMs: 2 * KEPT_MS } : {});
+    this.#store.set(SPACE, view.job_id, copyJsonObject({ ...record }, RESULT_LIMITS), isFinished(view) ? { ttlMs: KNOWN_MS } : {});
     this.#events.emit('job.changed', view.job_id, { job_id: view.job_id, tool: view.tool, status: view.status });
   }
 
-  /** A result older than an hour is gone; that the job was there is known for as long as there is room. */
+  /** A result older than an hour is gone; that the job was there is known for another hour. */
   #aged(record: JobRecord): JobView {
     const { view } = record;
     if (view.finished_at === undefined || this.#clock.now() - Date.parse(view.finished_at) < KEPT_MS) return view;
@@ -154,11 +156,20 @@ export class JobStore {
   }
 
   #makeRoom(): void {
+    for (const { view } of [...this.#jobs.values()].filter((record) => this.#isOutdated(record.view))) this.#remove(view.job_id);
     if (this.#jobs.size < this.#maxJobs) return;
     const oldest = [...this.#jobs.values()].find((record) => isFinished(record.view));
     if (!oldest) throw new AtmoError('RESOURCE_EXCEEDED', `${this.#maxJobs} jobs are running; wait for one or cancel one`);
-    this.#jobs.delete(oldest.view.job_id);
-    this.#store.delete(SPACE, oldest.view.job_id);
+    this.#remove(oldest.view.job_id);
+  }
+
+  #isOutdated(view: JobView): boolean {
+    return view.finished_at !== undefined && this.#clock.now() - Date.parse(view.finished_at) >= KNOWN_MS;
+  }
+
+  #remove(id: string): void {
+    this.#jobs.delete(id);
+    this.#store.delete(SPACE, id);
   }
 
   #isoNow(): string {

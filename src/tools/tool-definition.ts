@@ -101,4 +101,6 @@ export interface RegisteredTool {
   readonly canonicalize?: (params: JsonObject, caller: CallerView) => JsonObject;
   /** False for a device that is away: listed, answers DEVICE_UNREACHABLE. */
   readonly isAvailable?: () => boolean;
+  /** Gives back what the tool holds; called when it is removed and when the hub stops. */
+  readonly shutdown?: () => Promise<void>;
 }

@@ -24,7 +24,7 @@ export abstract class ToolHandler {
     return sharedValidator.parameters(normalizeDefinition(this.definition).parameters, params);
   }
 
-  /** Gives back what the tool holds; called when the hub stops. */
+  /** Gives back what the tool holds; called when it is removed and when the hub stops. */
   async shutdown(): Promise<void> {}
 
   /** What a model needs to call the tool (source 002 §2.2). */
@@ -41,6 +41,7 @@ export function fromToolHandler(tool: ToolHandler): RegisteredTool {
     id: toolId(definition),
     definition,
     handler: async (params, context) => unwrapResult(await tool.execute(await tool.validate(params), context)),
+    shutdown: () => tool.shutdown(),
   };
 }
 

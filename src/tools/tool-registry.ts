@@ -25,7 +25,7 @@ interface ResolveOptions {
 const everything = () => true;
 
 /** The tools of this hub by name (source 000 §3), several versions side by side. */
-export class ToolRegistry {
+export class ToolRegistry implements AsyncDisposable {
   readonly #validator: SchemaValidator;
   readonly #options: RegistryOptions;
   readonly #tools = new Map<ToolId, RegisteredTool>();
@@ -35,6 +35,7 @@ export class ToolRegistry {
   readonly #namespaces = new Map<string, ReadonlySet<string>>();
   readonly #aliases = new Map<string, string>();
   readonly #listeners = new Set<(change: ToolChange) => void>();
+  readonly #shuttingDown = new Set<Promise<void>>();
   #sorted: readonly RegisteredTool[] | undefined;
   #modelNames: ReadonlyMap<string, string> | undefined;
 
@@ -70,6 +71,7 @@ export class ToolRegistry {
       this.#versionsOf(keyOf(tool)).filter((other) => other !== tool),
     );
     this.#tell({ kind: 'removed', tool });
+    this.#shutDown(tool);
     return true;
   }
 
@@ -134,6 +136,12 @@ export class ToolRegistry {
     });
   }
 
+  /** Removes all tools and waits until each has given back what it holds. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const id of [...this.#tools.keys()]) this.unregister(id);
+    await Promise.allSettled(this.#shuttingDown);
+  }
+
   #insert(tool: RegisteredTool): void {
     this.#tools.set(tool.id, tool);
     const versions = [...this.#versionsOf(keyOf(tool)), tool];
@@ -142,6 +150,16 @@ export class ToolRegistry {
       versions.sort((a, b) => semver.rcompare(a.definition.version, b.definition.version)),
     );
     this.#tell({ kind: 'added', tool });
+  }
+
+  /** A tool that fails to let go harms nobody else: it is gone from the registry already. */
+  #shutDown(tool: RegisteredTool): void {
+    if (!tool.shutdown) return;
+    const ended: Promise<void> = tool
+      .shutdown()
+      .catch(() => {})
+      .finally(() => this.#shuttingDown.delete(ended));
+    this.#shuttingDown.add(ended);
   }
 
   #setVersions(tool: RegisteredTool, versions: readonly RegisteredTool[]): void {

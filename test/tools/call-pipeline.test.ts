@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ApprovalQueue } from '../../src/core/approval-queue.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import type { Json } from '../../src/core/json.ts';
+import type { Json, JsonObject } from '../../src/core/json.ts';
+import { silentLogger } from '../../src/core/logger.ts';
 import { blake3Hex } from '../../src/wire/hashes.ts';
 import { agent, makeRoom, makeTool, owner, settled } from './tool-room.ts';
 
@@ -60,7 +61,44 @@ describe('a call that works', () => {
   });
 });
 
+describe('the way of a call', () => {
+  test('is traced stage by stage, in the order of the design', async () => {
+    const stages: unknown[] = [];
+    const logger = { ...silentLogger, debug: (_: string, fields: JsonObject = {}) => void stages.push(fields.stage) };
+    const { pipeline, registry } = makeRoom({ logger });
+    registry.register(makeTool({}));
+    await pipeline.call({ principal: owner, tool: 'probe', params: {} });
+    expect(stages).toEqual([
+      'refuseWhileDraining',
+      'chargeRateLimit',
+      'resolveTool',
+      'checkStaticPermissions',
+      'validateParameters',
+      'canonicalizeParameters',
+      'authorizeEffects',
+      'claimIdempotencyKey',
+      'applyRules',
+      'requireApproval',
+      'takeSlot',
+      'chooseRoute',
+      'auditIntent',
+      'runTool',
+      'checkResult',
+    ]);
+  });
+});
+
 describe('a call that is refused', () => {
+  test('a timeout that is none is refused', async () => {
+    const { pipeline, registry } = makeRoom();
+    registry.register(makeTool({}));
+    for (const timeoutMs of [0, -1, Number.NaN]) {
+      expect(await pipeline.call({ principal: owner, tool: 'probe', params: {}, timeoutMs })).toMatchObject({
+        error: { code: 'VALIDATION_ERROR' },
+      });
+    }
+  });
+
   test('a tool that the caller may not see answers exactly like one that does not exist', async () => {
     const { pipeline, registry } = makeRoom();
     registry.register(makeTool({ name: 'kitchen_on', permissions: ['device:control:kitchen'] }));

@@ -97,6 +97,9 @@ describe('a job', () => {
     const view = room.jobs.get(id, me);
     expect(view.status).toBe('expired');
     expect(view.result).toBeUndefined();
+    room.clock.advance(3_600_000);
+    await startJob(room);
+    expect(() => room.jobs.get(id, me)).toThrow(/No job/);
   });
 
   test('of a process that died has failed: unknown outcome when it was acting, and finished ones stay', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fromAgentOs, fromExecutableAgentOs, toAgentOs } from '../../src/tools/agent-os-tool.ts';
+import { fromAgentOs, fromExecutableAgentOs, registerAgentOs, toAgentOs } from '../../src/tools/agent-os-tool.ts';
 import { fromHdnRecord, toHdnRecord } from '../../src/tools/hdn-record.ts';
 import { fromModelCall, toModelCallResult } from '../../src/tools/model-call.ts';
 import { normalizeDefinition } from '../../src/tools/normalize-definition.ts';
@@ -143,6 +143,21 @@ describe('calls and results in the forms of models', () => {
     expect(await run('{}')).toMatchObject({ tool_call_id: 'call_1', success: false, error: 'NOT_FOUND: No n' });
     expect(seen[0]).toMatchObject({ gmiId: 'owner' });
     await expect(run('{n:8}')).rejects.toThrow(/not JSON/);
+  });
+
+  test('the id of an AgentOS tool stays usable as an alias', () => {
+    const { registry } = makeRoom();
+    const inputSchema = { type: 'object' };
+    const tool = {
+      id: 'web-search-tool-v1.2',
+      name: 'searchWeb',
+      displayName: 'Web',
+      description: 'Searches',
+      inputSchema,
+      hasSideEffects: false,
+    };
+    registerAgentOs(registry, { ...tool, execute: async () => ({ success: true }) });
+    expect(registry.resolve('web-search-tool-v1.2').id).toBe('agentos:searchWeb@1.0.0');
   });
 
   test('answers become the results of each source', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { SchemaValidator } from '../../src/tools/schema-validator.ts';
+import { tellToolChanges } from '../../src/tools/tool-events.ts';
 import { type ToolChange, ToolRegistry } from '../../src/tools/tool-registry.ts';
-import { makeTool } from './tool-room.ts';
+import { makeRoom, makeTool } from './tool-room.ts';
 
 function registryWith(...tools: readonly Parameters<typeof makeTool>[0][]): ToolRegistry {
   const registry = new ToolRegistry({ validator: new SchemaValidator() });
@@ -121,6 +122,36 @@ describe('registering', () => {
     stop();
     registry.unregister(registry.resolve('probe').id);
     expect(heard.map((change) => change.kind)).toEqual(['added', 'removed', 'added']);
+  });
+
+  test('what comes and goes is told as events', () => {
+    const { registry, events, heard } = makeRoom();
+    tellToolChanges(registry, events);
+    registry.register(makeTool({}));
+    registry.register(makeTool({ name: 'own', metadata: { created_by: 'agent' } }));
+    registry.unregister(registry.resolve('probe').id);
+    expect(heard.map(({ type, subject }) => `${type} ${subject}`)).toEqual([
+      'agi.tool.discovered core:probe@1.0.0',
+      'agi.tool.created core:own@1.0.0',
+      'agi.tool.removed core:probe@1.0.0',
+    ]);
+  });
+
+  test('a removed tool, and at the end every tool, gives back what it holds', async () => {
+    const registry = registryWith();
+    const ended: string[] = [];
+    for (const name of ['a', 'b', 'c']) {
+      const shutdown = async () => {
+        ended.push(name);
+        if (name === 'b') throw new Error('stuck');
+      };
+      registry.register({ ...makeTool({ name }), shutdown });
+    }
+    registry.unregister(registry.resolve('a').id);
+    expect(ended).toEqual(['a']);
+    await registry[Symbol.asyncDispose]();
+    expect(ended).toEqual(['a', 'b', 'c']);
+    expect(registry.size).toBe(0);
   });
 
   test('by setting, a parameter without description stops the registration', () => {
