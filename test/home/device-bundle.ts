@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,6 +6,8 @@ import { build, type Plugin } from 'esbuild';
 
 const HOME = import.meta.dirname;
 const ROOT = join(HOME, '../..');
+/** Sources of the program that do not lie beside it. */
+const ELSEWHERE = ['../matter/virtual-peripheral.ts', '../matter/radio-frames.ts', '../../src/core/errors.ts'];
 const CACHE = join(ROOT, '.run/virtual-home');
 
 /** matter.js imports Bun's database statically; under Node it must resolve to something that is never called. */
@@ -22,7 +24,8 @@ export async function deviceProgram(): Promise<string> {
   const directory = join(CACHE, sourceHash());
   const program = join(directory, 'device-program.js');
   if (existsSync(program)) return program;
-  const unfinished = `${directory}.${process.pid}`;
+  // Process ids repeat between private networks.
+  const unfinished = `${directory}.${randomUUID()}`;
   await build({
     entryPoints: [join(HOME, 'device-program.ts')],
     outdir: unfinished,
@@ -34,7 +37,7 @@ export async function deviceProgram(): Promise<string> {
     keepNames: true,
     plugins: [withoutBun],
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
-    logLevel: 'error',
+    logLevel: 'silent',
   });
   // Another process may have been faster; both built the same.
   await rename(unfinished, directory).catch(() => rm(unfinished, { recursive: true }));
@@ -44,6 +47,6 @@ export async function deviceProgram(): Promise<string> {
 function sourceHash(): string {
   const hash = createHash('sha256').update(readFileSync(join(ROOT, 'package-lock.json')));
   const sources = readdirSync(HOME, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
-  for (const file of sources.sort()) hash.update(file).update(readFileSync(join(HOME, file)));
+  for (const file of [...sources.sort(), ...ELSEWHERE]) hash.update(file).update(readFileSync(join(HOME, file)));
   return hash.digest('hex').slice(0, 16);
 }

@@ -1,11 +1,12 @@
-import { Endpoint, VendorId } from '@matter/main';
+import { Endpoint } from '@matter/main';
 import { BridgedDeviceBasicInformationServer } from '@matter/main/behaviors/bridged-device-basic-information';
-import { ServerNode } from '@matter/main/node';
+import type { ServerNode } from '@matter/main/node';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json.ts';
 import { CommandLog } from './command-log.ts';
+import { createNode } from './create-node.ts';
 import { DEVICE_TYPES } from './device-types.ts';
-import { type BridgedSpec, type DeviceSpec, slug } from './home-spec.ts';
+import type { BridgedSpec, DeviceSpec } from './home-spec.ts';
 import { type DeviceType, overlay, type Part, type PartState } from './part.ts';
 import { fromJson, toJson } from './raw-value.ts';
 
@@ -40,23 +41,7 @@ export class DeviceNode {
   /** Builds the node from its stored state, or from the spec at its first start. Not reachable before `start`. */
   static async create(spec: DeviceSpec): Promise<DeviceNode> {
     const type = await deviceType(spec.type);
-    const firstPart = type.parts[0];
-    const node = await ServerNode.create(type.root ?? ServerNode.RootEndpoint, {
-      id: slug(spec.name),
-      network: { port: spec.port },
-      commissioning: { passcode: spec.passcode, discriminator: spec.discriminator },
-      productDescription: { name: spec.name, ...(firstPart && { deviceType: firstPart.type.deviceType }) },
-      basicInformation: {
-        vendorName: 'Virtual Home',
-        vendorId: VendorId(0xfff1),
-        productName: spec.type,
-        productId: 0x8000,
-        serialNumber: `vh-${spec.discriminator}`,
-        uniqueId: `vh-${spec.discriminator}`,
-        hardwareVersion: 1,
-        softwareVersion: 1,
-      },
-    });
+    const node = await createNode(spec, type);
     const device = new DeviceNode(spec, node);
     for (const part of type.parts) await device.#addPart(node, part, spec.state ?? {});
     for (const bridged of spec.bridged ?? []) await device.addBridged(bridged);
@@ -105,8 +90,8 @@ export class DeviceNode {
     const bridgedDeviceBasicInformation = {
       nodeLabel: name,
       productName: type,
-      serialNumber: `b-${id}`,
-      uniqueId: `b-${id}`,
+      serialNumber: `serial-${id}`,
+      uniqueId: `unique-${id}`,
       reachable: true,
     };
     const identified: Part = {

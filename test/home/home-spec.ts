@@ -7,7 +7,7 @@ export type InitialState = Readonly<Record<string, Readonly<Record<string, JsonO
 /** One Matter node of the virtual home. */
 export interface DeviceSpec {
   readonly name: string;
-  /** A key of DEVICE_TYPES in types/index of device types. */
+  /** A key of DEVICE_TYPES. */
   readonly type: string;
   readonly area: string;
   readonly passcode: number;
@@ -19,8 +19,16 @@ export interface DeviceSpec {
   readonly group?: string;
   readonly state?: InitialState;
   readonly bridged?: readonly BridgedSpec[];
-  /** The device is reachable over the virtual radio on this unix socket until its network credentials arrive. */
-  readonly ble?: { readonly socket: string; readonly network: 'thread' | 'wifi' };
+  /** The device is found only over the virtual radio until credentials bring it into the network; it needs a process of its own. */
+  readonly ble?: RadioSpec;
+}
+
+/** A Bluetooth radio made of a unix socket, and the network that the device can join. */
+export interface RadioSpec {
+  readonly socket: string;
+  readonly network: 'thread' | 'wifi';
+  /** Wi-Fi joins only with this password; with any if it is absent. */
+  readonly password?: string;
 }
 
 /** One device behind a bridge. */

@@ -1,5 +1,4 @@
 import type { EndpointType } from '@matter/main';
-import type { ServerNode } from '@matter/main/node';
 
 /** One endpoint of a device: its matter.js type, the state it starts with and the endpoints below it. */
 export interface Part {
@@ -16,8 +15,6 @@ export type PartState = Readonly<Record<string, Readonly<Record<string, unknown>
 /** What a kind of device is made of. */
 export interface DeviceType {
   readonly parts: readonly Part[];
-  /** The root endpoint where the plain one is not enough. */
-  readonly root?: ServerNode.RootEndpoint;
 }
 
 /** State of a part with the values of `over` put on top, attribute by attribute. */

@@ -7,8 +7,8 @@ import { type DeviceSpec, type HomeSpec, slug } from './home-spec.ts';
 import { NetworkHost } from './network-host.ts';
 import { VirtualDevice } from './virtual-device.ts';
 
-/** Host numbers below are free for tests' own machines; 1 is the hub. */
-const FIRST_HOST_NUMBER = 0x100;
+/** Host numbers below are free for tests' own machines; 1 is the hub. Each home of a process takes the next ones. */
+let nextHostNumber = 0x100;
 
 export interface HomeOptions {
   readonly spec: HomeSpec;
@@ -30,8 +30,9 @@ export class VirtualHome implements AsyncDisposable {
   static async start({ spec, dir }: HomeOptions): Promise<VirtualHome> {
     await mkdir(dir, { recursive: true });
     const program = await deviceProgram();
-    const places = [...groups(spec)].map(([name, devices], index) => {
-      const host = new NetworkHost(`d${index}`, FIRST_HOST_NUMBER + index);
+    const places = [...groups(spec)].map(([name, devices]) => {
+      const host = new NetworkHost(`device-${nextHostNumber}`, nextHostNumber);
+      nextHostNumber += 1;
       return new DevicePlace({ devices, host, program, dir: join(dir, name) });
     });
     const home = new VirtualHome(places);

@@ -1,0 +1,40 @@
+import { Environment, VendorId } from '@matter/main';
+import { ServerNode } from '@matter/main/node';
+import { type DeviceSpec, type RadioSpec, slug } from './home-spec.ts';
+import type { DeviceType } from './part.ts';
+
+/** The matter.js node of a device, without its endpoints, from its storage or as new. */
+export async function createNode(spec: DeviceSpec, type: DeviceType): Promise<ServerNode> {
+  const options = nodeOptions(spec, type);
+  return spec.ble ? radioNode(spec.ble, options) : ServerNode.create(ServerNode.RootEndpoint, options);
+}
+
+function nodeOptions(spec: DeviceSpec, { parts: [firstPart] }: DeviceType) {
+  return {
+    id: slug(spec.name),
+    network: { port: spec.port },
+    commissioning: { passcode: spec.passcode, discriminator: spec.discriminator },
+    productDescription: { name: spec.name, ...(firstPart && { deviceType: firstPart.type.deviceType }) },
+    basicInformation: {
+      vendorName: 'Virtual Home',
+      vendorId: VendorId(0xfff1),
+      productName: spec.type,
+      productId: 0x8000,
+      serialNumber: `serial-${spec.discriminator}`,
+      uniqueId: `unique-${spec.discriminator}`,
+      hardwareVersion: 1,
+      softwareVersion: 1,
+    },
+  };
+}
+
+/** matter.js has one radio per process, so the device must have its process to itself. */
+async function radioNode(ble: RadioSpec, options: ReturnType<typeof nodeOptions>): Promise<ServerNode> {
+  const { Ble } = await import('@matter/main/protocol');
+  const { VirtualPeripheral } = await import('../matter/virtual-peripheral.ts');
+  const { radioRoot } = await import('./types/radio-network.ts');
+  Environment.default.set(Ble, new VirtualPeripheral(ble.socket));
+  const { type, networkCommissioning } = radioRoot(ble);
+  const network = { ...options.network, ble: true, discoveryCapabilities: { ble: true, onIpNetwork: false } };
+  return ServerNode.create(type, { ...options, network, networkCommissioning } as typeof options);
+}
