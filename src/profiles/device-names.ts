@@ -5,7 +5,7 @@ import { type DeviceId, slug } from '../core/ids.ts';
 /** Longest tool name; what every model server takes whole. */
 export const NAME_LIMIT = 40;
 const MIN_DEVICE_PART = 10;
-const HASH_LENGTH = 4;
+const HASH_LENGTH = 6;
 
 /**
  * The device part of tool names: the device's name, or its id where the name has no Latin letters. Of several devices of
@@ -18,9 +18,14 @@ export function deviceSlugs(devices: readonly Device[]): ReadonlyMap<DeviceId, s
   for (const [plain, group] of groups) {
     const [first, ...others] = group.toSorted((a, b) => rank(a, plain).localeCompare(rank(b, plain), 'en'));
     if (first) slugs.set(first.id, plain);
-    for (const other of others) slugs.set(other.id, `${plain}_${hash(other.id)}`);
+    for (const other of others) slugs.set(other.id, distinctSlug(plain, other.id));
   }
   return slugs;
+}
+
+/** The name for a device whose plain one another tool has taken. */
+export function distinctSlug(slugText: string, device: DeviceId): string {
+  return `${slugText}_${hash(device)}`;
 }
 
 /** `<device>_<action>`, at most 40 characters; a name that has to be cut ends in a hash of the whole. */

@@ -1,7 +1,6 @@
 import { maxRisk, type Risk } from '../core/authorizer.ts';
 import type { AttributeDescription, ClusterDescription, CommandDescription } from '../core/device-model.ts';
 import { isAdministrative } from './administrative-clusters.ts';
-import type { StatedRisk } from './capability-file.ts';
 import type { CompiledDevice } from './compile-device.ts';
 import { privilegeRisk } from './privilege-risk.ts';
 import type { ProfileSet } from './profile-set.ts';
@@ -31,28 +30,18 @@ export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, p
   const element = touched.command?.name ?? touched.attribute?.name ?? '';
   const privilege = touched.command?.privilege ?? touched.attribute?.writePrivilege ?? 'operate';
   const here = compiled.tools.filter((tool) => tool.endpoint === touched.endpoint);
-  const own = here.filter((tool) => tool.cluster === touched.cluster.name && tool.elements.includes(element)).map((tool) => tool.risk);
-  const stated = profiles.statedRisk(touched.cluster.name, element);
-  const fromFiles =
-    stated === undefined
-      ? []
-      : [
-          resolved(
-            stated,
-            here.map((tool) => tool.risk),
-          ),
-        ];
-  const known = [...own, ...fromFiles];
+  const acting = here.filter((tool) => tool.kind === 'act' && tool.cluster === touched.cluster.name);
+  const own = acting.filter((tool) => tool.elements.includes(element)).map((tool) => tool.risk);
   const floor: Risk = privilege === 'administer' ? 'dangerous' : 'low';
-  return known.length === 0 ? privilegeRisk(privilege) : known.reduce(maxRisk, floor);
+  if (own.length > 0) return own.reduce(maxRisk, floor);
+  const stated = profiles.statedRisk(touched.cluster.name, element);
+  if (stated === undefined) return privilegeRisk(privilege);
+  const risk = stated === 'highest' ? here.reduce<Risk>((highest, tool) => maxRisk(highest, tool.risk), 'low') : stated;
+  return maxRisk(risk, floor);
 }
 
 /** True when touching it needs the administrator's permission for the device. */
 export function needsAdministrator(touched: TouchedElement): boolean {
   const privilege = touched.command?.privilege ?? touched.attribute?.writePrivilege ?? 'operate';
   return isAdministrative(touched.cluster.name) || privilege === 'administer';
-}
-
-function resolved(stated: StatedRisk, here: readonly Risk[]): Risk {
-  return stated === 'highest' ? here.reduce<Risk>(maxRisk, 'low') : stated;
 }

@@ -1,6 +1,9 @@
+import type { Risk } from '../core/authorizer.ts';
 import { AtmoError } from '../core/errors.ts';
-import type { Capability, CapabilityFile, StatedRisk } from './capability-file.ts';
+import { isAdministrative } from './administrative-clusters.ts';
+import type { Capability, CapabilityFile, StatedRisk, ToolEntry } from './capability-file.ts';
 import { type DeviceFile, type DeviceMatch, type DeviceProfile, specificity } from './device-file.ts';
+import { RECIPES } from './recipes/recipe-table.ts';
 
 /** Profile files by their ids. */
 export interface ProfileFiles {
@@ -78,15 +81,30 @@ export class ProfileSet {
 
   /** The highest risk that any file states for a command or attribute; undefined when none does. */
   statedRisk(cluster: string, element: string): StatedRisk | undefined {
-    const wanted = element.toLowerCase();
-    const risks = this.capabilities()
-      .filter((capability) => capability.cluster === cluster)
-      .flatMap((capability) => Object.entries(capability.risks ?? {}))
-      .filter(([name]) => name.toLowerCase() === wanted)
-      .map(([, risk]) => risk);
     const order: readonly StatedRisk[] = ['none', 'low', 'medium', 'highest', 'dangerous'];
-    return risks.sort((a, b) => order.indexOf(b) - order.indexOf(a))[0];
+    return this.capabilities()
+      .filter((capability) => capability.cluster === cluster)
+      .flatMap((capability) => statedRisks(capability, element.toLowerCase()))
+      .sort((a, b) => order.indexOf(b) - order.indexOf(a))[0];
   }
+
+  /** The risk of a command on whatever device has it; for what no file knows, `medium`. */
+  riskOf(cluster: string, command: string): Risk {
+    const stated = this.statedRisk(cluster, command) ?? 'medium';
+    // Nobody can say here what a scene holds.
+    return stated === 'highest' || isAdministrative(cluster) ? 'dangerous' : stated;
+  }
+}
+
+function statedRisks(capability: Capability, element: string): readonly StatedRisk[] {
+  const listed = Object.entries(capability.risks ?? {}).flatMap(([name, risk]) => (name.toLowerCase() === element ? [risk] : []));
+  const used = Object.values(capability.tools ?? {}).filter((tool) => elementsOf(tool).some((name) => name.toLowerCase() === element));
+  return [...listed, ...used.map((tool) => tool.risk)];
+}
+
+function elementsOf(tool: ToolEntry): readonly string[] {
+  if (tool.command !== undefined) return [tool.command];
+  return tool.recipe === undefined ? (tool.write ?? []) : RECIPES[tool.recipe].elements;
 }
 
 /** `vendor:product:type` with `*` for what a match leaves open. */

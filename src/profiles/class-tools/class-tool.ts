@@ -1,0 +1,101 @@
+import type { Effect } from '../../core/authorizer.ts';
+import type { DeviceAccess } from '../../core/device-directory.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { parseDeviceId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { p } from '../../tools/parameter-builder.ts';
+import type { DeviceNames } from '../../tools/resolve-device.ts';
+import type { SchemaValidator } from '../../tools/schema-validator.ts';
+import type { CallerView, ToolContext } from '../../tools/tool-definition.ts';
+import type { CompiledDevice, DeviceTool } from '../compile-device.ts';
+import type { CompiledDevices } from '../compiled-devices.ts';
+import { runDeviceTool, toolEffects } from '../device-tool.ts';
+import { plain } from '../words.ts';
+
+/** What tools over classes of devices work with. */
+export interface ClassToolPorts {
+  readonly devices: CompiledDevices;
+  readonly names: DeviceNames;
+  readonly access: DeviceAccess;
+  readonly validator: SchemaValidator;
+}
+
+/** A call of a device's own tool that a class tool makes. */
+export interface Delegation {
+  readonly tool: DeviceTool;
+  readonly params: JsonObject;
+}
+
+export const deviceParameter = p.string({ description: 'Device id, or its name if only one device has it', maxLength: 64 });
+
+/** What all class tools declare. */
+export const CLASS_TOOL = {
+  category: 'acting',
+  permissions: ['device:control:{device_id}'],
+  hasSideEffects: true,
+  isAsyncAllowed: true,
+  preferLocal: true,
+  timeoutMs: 15_000,
+} as const;
+
+/** Parameters with the device's id in place of its name. */
+export function withDeviceId<Params extends { readonly device_id: string }>(
+  ports: ClassToolPorts,
+  params: Params,
+  caller: CallerView,
+): JsonObject {
+  return { ...params, device_id: ports.names.resolve(params.device_id, caller) } as unknown as JsonObject;
+}
+
+/** The compiled device; DEVICE_NOT_FOUND when it went away meanwhile. */
+export function deviceOf(ports: ClassToolPorts, params: { readonly device_id: string }): CompiledDevice {
+  const compiled = ports.devices.get(parseDeviceId(params.device_id));
+  if (compiled) return compiled;
+  throw new AtmoError('DEVICE_NOT_FOUND', `The device ${params.device_id} is gone; list the devices to see what there is`);
+}
+
+/** Parameters of a device's tool, checked against its own schema, defaults filled in. */
+export function delegate(ports: ClassToolPorts, tool: DeviceTool, params: JsonObject): Delegation {
+  return { tool, params: ports.validator.parameters(tool.parameters, params) };
+}
+
+/** The effects of all delegations: the same as if the caller had used the device's own tools. */
+export function delegatedEffects(compiled: CompiledDevice, delegations: readonly Delegation[]): readonly Effect[] {
+  return delegations.flatMap(({ tool, params }) => toolEffects(compiled.device, tool, params));
+}
+
+/** Runs delegations in order; later answers complete the earlier ones' state. */
+export async function runDelegations(
+  ports: ClassToolPorts,
+  work: { readonly compiled: CompiledDevice; readonly delegations: readonly Delegation[] },
+  context: ToolContext,
+): Promise<{ readonly state: JsonObject; readonly isSettled: boolean; readonly answer: JsonObject }> {
+  let state: JsonObject = {};
+  let answer: JsonObject = {};
+  let isSettled = true;
+  for (const { tool, params } of work.delegations) {
+    const call = { access: ports.access, signal: context.signal, nowMs: context.clock.now() };
+    answer = await runDeviceTool(work.compiled.device, tool, { params, call });
+    state = { ...state, ...(answer.state as JsonObject) };
+    isSettled &&= answer.settled !== false;
+  }
+  return { state, isSettled, answer };
+}
+
+/** Refuses a device that a class tool does not fit, and names those that do. */
+export function notFitting(
+  ports: ClassToolPorts,
+  compiled: CompiledDevice,
+  wanted: { readonly what: string; fits(device: CompiledDevice): boolean },
+): never {
+  const candidates = ports.devices
+    .list()
+    .filter((device) => wanted.fits(device))
+    .map(({ device }) => device.id);
+  const hint = candidates.length === 0 ? 'there is none here' : `these are: ${candidates.slice(0, 20).join(', ')}`;
+  throw new AtmoError(
+    'NOT_SUPPORTED',
+    `${plain(compiled.device.name)} (${compiled.device.id}, ${compiled.noun}) is not ${wanted.what}; ${hint}`,
+    { candidates },
+  );
+}

@@ -1,0 +1,152 @@
+import { AtmoError } from '../../core/errors.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import { defineTool } from '../../tools/define-tool.ts';
+import { p } from '../../tools/parameter-builder.ts';
+import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import type { CompiledDevice, DeviceTool } from '../compile-device.ts';
+import {
+  CLASS_TOOL,
+  type ClassToolPorts,
+  type Delegation,
+  delegate,
+  delegatedEffects,
+  deviceOf,
+  deviceParameter,
+  notFitting,
+  runDelegations,
+  withDeviceId,
+} from './class-tool.ts';
+
+const LIGHT_NOUNS = new Set(['light', 'dimmer', 'plug', 'switch']);
+const LIGHT_TOOL = { ...CLASS_TOOL, capabilities: ['light_control'], isIdempotent: true } as const;
+const RETURNS = {
+  type: 'object',
+  required: ['success', 'state'],
+  properties: {
+    success: { type: 'boolean' },
+    state: { type: 'object', description: 'What the light says now, in human units' },
+    settled: { type: 'boolean', description: 'False while a change is on its way' },
+  },
+} as const;
+
+interface LightRequest {
+  readonly device_id: string;
+  readonly brightness?: number;
+  readonly color?: Json;
+}
+
+/** `turn_on_light` (source 000 §5): also dims and colors where the light can. */
+export function turnOnLight(ports: ClassToolPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...LIGHT_TOOL,
+      name: 'turn_on_light',
+      title: 'Turn on a light',
+      description: 'Turns on a light, at a brightness and in a color if wanted.',
+      tags: ['light', 'lamp', 'brightness', 'color'],
+      parameters: {
+        device_id: deviceParameter,
+        brightness: p.integer({ description: 'Brightness in percent; 0 turns it off', minimum: 0, maximum: 100, unit: '%' }).optional(),
+        color: p.json({ description: 'Color as a word ("red", "warm white"), "#rrggbb" or {"r": 255, "g": 0, "b": 0}' }).optional(),
+      },
+      returns: RETURNS,
+      examples: [{ description: 'Dimmed and red', params: { device_id: 'desk-lamp', brightness: 40, color: 'red' } }],
+      canonicalize: (params, caller) => withDeviceId(ports, params, caller),
+      effects: (params) => delegatedEffects(deviceOf(ports, params), onDelegations(ports, params)),
+    },
+    (params, context) => runLight(ports, { compiled: deviceOf(ports, params), delegations: onDelegations(ports, params) }, context),
+  );
+}
+
+/** `turn_off_light`, the other half. */
+export function turnOffLight(ports: ClassToolPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...LIGHT_TOOL,
+      name: 'turn_off_light',
+      title: 'Turn off a light',
+      description: 'Turns off a light.',
+      tags: ['light', 'lamp'],
+      parameters: { device_id: deviceParameter },
+      returns: RETURNS,
+      examples: [{ description: 'Off', params: { device_id: 'desk-lamp' } }],
+      canonicalize: (params, caller) => withDeviceId(ports, params, caller),
+      effects: (params) => delegatedEffects(deviceOf(ports, params), offDelegations(ports, params)),
+    },
+    (params, context) => runLight(ports, { compiled: deviceOf(ports, params), delegations: offDelegations(ports, params) }, context),
+  );
+}
+
+async function runLight(
+  ports: ClassToolPorts,
+  work: Parameters<typeof runDelegations>[1],
+  context: Parameters<typeof runDelegations>[2],
+): Promise<JsonObject> {
+  const { state, isSettled } = await runDelegations(ports, work, context);
+  return { success: true, state, settled: isSettled };
+}
+
+function onDelegations(ports: ClassToolPorts, request: LightRequest): readonly Delegation[] {
+  if (request.brightness === 0) return offDelegations(ports, request);
+  const compiled = lightOf(ports, request);
+  return lightEndpoints(compiled).flatMap((endpoint) => [
+    request.brightness === undefined
+      ? delegate(ports, need(compiled, endpoint, { action: 'turn_on', wish: 'be turned on' }), {})
+      : delegate(
+          ports,
+          need(compiled, endpoint, { action: 'set_brightness', wish: 'be dimmed; leave brightness out' }),
+          dimming(compiled, endpoint, request.brightness),
+        ),
+    ...(request.color === undefined
+      ? []
+      : [
+          delegate(ports, need(compiled, endpoint, { action: 'set_color', wish: 'change its color; leave color out' }), {
+            color: request.color,
+          }),
+        ]),
+  ]);
+}
+
+function offDelegations(ports: ClassToolPorts, request: LightRequest): readonly Delegation[] {
+  const compiled = lightOf(ports, request);
+  return lightEndpoints(compiled).map((endpoint) =>
+    delegate(ports, need(compiled, endpoint, { action: 'turn_off', wish: 'be turned off' }), {}),
+  );
+}
+
+/** A light whose lowest level is above what is asked for shines at its lowest. */
+function dimming(compiled: CompiledDevice, endpoint: number, brightness: number): JsonObject {
+  const schema = (toolAt(compiled, endpoint, 'set_brightness')?.parameters.properties ?? {}) as {
+    brightness?: { minimum?: number; maximum?: number };
+  };
+  const { minimum = brightness, maximum = brightness } = schema.brightness ?? {};
+  return { brightness: Math.min(Math.max(brightness, minimum), maximum) };
+}
+
+function lightOf(ports: ClassToolPorts, request: { readonly device_id: string }): CompiledDevice {
+  const compiled = deviceOf(ports, request);
+  return isLight(compiled) ? compiled : notFitting(ports, compiled, { what: 'a light', fits: isLight });
+}
+
+function isLight(compiled: CompiledDevice): boolean {
+  return lightEndpoints(compiled).length > 0;
+}
+
+function lightEndpoints(compiled: CompiledDevice): readonly number[] {
+  const tools = compiled.tools.filter((tool) => tool.capability === 'on-off' && LIGHT_NOUNS.has(tool.noun) && isAction(tool, 'turn_off'));
+  return tools.map((tool) => tool.endpoint);
+}
+
+function need(compiled: CompiledDevice, endpoint: number, wanted: { readonly action: string; readonly wish: string }): DeviceTool {
+  const tool = toolAt(compiled, endpoint, wanted.action);
+  if (tool) return tool;
+  throw new AtmoError('NOT_SUPPORTED', `${compiled.device.id} cannot ${wanted.wish}`, { device: compiled.device.id });
+}
+
+function toolAt(compiled: CompiledDevice, endpoint: number, action: string): DeviceTool | undefined {
+  return compiled.tools.find((tool) => tool.endpoint === endpoint && isAction(tool, action));
+}
+
+function isAction(tool: DeviceTool, action: string): boolean {
+  return tool.action === action || tool.action === `${action}_${tool.endpoint}`;
+}

@@ -1,0 +1,68 @@
+import { defineTool } from '../../tools/define-tool.ts';
+import { p } from '../../tools/parameter-builder.ts';
+import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import type { CompiledDevice, DeviceTool } from '../compile-device.ts';
+import {
+  CLASS_TOOL,
+  type ClassToolPorts,
+  type Delegation,
+  delegate,
+  delegatedEffects,
+  deviceOf,
+  deviceParameter,
+  notFitting,
+  runDelegations,
+  withDeviceId,
+} from './class-tool.ts';
+
+interface CoverRequest {
+  readonly device_id: string;
+  readonly open_percent: number;
+}
+
+/** `set_cover`: blinds, shades and shutters by how far they are open. */
+export function setCover(ports: ClassToolPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...CLASS_TOOL,
+      capabilities: ['device_control'],
+      isIdempotent: true,
+      name: 'set_cover',
+      title: 'Set a cover',
+      description: 'Moves a blind, shade, curtain or shutter: 100 is fully open, 0 closed.',
+      tags: ['cover', 'blind', 'shade', 'shutter', 'curtain'],
+      parameters: {
+        device_id: deviceParameter,
+        open_percent: p.integer({ description: 'How far open', minimum: 0, maximum: 100, unit: '%' }),
+      },
+      returns: {
+        type: 'object',
+        required: ['success', 'state'],
+        properties: { success: { type: 'boolean' }, state: { type: 'object' }, settled: { type: 'boolean' } },
+      },
+      examples: [{ description: 'Half open', params: { device_id: 'bedroom-blind', open_percent: 50 } }],
+      canonicalize: (params, caller) => withDeviceId(ports, params, caller),
+      effects: (params) => delegatedEffects(deviceOf(ports, params), delegations(ports, params)),
+    },
+    async (params, context) => {
+      const compiled = deviceOf(ports, params);
+      const { state, isSettled } = await runDelegations(ports, { compiled, delegations: delegations(ports, params) }, context);
+      return { success: true, state, settled: isSettled };
+    },
+  );
+}
+
+/** By position where the cover knows it; else fully open or closed, whichever is nearer. */
+function delegations(ports: ClassToolPorts, request: CoverRequest): readonly Delegation[] {
+  const compiled = deviceOf(ports, request);
+  const position = coverTool(compiled, 'set_position');
+  if (position) return [delegate(ports, position, { open_percent: request.open_percent })];
+  const end = coverTool(compiled, request.open_percent >= 50 ? 'open' : 'close');
+  return end ? [delegate(ports, end, {})] : notFitting(ports, compiled, { what: 'a cover', fits: (device) => !!coverTool(device, 'open') });
+}
+
+function coverTool(compiled: CompiledDevice, action: string): DeviceTool | undefined {
+  return compiled.tools.find(
+    (tool) => tool.capability === 'window-covering' && (tool.action === action || tool.action === `${action}_${tool.endpoint}`),
+  );
+}

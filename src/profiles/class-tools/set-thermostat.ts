@@ -1,0 +1,92 @@
+import { AtmoError } from '../../core/errors.ts';
+import { defineTool } from '../../tools/define-tool.ts';
+import { p } from '../../tools/parameter-builder.ts';
+import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import type { CompiledDevice, DeviceTool } from '../compile-device.ts';
+import {
+  CLASS_TOOL,
+  type ClassToolPorts,
+  type Delegation,
+  delegate,
+  delegatedEffects,
+  deviceOf,
+  deviceParameter,
+  notFitting,
+  runDelegations,
+  withDeviceId,
+} from './class-tool.ts';
+
+const SETPOINT = { heat: 'heat', cool: 'cool', auto: 'both', off: undefined } as const;
+
+interface ThermostatRequest {
+  readonly device_id: string;
+  readonly target_temp?: number;
+  readonly mode?: keyof typeof SETPOINT;
+  readonly unit: 'celsius' | 'fahrenheit';
+}
+
+/** `set_thermostat` (source 000 §5): absolute setpoint and mode, in the caller's unit. */
+export function setThermostat(ports: ClassToolPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...CLASS_TOOL,
+      capabilities: ['thermostat_control'],
+      isIdempotent: true,
+      name: 'set_thermostat',
+      title: 'Set a thermostat',
+      description: 'Sets the temperature that a thermostat keeps, its mode, or both.',
+      tags: ['thermostat', 'heating', 'cooling', 'temperature'],
+      parameters: {
+        device_id: deviceParameter,
+        target_temp: p.number({ description: 'Wanted room temperature, in unit. Example: 21.5', minimum: -50, maximum: 150 }).optional(),
+        mode: p.enum(['heat', 'cool', 'auto', 'off'], { description: 'What the thermostat does' }).optional(),
+        unit: p.enum(['celsius', 'fahrenheit'], { description: 'Unit of the temperatures', default: 'celsius' }),
+      },
+      returns: {
+        type: 'object',
+        required: ['success', 'current_temp', 'state'],
+        properties: {
+          success: { type: 'boolean' },
+          current_temp: { type: ['number', 'null'], description: 'Room temperature now, in unit' },
+          unit: { type: 'string' },
+          state: { type: 'object' },
+        },
+      },
+      examples: [{ description: 'Heat to 21.5 °C', params: { device_id: 'hall-thermostat', target_temp: 21.5, mode: 'heat' } }],
+      canonicalize: (params, caller) => withDeviceId(ports, params, caller),
+      effects: (params) => delegatedEffects(deviceOf(ports, params), delegations(ports, params)),
+    },
+    async (params, context) => {
+      const compiled = deviceOf(ports, params);
+      const { state } = await runDelegations(ports, { compiled, delegations: delegations(ports, params) }, context);
+      return { success: true, current_temp: state.temperature ?? null, unit: params.unit, state };
+    },
+  );
+}
+
+function delegations(ports: ClassToolPorts, request: ThermostatRequest): readonly Delegation[] {
+  const compiled = deviceOf(ports, request);
+  const setMode = thermostatTool(compiled, 'set_mode');
+  const setTemperature = thermostatTool(compiled, 'set_temperature');
+  if (!setMode || !setTemperature)
+    return notFitting(ports, compiled, { what: 'a thermostat', fits: (device) => !!thermostatTool(device, 'set_temperature') });
+  const { mode, target_temp: temperature, unit } = request;
+  if (mode === undefined && temperature === undefined) {
+    throw new AtmoError('VALIDATION_ERROR', 'Give target_temp, mode, or both. Example: {"target_temp": 21.5}');
+  }
+  const setpoint = mode === undefined || !takes(setTemperature, 'setpoint') ? undefined : SETPOINT[mode];
+  return [
+    ...(mode === undefined ? [] : [delegate(ports, setMode, { mode })]),
+    ...(temperature === undefined ? [] : [delegate(ports, setTemperature, { temperature, unit, ...(setpoint && { setpoint }) })]),
+  ];
+}
+
+function thermostatTool(compiled: CompiledDevice, action: string): DeviceTool | undefined {
+  return compiled.tools.find(
+    (tool) => tool.capability === 'thermostat' && (tool.action === action || tool.action === `${action}_${tool.endpoint}`),
+  );
+}
+
+function takes(tool: DeviceTool, parameter: string): boolean {
+  return parameter in ((tool.parameters.properties ?? {}) as object);
+}
