@@ -21,8 +21,13 @@ export function textPairs(pairs: Readonly<Record<string, unknown>>): string {
 /** A value as one line of text without control characters: what devices and tools say must not steer a terminal. */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return '-';
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.replace(/\p{Cc}+/gu, ' ');
+  return plainText(value).replace(/\p{Cc}+/gu, ' ');
+}
+
+function plainText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const isListOfTexts = Array.isArray(value) && value.every((item) => typeof item === 'string');
+  return isListOfTexts ? value.join(', ') : JSON.stringify(value);
 }
 
 /** An age for people: `12 s`, `5 min`, `3 h`, `2 d`. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/json.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Command } from '../command.ts';
 import { objectsIn } from '../json-list.ts';
 import { ageText, cellText, textPairs, textTable } from '../text-table.ts';
@@ -39,11 +39,15 @@ function deviceText(device: JsonObject): string {
       .join(' '),
   ]);
   return [
-    textPairs({ ...facts, age: ageText(age_ms) }),
+    textPairs({ ...facts, vendor: nameIn(facts.vendor), product: nameIn(facts.product), age: ageText(age_ms) }),
     `\nReadings\n${textTable(['NAME', 'VALUE', 'AGE'], readings)}`,
     `\nTools\n${textTable(['TOOL', 'DOES'], tools)}`,
     `\nEndpoints\n${textTable(['NO', 'TYPES', 'CLUSTERS'], endpoints)}`,
   ].join('');
+}
+
+function nameIn(value: unknown): unknown {
+  return isJsonObject(value) ? value.name : value;
 }
 
 /** A value with its unit. */
