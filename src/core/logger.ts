@@ -16,7 +16,7 @@ export interface Logger {
 // Defence in depth: what looks like a Matter setup code, a hub token or a long hex secret is cut even if a caller slips.
 const SECRETS = [/MT:[A-Z0-9.\-*]{10,}/g, /\bat[01]\.[A-Za-z0-9_-]{16,}/g, /\b[0-9a-f]{64,}\b/gi, /\b\d{4}-?\d{3}-?\d{4}(\d{10})?\b/g];
 const SECRET_KEYS =
-  /^(pin|pincode|passcode|password|secret|token|authorization|code|setupcode|dataset|operationaldataset|credentials|ipk|key)$/i;
+  /^(pin|pincode|passcode|password|secret|token|authorization|setupcode|setup_code|pairingcode|dataset|operationaldataset|credentials|ipk|key)$/i;
 
 /** Removes secrets from a value about to be logged. */
 export function redact(value: unknown): unknown {

@@ -22,3 +22,7 @@ test('lines below the level are not written, and children add their fields', () 
   logger.warn('loud', { device: 'x' });
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'warn', event: 'loud', room: 'matter', device: 'x' }]);
 });
+
+test('the code of an error stays readable', () => {
+  expect(redact({ code: 'STORAGE_FAILED', setup_code: '20202021' })).toEqual({ code: 'STORAGE_FAILED', setup_code: '[redacted]' });
+});

@@ -1,10 +1,10 @@
-import type { DeviceAccess, DeviceDirectory } from '../../core/device-directory.ts';
+import type { DeviceDirectory } from '../../core/device-directory.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { operateEntry, readAccessList, withEntry, withoutEntry, writeAccessList } from './access-list.ts';
 import { addBinding, type BindingTarget, readBindings, removeBinding } from './binding-list.ts';
-import { asObjects, NodeClusters, rootDevice } from './node-clusters.ts';
+import { asObjects, type NodeAccess, NodeClusters, rootDevice } from './node-clusters.ts';
 
 export interface BindingEnd {
   readonly device: DeviceId;
@@ -14,13 +14,13 @@ export interface BindingEnd {
 /** Direct links from one device to another, each with the access that the target has to grant. */
 export class DeviceBindings {
   readonly #directory: DeviceDirectory;
-  readonly #access: DeviceAccess;
+  readonly #access: NodeAccess;
   readonly #adminNodeId: () => string;
 
-  constructor(directory: DeviceDirectory, access: DeviceAccess, adminNodeId: () => string) {
-    this.#directory = directory;
-    this.#access = access;
-    this.#adminNodeId = adminNodeId;
+  constructor(collaborators: { readonly directory: DeviceDirectory; readonly access: NodeAccess; readonly adminNodeId: () => string }) {
+    this.#directory = collaborators.directory;
+    this.#access = collaborators.access;
+    this.#adminNodeId = collaborators.adminNodeId;
   }
 
   read(device: DeviceId, endpoint: number, signal: AbortSignal): Promise<readonly JsonObject[]> {

@@ -1,24 +1,24 @@
 import type { GroupInfo } from '../../core/device-administration.ts';
-import type { DeviceAccess, DeviceDirectory } from '../../core/device-directory.ts';
+import type { DeviceDirectory } from '../../core/device-directory.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { GroupBook, GroupMember } from './group-book.ts';
 import type { GroupCast } from './group-cast.ts';
 import { groupCommand } from './group-command.ts';
 import { joinGroup, leaveGroup } from './group-membership.ts';
-import { NodeClusters, rootDevice } from './node-clusters.ts';
+import { type NodeAccess, NodeClusters, rootDevice } from './node-clusters.ts';
 
 /** Groups of devices that obey one multicast frame; the book is the truth, devices follow it. */
 export class DeviceGroups {
   readonly #book: GroupBook;
   readonly #directory: DeviceDirectory;
-  readonly #access: DeviceAccess;
+  readonly #access: NodeAccess;
   readonly #cast: () => GroupCast;
 
   constructor(collaborators: {
     readonly book: GroupBook;
     readonly directory: DeviceDirectory;
-    readonly access: DeviceAccess;
+    readonly access: NodeAccess;
     readonly cast: () => GroupCast;
   }) {
     this.#book = collaborators.book;

@@ -1,4 +1,3 @@
-import type { ClientNode } from '@matter/main/node';
 import type {
   CommissionProgress,
   CommissionRequest,
@@ -10,10 +9,12 @@ import type {
   HalfCommissioned,
   ShareCode,
 } from '../../core/device-administration.ts';
-import type { DeviceAccess, DeviceDirectory } from '../../core/device-directory.ts';
 import type { Device } from '../../core/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
+import type { CredentialSets } from '../credential-sets.ts';
+import type { MatterDevices } from '../matter-devices.ts';
+import { fetchActiveDataset } from '../thread-border-router.ts';
 import { readAccessList, writeAccessList } from './access-list.ts';
 import type { BindingEnd, DeviceBindings } from './device-bindings.ts';
 import type { DeviceGroups } from './device-groups.ts';
@@ -26,25 +27,12 @@ interface Cancellable {
   readonly signal: AbortSignal;
 }
 
-/** What the hub itself remembers and decides about devices. */
-export interface DeviceRegister extends DeviceDirectory {
-  setName(device: DeviceId, name: string): Device;
-  setArea(device: DeviceId, area: string | null): Device;
-  /** The matter.js node that a device lives on. Throws DEVICE_NOT_FOUND. */
-  peerOf(device: DeviceId): ClientNode;
-  /** Reads structure and attributes of the device's node again. */
-  interview(device: DeviceId, signal: AbortSignal): Promise<readonly Device[]>;
-}
-
-type Commissioning = Pick<DeviceAdministration, 'commission' | 'halfCommissioned' | 'forget'>;
-type Credentials = Pick<DeviceAdministration, 'credentials' | 'setWifi' | 'setThread' | 'importThread' | 'removeCredentials'>;
-
 export interface AdministrationParts {
-  readonly register: DeviceRegister;
-  readonly access: DeviceAccess;
-  readonly commissioning: Commissioning;
-  readonly credentials: Credentials;
-  readonly sharing: DeviceSharing;
+  readonly devices: MatterDevices;
+  readonly commissioner: Pick<DeviceAdministration, 'commission' | 'halfCommissioned' | 'forget'>;
+  readonly credentials: CredentialSets;
+  /** Made when it is first used, since it needs the crypto of the running node. */
+  readonly sharing: () => DeviceSharing;
   readonly care: NodeCare;
   readonly groups: DeviceGroups;
   readonly bindings: DeviceBindings;
@@ -64,33 +52,33 @@ export class MatterAdministration implements DeviceAdministration {
     request: CommissionRequest,
     options: Cancellable & { onProgress(progress: CommissionProgress): void },
   ): Promise<CommissionResult> {
-    return this.#parts.commissioning.commission(request, options);
+    return this.#parts.commissioner.commission(request, options);
   }
 
   halfCommissioned(): readonly HalfCommissioned[] {
-    return this.#parts.commissioning.halfCommissioned();
+    return this.#parts.commissioner.halfCommissioned();
   }
 
   forget(id: string): void {
-    this.#parts.commissioning.forget(id);
+    this.#parts.commissioner.forget(id);
   }
 
   async decommission(device: DeviceId, options: Cancellable & { readonly isForced: boolean }): Promise<readonly DeviceId[]> {
     const root = this.#root(device);
-    const gone = this.#parts.register.list().filter((each) => each.nodeId === root.nodeId);
-    await decommissionNode(this.#parts.register.peerOf(root.id), options.isForced, options.signal);
+    const gone = this.#parts.devices.list().filter((each) => each.nodeId === root.nodeId);
+    await decommissionNode(this.#parts.devices.peerOf(root.id), options.isForced, options.signal);
     return gone.map(({ id }) => id);
   }
 
   async rename(device: DeviceId, name: string, options: Cancellable): Promise<Device> {
-    const renamed = this.#parts.register.setName(device, name);
+    const renamed = this.#parts.devices.rename(device, name);
     const label = this.#labelPath(renamed);
-    if (label) await this.#parts.access.write(label, truncateUtf8(name, NODE_LABEL_BYTES), options);
+    if (label) await this.#parts.devices.wholeNodes.write(label, truncateUtf8(name, NODE_LABEL_BYTES), options);
     return renamed;
   }
 
   setArea(device: DeviceId, area: string | null): Device {
-    return this.#parts.register.setArea(device, area);
+    return this.#parts.devices.setArea(device, area);
   }
 
   identify(device: DeviceId, seconds: number, { signal }: Cancellable): Promise<void> {
@@ -102,15 +90,15 @@ export class MatterAdministration implements DeviceAdministration {
   }
 
   interview(device: DeviceId, { signal }: Cancellable): Promise<readonly Device[]> {
-    return this.#parts.register.interview(device, signal);
+    return this.#parts.care.interview(device, signal);
   }
 
   share(device: DeviceId, seconds: number, { signal }: Cancellable): Promise<ShareCode> {
-    return this.#parts.sharing.open(this.#clusters(device, signal), this.#root(device), seconds);
+    return this.#parts.sharing().open(this.#clusters(device, signal), this.#root(device), seconds);
   }
 
   closeShare(device: DeviceId, { signal }: Cancellable): Promise<void> {
-    return this.#parts.sharing.close(this.#clusters(device, signal));
+    return this.#parts.sharing().close(this.#clusters(device, signal));
   }
 
   fabrics(device: DeviceId, { signal }: Cancellable): Promise<readonly FabricInfo[]> {
@@ -170,7 +158,7 @@ export class MatterAdministration implements DeviceAdministration {
   }
 
   credentials(): readonly CredentialSet[] {
-    return this.#parts.credentials.credentials();
+    return this.#parts.credentials.list();
   }
 
   setWifi(name: string, ssid: string, password: string): void {
@@ -181,25 +169,25 @@ export class MatterAdministration implements DeviceAdministration {
     this.#parts.credentials.setThread(name, datasetHex);
   }
 
-  importThread(name: string, routerUrl: string, options: Cancellable): Promise<CredentialSet> {
-    return this.#parts.credentials.importThread(name, routerUrl, options);
+  async importThread(name: string, routerUrl: string, options: Cancellable): Promise<CredentialSet> {
+    return this.#parts.credentials.setThread(name, await fetchActiveDataset(routerUrl, options));
   }
 
   removeCredentials(name: string): boolean {
-    return this.#parts.credentials.removeCredentials(name);
+    return this.#parts.credentials.remove(name);
   }
 
   #root(device: DeviceId): Device {
-    return rootDevice(this.#parts.register, device);
+    return rootDevice(this.#parts.devices, device);
   }
 
   #clusters(device: DeviceId, signal: AbortSignal): NodeClusters {
-    return new NodeClusters(this.#parts.access, this.#root(device).id, signal);
+    return new NodeClusters(this.#parts.devices.wholeNodes, this.#root(device).id, signal);
   }
 
   #labelPath(device: Device) {
     if (device.kind === 'node') return { device: device.id, endpoint: 0, cluster: 'BasicInformation', attribute: 'NodeLabel' };
-    const endpoints = this.#parts.register.describe(device.id)?.endpoints ?? [];
+    const endpoints = this.#parts.devices.describe(device.id)?.endpoints ?? [];
     const cluster = 'BridgedDeviceBasicInformation';
     const bridged = endpoints.find(({ clusters }) =>
       clusters.some(({ name, attributes }) => name === cluster && hasWritableLabel(attributes)),

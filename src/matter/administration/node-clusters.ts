@@ -11,13 +11,16 @@ export function rootDevice(directory: DeviceDirectory, id: DeviceId): Device {
   return device.parent === undefined ? device : rootDevice(directory, device.parent);
 }
 
+/** The part of DeviceAccess that administration uses; paths may name any endpoint of a device's whole node. */
+export type NodeAccess = Pick<DeviceAccess, 'read' | 'write' | 'invoke'>;
+
 /** Clusters of one node by endpoint, for administration; errors as DeviceAccess. */
 export class NodeClusters {
-  readonly #access: DeviceAccess;
+  readonly #access: NodeAccess;
   readonly #root: DeviceId;
   readonly #signal: AbortSignal;
 
-  constructor(access: DeviceAccess, root: DeviceId, signal: AbortSignal) {
+  constructor(access: NodeAccess, root: DeviceId, signal: AbortSignal) {
     this.#access = access;
     this.#root = root;
     this.#signal = signal;

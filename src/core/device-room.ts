@@ -1,0 +1,10 @@
+import type { DeviceAdministration } from './device-administration.ts';
+import type { DeviceAccess, DeviceDirectory } from './device-directory.ts';
+import type { Service } from './service.ts';
+
+/** Port: a room that brings devices, with all that can be done with them. */
+export interface DeviceRoom extends Service {
+  readonly directory: DeviceDirectory;
+  readonly access: DeviceAccess;
+  readonly administration: DeviceAdministration;
+}

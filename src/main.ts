@@ -1,0 +1,21 @@
+import { runCli } from './cli/run-cli.ts';
+
+/** Runs a hub until SIGTERM or SIGINT; a second signal ends it at once. */
+async function serve(): Promise<number> {
+  const { runHub } = await import('./run-hub.ts');
+  return runHub(process.env);
+}
+
+// Before anything is written: what the hub keeps holds keys.
+process.umask(0o077);
+
+const exitCode = await runCli(process.argv.slice(2), {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  stdin: process.stdin,
+  env: process.env,
+  fetch: (url, init) => fetch(url, init),
+  serve,
+});
+// Not exit(): what was written to a pipe has to arrive.
+process.exitCode = exitCode;

@@ -1,0 +1,85 @@
+import './matter-platform.ts';
+import { Crypto } from '@matter/main';
+import type { Clock } from '../core/clock.ts';
+import type { DeviceAdministration } from '../core/device-administration.ts';
+import type { DeviceAccess, DeviceDirectory } from '../core/device-directory.ts';
+import type { DeviceRoom } from '../core/device-room.ts';
+import type { KeyValueStore } from '../core/key-value-store.ts';
+import type { Logger } from '../core/logger.ts';
+import { ServiceStack } from '../core/service.ts';
+import { DeviceBindings } from './administration/device-bindings.ts';
+import { DeviceGroups } from './administration/device-groups.ts';
+import { DeviceSharing } from './administration/device-sharing.ts';
+import { GroupBook } from './administration/group-book.ts';
+import { GroupCast } from './administration/group-cast.ts';
+import { MatterAdministration } from './administration/matter-administration.ts';
+import { NodeCare } from './administration/node-care.ts';
+import type { DeviceRecorder } from './adoption.ts';
+import { Commissioner, type CommissionerOptions } from './commissioner.ts';
+import { CredentialSets } from './credential-sets.ts';
+import { MatterDevices } from './matter-devices.ts';
+import { MatterNode, type MatterNodeOptions } from './matter-node.ts';
+
+interface MatterRoomCollaborators {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly store: KeyValueStore;
+}
+
+export interface MatterRoomOptions {
+  readonly node: MatterNodeOptions;
+  readonly commissioning?: CommissionerOptions;
+}
+
+/** The Matter fabric of this hub: its node, devices, commissioning and administration, wired by hand. */
+export class MatterRoom implements DeviceRoom {
+  readonly directory: DeviceDirectory;
+  readonly access: DeviceAccess;
+  readonly administration: DeviceAdministration;
+  readonly #stack = new ServiceStack();
+  readonly #services: readonly [MatterNode, MatterDevices, Commissioner];
+
+  constructor({ clock, logger, store }: MatterRoomCollaborators, options: MatterRoomOptions) {
+    const matter = new MatterNode({ logger, clock }, options.node);
+    const devices = new MatterDevices({ matterNode: matter, store, clock, logger });
+    const credentials = new CredentialSets({ store });
+    const recorder = recorderOf(devices);
+    const commissioner = new Commissioner({ matter, store, credentials, recorder, logger, clock }, options.commissioning);
+    const access: DeviceAccess = devices;
+    const cast = () => new GroupCast(matter.fabric, matter.peers);
+    const adminNodeId = () => String(matter.fabric.rootNodeId);
+    this.directory = devices;
+    this.access = access;
+    this.#services = [matter, devices, commissioner];
+    this.administration = new MatterAdministration({
+      devices,
+      commissioner,
+      credentials,
+      sharing: () => new DeviceSharing(matter.node.env.get(Crypto), clock),
+      care: new NodeCare({ devices, clock }),
+      groups: new DeviceGroups({ book: new GroupBook(store), directory: devices, access: devices.wholeNodes, cast }),
+      bindings: new DeviceBindings({ directory: devices, access: devices.wholeNodes, adminNodeId }),
+      adminNodeId,
+    });
+  }
+
+  async start(): Promise<void> {
+    for (const service of this.#services) await this.#stack.start(service);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack[Symbol.asyncDispose]();
+  }
+}
+
+/** Gives a node that joined the name and area that were wished for. */
+function recorderOf(devices: MatterDevices): DeviceRecorder {
+  return {
+    async record(nodeId, { name, area }) {
+      const [first] = devices.devicesOfNode(nodeId);
+      if (first && name !== undefined) devices.rename(first.id, name);
+      if (area !== undefined) for (const { id } of devices.devicesOfNode(nodeId)) devices.setArea(id, area);
+      return devices.devicesOfNode(nodeId);
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { packageVersion } from './cli/package-version.ts';
+import { loadConfig } from './config.ts';
+import { systemClock } from './core/clock.ts';
+import { type AtmoError, ERROR_CODES, toAtmoError } from './core/errors.ts';
+import { answersHttp } from './core/http-liveness.ts';
+import { createLogger, type Logger } from './core/logger.ts';
+import { ServiceManager } from './core/service-manager.ts';
+import { Watchdog } from './core/watchdog.ts';
+import { Hub } from './hub.ts';
+import { defaultStateDirectory } from './journal/state-directory.ts';
+
+const LIVENESS_TIMEOUT_MS = 5_000;
+/** Calls are drained within 10 s and matter.js closes within 4; what then still hangs is not waited for. */
+const STOP_LIMIT_MS = 20_000;
+
+/** Runs a hub in the foreground: READY on stdout when it answers, then until SIGTERM or SIGINT. Answers the exit code. */
+export async function runHub(env: NodeJS.ProcessEnv): Promise<number> {
+  const stopSignal = waitForSignal();
+  let logger = createLogger('info');
+  try {
+    const config = loadConfig(env, defaultStateDirectory(env));
+    logger = createLogger(config.logLevel);
+    const manager = new ServiceManager(env, logger);
+    const hub = new Hub({ clock: systemClock, logger }, { config, version: packageVersion() });
+    await hub.start();
+    const watchdog = new Watchdog({ manager, isAlive: answersHttp(`${hub.url}/healthz`, LIVENESS_TIMEOUT_MS), clock: systemClock, logger });
+    await watchdog.start();
+    await manager.ready(`answers on ${hub.url}`);
+    process.stdout.write(`READY ${hub.url}\n`);
+    await stopSignal;
+    await manager.stopping();
+    await watchdog[Symbol.asyncDispose]();
+    await hub[Symbol.asyncDispose]();
+    return 0;
+  } catch (thrown) {
+    return refuse(toAtmoError(thrown), logger);
+  } finally {
+    // matter.js may leave handles open after its close; the process has nothing more to do.
+    setTimeout(() => process.exit(), 200).unref();
+  }
+}
+
+function waitForSignal(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isStopping = false;
+  const stop = () => {
+    if (isStopping) process.exit(1);
+    isStopping = true;
+    setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref();
+    resolve();
+  };
+  process.on('SIGTERM', stop).on('SIGINT', stop);
+  return promise;
+}
+
+function refuse(error: AtmoError, logger: Logger): number {
+  const cause = error.cause instanceof Error ? (error.cause.stack ?? '') : '';
+  logger.error('hub.stopped', { code: error.code, message: error.message, ...(error.code === 'INTERNAL_ERROR' && { stack: cause }) });
+  return ERROR_CODES[error.code].exitCode;
+}
