@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Json, JsonObject } from '../../src/core/json.ts';
+import type { CallAnswer } from '../../src/tools/call-answer.ts';
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+
+interface RunningHubOptions {
+  readonly stateDir: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A hub in a process of its own, on host `hub` of the private network, and its owner at the HTTP door. */
+export class RunningHub implements AsyncDisposable {
+  readonly url: string;
+  readonly process: ChildProcess;
+  /** Everything it logged. */
+  readonly log: string[];
+  readonly #token: string;
+
+  private constructor(process: ChildProcess, facts: { url: string; token: string; log: string[] }) {
+    this.process = process;
+    this.url = facts.url;
+    this.log = facts.log;
+    this.#token = facts.token;
+  }
+
+  /** Resolves when the hub answers; rejects with its log when it ends before that. */
+  static async start({ stateDir, env = {} }: RunningHubOptions): Promise<RunningHub> {
+    const settings = { ATMO_STATE_DIR: stateDir, ATMO_HTTP_PORT: '0', ATMO_MATTER_INTERFACE: 'eth0', ...env };
+    const child = spawn(process.execPath, [MAIN, 'serve'], { env: { ...process.env, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const log: string[] = [];
+    createInterface({ input: child.stderr }).on('line', (line) => log.push(line));
+    const ready = Promise.withResolvers<string>();
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line.startsWith('READY ')) ready.resolve(line.slice('READY '.length));
+    });
+    child.once('exit', (code) => ready.reject(new Error(`the hub ended with ${code}: ${log.join('\n')}`)));
+    const url = await ready.promise;
+    const token = readFileSync(join(stateDir, 'owner.token'), 'utf8').trim();
+    return new RunningHub(child, { url, token, log });
+  }
+
+  /** Calls a tool; the answer as the door gave it, errors included. */
+  async call(
+    tool: string,
+    params: JsonObject = {},
+    options: { readonly headers?: Record<string, string>; readonly query?: string } = {},
+  ): Promise<CallAnswer> {
+    const path = `/api/v1/tools/${encodeURIComponent(tool)}/invoke${options.query ?? ''}`;
+    const response = await this.request(path, {
+      method: 'POST',
+      body: JSON.stringify(params),
+      headers: { 'content-type': 'application/json', ...options.headers },
+    });
+    return (await response.json()) as CallAnswer;
+  }
+
+  /** The result of a call that has to succeed. */
+  async result(tool: string, params: JsonObject = {}): Promise<JsonObject> {
+    const answer = await this.call(tool, params);
+    if (answer.status !== 'success') throw new Error(`${tool} ${JSON.stringify(params)}: ${JSON.stringify(answer.error)}`);
+    return answer.result as JsonObject;
+  }
+
+  async get(path: string): Promise<Json> {
+    return (await (await this.request(path)).json()) as Json;
+  }
+
+  request(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
+    return fetch(`${this.url}${path}`, { ...init, headers: { authorization: `Bearer ${this.#token}`, ...init.headers } });
+  }
+
+  /** Stops it as systemd does; answers the exit code. */
+  async stop(): Promise<number | null> {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return this.process.exitCode;
+    const ended = once(this.process, 'exit');
+    this.process.kill('SIGTERM');
+    const [code] = (await ended) as [number | null];
+    return code;
+  }
+
+  /** As a power cut: no goodbye. */
+  async kill(): Promise<void> {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
+    const ended = once(this.process, 'exit');
+    this.process.kill('SIGKILL');
+    await ended;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}
