@@ -57,8 +57,8 @@ const MAINS_LIMIT_MS = 4_500;
 const SLEEPY_LIMIT_MS = 30_000;
 // matter.js needs a moment to unwind after an abort; a caller does not wait longer than this for it.
 const UNWIND_MS = 200;
-// matter.js closes the oldest exchanges of a session when it has too many at once, whatever they wait for.
-const PARALLEL_CALLS = 4;
+// matter.js closes the oldest exchange of a session when it has more than 30, whatever it waits for.
+const PARALLEL_CALLS = 10;
 const TIMED_WINDOW = Seconds(5);
 
 /** Reads, writes and commands over Matter with a deadline of our own: what a caller gave up never goes out later. */

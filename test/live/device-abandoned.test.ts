@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Device } from '../../src/core/device-model.ts';
+import type { AtmoError } from '../../src/core/errors.ts';
+import { homeOf, standardHome } from '../home/home-spec.ts';
+import type { VirtualDevice } from '../home/virtual-device.ts';
+import { VirtualHome } from '../home/virtual-home.ts';
+import { DeviceHub, until } from '../matter/device-hub.ts';
+
+const ROUNDS = 5;
+const TRIES = 40;
+/** The last repetition of a message by the protocol comes 13 s after the first (Core §4.12.8, five transmissions). */
+const LAST_REPETITION_MS = 14_000;
+
+let dir: string;
+let home: VirtualHome;
+let hub: DeviceHub;
+let lamp: VirtualDevice;
+let device: Device;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'device-abandoned-'));
+  home = await VirtualHome.start({ spec: homeOf(standardHome(), ['Living room lamp']), dir: join(dir, 'home') });
+  hub = new DeviceHub(dir);
+  await hub.start();
+  lamp = home.device('Living room lamp');
+  const [first] = await hub.commission(lamp);
+  device = first ?? expect.unreachable('no device came');
+});
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await home[Symbol.asyncDispose]();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const outcome = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'done',
+    (error: AtmoError) => error.code,
+  );
+const toggle = (signal: AbortSignal): Promise<unknown> =>
+  hub.devices.invoke({ device: device.id, endpoint: 1, cluster: 'OnOff', command: 'Toggle' }, {}, { signal });
+const write = (signal: AbortSignal): Promise<unknown> =>
+  hub.devices.write({ device: device.id, endpoint: 1, cluster: 'LevelControl', attribute: 'OnLevel' }, 33, { signal });
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('a call that was given up', () => {
+  test(`never reaches the device later: ${ROUNDS * TRIES} tries, none late`, async () => {
+    await hub.devices.invoke(
+      { device: device.id, endpoint: 1, cluster: 'OnOff', command: 'On' },
+      {},
+      { signal: AbortSignal.timeout(5_000) },
+    );
+    await hub.devices.write({ device: device.id, endpoint: 1, cluster: 'LevelControl', attribute: 'OnLevel' }, 44, {
+      signal: AbortSignal.timeout(5_000),
+    });
+    const before = (await lamp.commands()).length;
+    const outcomes: string[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      await lamp.linkDown();
+      const tries = Array.from({ length: TRIES }, (_, index) => {
+        const signal = AbortSignal.timeout(30 + index * 20);
+        return outcome(index % 4 === 3 ? write(signal) : toggle(signal));
+      });
+      outcomes.push(...(await Promise.all(tries)));
+      await lamp.linkUp();
+      await pause(300);
+    }
+    await pause(LAST_REPETITION_MS);
+    expect(outcomes).toEqual(Array.from({ length: ROUNDS * TRIES }, () => 'CANCELLED'));
+    expect((await lamp.commands()).length).toBe(before);
+    expect(await lamp.get(1, 'LevelControl', 'OnLevel')).toBe(44);
+  });
+
+  test('by its deadline neither runs later, and the next call runs once', async () => {
+    await until(() => hub.devices.get(device.id)?.reachability === 'reachable');
+    const before = (await lamp.commands()).length;
+    await lamp.linkDown();
+    const startedMs = performance.now();
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => outcome(toggle(new AbortController().signal))));
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    expect(new Set(outcomes).difference(new Set(['OUTCOME_UNKNOWN', 'DEVICE_UNREACHABLE'])).size).toBe(0);
+    await lamp.linkUp();
+    await until(() => hub.devices.get(device.id)?.reachability === 'reachable', 30_000);
+    expect(await outcome(toggle(new AbortController().signal))).toBe('done');
+    await pause(LAST_REPETITION_MS - 4_000);
+    expect((await lamp.commands()).length - before).toBe(1);
+  });
+});
