@@ -16,6 +16,8 @@ const exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   fetch: (url, init) => fetch(url, init),
   serve,
+  profileCheck: async (files) => (await import('./profile-workbench.ts')).checkProfileFiles(files),
+  profileDraft: async (description) => (await import('./profile-workbench.ts')).draftProfileFor(description),
 });
 // Not exit(): what was written to a pipe has to arrive.
 process.exitCode = exitCode;

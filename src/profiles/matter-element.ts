@@ -1,6 +1,6 @@
 import type { AttributeDescription, ClusterDescription, CommandDescription, DeviceDescription } from '../core/device-model.ts';
+import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
-import { nearestTexts } from '../tools/edit-distance.ts';
 
 /** A command or attribute of a device, found by its name. */
 export type MatterElement = { readonly endpoint: number; readonly cluster: ClusterDescription } & (

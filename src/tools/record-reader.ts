@@ -1,6 +1,6 @@
+import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
-import { nearestTexts } from './edit-distance.ts';
 import { describeType } from './plain-json.ts';
 import { pointerSegment } from './schema-walk.ts';
 

@@ -1,7 +1,7 @@
 import type { Device } from '../core/device-model.ts';
+import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { DeviceId } from '../core/ids.ts';
-import { nearestTexts } from './edit-distance.ts';
 import type { CallerView } from './tool-definition.ts';
 
 /** What a resolver needs of a device. */

@@ -1,7 +1,7 @@
+import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { SensorId } from '../core/ids.ts';
 import type { Reading } from '../core/reading-store.ts';
-import { nearestTexts } from './edit-distance.ts';
 import type { CallerView } from './tool-definition.ts';
 
 /** The readings of sensors that the caller may see. */

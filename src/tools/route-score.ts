@@ -1,4 +1,4 @@
-import { compareText } from './edit-distance.ts';
+import { compareText } from '../core/edit-distance.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
 /** A hub that might run a call. */

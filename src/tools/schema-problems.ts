@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
+import { nearestTexts } from '../core/edit-distance.ts';
 import type { Json, JsonSchema } from '../core/json.ts';
-import { nearestTexts } from './edit-distance.ts';
 import { describeType } from './plain-json.ts';
 import { atPointer, isSchemaObject, pointerSegment } from './schema-walk.ts';
 import { exampleOf, rangeOf } from './schema-wording.ts';

@@ -1,8 +1,8 @@
 import semver from 'semver';
+import { compareText, nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { ToolId } from '../core/ids.ts';
 import { type LintFinding, lintDefinition } from './definition-lint.ts';
-import { compareText, nearestTexts } from './edit-distance.ts';
 import { modelNames } from './model-name.ts';
 import type { SchemaValidator } from './schema-validator.ts';
 import type { Category, RegisteredTool } from './tool-definition.ts';

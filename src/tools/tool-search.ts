@@ -1,4 +1,4 @@
-import { compareText } from './edit-distance.ts';
+import { compareText } from '../core/edit-distance.ts';
 import type { RegisteredTool } from './tool-definition.ts';
 
 /** A tool that fits a sentence, and why. */

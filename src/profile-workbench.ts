@@ -1,0 +1,24 @@
+import { basename, dirname, join } from 'node:path';
+import type { DeviceDescription } from './core/device-model.ts';
+import { standardCluster, standardClusterNames, standardDeviceTypes } from './matter/model/standard-model.ts';
+import { loadProfiles } from './profiles/load-profiles.ts';
+import { checkProfiles, type ProfileProblem } from './profiles/profile-check.ts';
+import { type DraftFile, draftProfile } from './profiles/profile-draft.ts';
+import { readProfileDirectory, readProfileFile } from './profiles/profile-files.ts';
+import { readProfileSchemas } from './profiles/profile-schemas.ts';
+
+const PROFILES = join(import.meta.dirname, '../device-profiles');
+
+/** Mistakes in the product's profiles, with the given files among them in place of those of the same name. */
+export async function checkProfileFiles(paths: readonly string[]): Promise<readonly ProfileProblem[]> {
+  const given = paths.map((path) => readProfileFile(basename(dirname(path)) === 'capabilities' ? 'capabilities' : 'devices', path));
+  const isReplaced = (kind: string, id: string) => given.some((other) => other.kind === kind && other.id === id);
+  const ours = readProfileDirectory(PROFILES).filter((file) => !isReplaced(file.kind, file.id));
+  const model = { clusterNames: standardClusterNames(), cluster: standardCluster, deviceTypes: standardDeviceTypes() };
+  return checkProfiles([...ours, ...given], readProfileSchemas(PROFILES), model);
+}
+
+/** Ready-to-edit profile files for a device. */
+export async function draftProfileFor(description: DeviceDescription): Promise<readonly DraftFile[]> {
+  return draftProfile(description, loadProfiles(PROFILES));
+}
