@@ -18,14 +18,40 @@ const shapes = new Map<string, ClusterShape>();
 // Thousands of different clusters mean a peer that changes without end, not a big home.
 const MAX_SHAPES = 4_000;
 
-/** The server clusters of an endpoint by the specification's names. */
+/** The server clusters of an endpoint by the specification's names; remembered until matter.js changes one. */
 export function clustersOf(endpoint: Endpoint): ReadonlyMap<string, PeerCluster> {
-  const clusters = Object.keys(endpoint.behaviors.supported).flatMap((behavior) => clusterOf(endpoint, behavior) ?? []);
-  return new Map(clusters.map((cluster) => [cluster.shape.name, cluster]));
+  return endpointOf(endpoint).byName;
 }
 
 /** One cluster by its matter.js behavior id; undefined for behaviors that are no clusters. */
 export function clusterOf(endpoint: Endpoint, behavior: string): PeerCluster | undefined {
+  return endpointOf(endpoint).byBehavior.get(behavior);
+}
+
+interface KnownEndpoint {
+  /** What matter.js supported when this was made: other features or elements are another class there. */
+  readonly types: readonly unknown[];
+  readonly byName: ReadonlyMap<string, PeerCluster>;
+  readonly byBehavior: ReadonlyMap<string, PeerCluster>;
+}
+
+const endpoints = new WeakMap<Endpoint, KnownEndpoint>();
+
+function endpointOf(endpoint: Endpoint): KnownEndpoint {
+  const types = Object.values(endpoint.behaviors.supported);
+  const known = endpoints.get(endpoint);
+  if (known?.types.length === types.length && types.every((type, index) => type === known.types[index])) return known;
+  const clusters = Object.keys(endpoint.behaviors.supported).flatMap((behavior) => readCluster(endpoint, behavior) ?? []);
+  const made: KnownEndpoint = {
+    types,
+    byName: new Map(clusters.map((cluster) => [cluster.shape.name, cluster])),
+    byBehavior: new Map(clusters.map((cluster) => [cluster.behavior, cluster])),
+  };
+  endpoints.set(endpoint, made);
+  return made;
+}
+
+function readCluster(endpoint: Endpoint, behavior: string): PeerCluster | undefined {
   const supported = endpoint.behaviors.supported[behavior];
   if (supported === undefined || !ClusterBehavior.is(supported)) return undefined;
   const { schema } = supported;
@@ -35,10 +61,19 @@ export function clusterOf(endpoint: Endpoint, behavior: string): PeerCluster | u
     ...idsOf('attributes', state['attributeList']),
     ...idsOf('commands', state['acceptedCommandList']),
   };
-  const { attributes = [], commands = [] } = supportedElements;
-  const key = [schema.id, schema.name, schema.revision, [...schema.supportedFeatures], [...attributes], [...commands]].join('|');
+  const { attributes = [], commands } = supportedElements;
+  const key = [schema.id, schema.name, schema.revision, [...schema.supportedFeatures], [...attributes], commands && [...commands]].join(
+    '|',
+  );
   const shape = shapes.get(key) ?? remember(key, clusterShapeOf(schema, supportedElements));
-  return { shape, behavior, type: supported.cluster, state };
+  return {
+    shape,
+    behavior,
+    type: supported.cluster,
+    get state() {
+      return stateOf(endpoint, behavior);
+    },
+  };
 }
 
 function remember(key: string, shape: ClusterShape): ClusterShape {

@@ -91,15 +91,17 @@ function attributeShape(model: Model, cluster: ClusterModel, supported: Supporte
   if (!(model instanceof AttributeModel) || AttributeModel.isGlobal(model as Model)) return [];
   if (supported.attributes?.has(model.id) === false) return [];
   const access = model.effectiveAccess;
+  // Of what matter.js does not know it says that it can be written; nobody knows how.
+  const writable = model.writable && !model.name.includes('$');
   const facts: AttributeShape['facts'] = {
     ...(model.description !== undefined && { description: model.description }),
-    writable: model.writable,
+    writable,
     readPrivilege: privilege(access.readPriv, 'view'),
-    ...(model.writable && { writePrivilege: privilege(access.writePriv, 'operate') }),
+    ...(writable && { writePrivilege: privilege(access.writePriv, 'operate') }),
     changesOmitted: model.effectiveQuality.changesOmitted === true,
     fixed: model.effectiveQuality.fixed === true,
   };
-  const context = shapeContext(cluster, model.writable ? 'in' : 'out');
+  const context = shapeContext(cluster, writable ? 'in' : 'out');
   return [{ ...named(model), shape: shapeOf(model as ValueModel, context), facts, isWriteTimed: access.timed === true }];
 }
 
