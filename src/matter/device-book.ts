@@ -19,20 +19,37 @@ export interface DeviceEntry {
   readonly lastSeenMs: number;
 }
 
+/** What a person said about a node before it joined. */
+export interface DeviceWish {
+  readonly name?: string;
+  readonly area?: string;
+}
+
 /** Ids, names and areas of devices, kept on disk by node id and UniqueID or endpoint, so that they outlive restarts and renames. */
 export class DeviceBook {
   readonly #store: KeyValueStore;
+  readonly #wishFor: (nodeId: string) => DeviceWish | undefined;
   #entries: Map<string, DeviceEntry> | undefined;
 
-  constructor(store: KeyValueStore) {
+  /** `wishFor` tells what was wished for a node that is just joining. */
+  constructor(store: KeyValueStore, wishFor: (nodeId: string) => DeviceWish | undefined = () => undefined) {
     this.#store = store;
+    this.#wishFor = wishFor;
   }
 
-  /** The entry of a device; a device seen for the first time gets its id here, from the name it has then. */
+  /** The entry of a device; a device seen for the first time gets its id here, from the name wished for it or the one it has. */
   entryOf(planned: PlannedDevice): DeviceEntry {
     const known = this.#all.get(planned.key);
     if (known !== undefined) return known;
-    return this.#save(planned.key, { id: this.#freeId(planned), lastSeenMs: 0 });
+    const wish = planned.kind === 'node' ? this.#wishFor(planned.nodeId) : undefined;
+    const name = deviceText(wish?.name);
+    const area = deviceText(wish?.area);
+    return this.#save(planned.key, {
+      id: this.#freeId(name || planned.label || planned.productName),
+      ...(name !== '' && { name }),
+      ...(area !== '' && { area }),
+      lastSeenMs: 0,
+    });
   }
 
   /** What people call it: the name given here, else the device's own label, else product and area. */
@@ -87,11 +104,8 @@ export class DeviceBook {
     return entry;
   }
 
-  #freeId(planned: PlannedDevice): DeviceId {
-    const base =
-      slug(planned.label || planned.productName, '-')
-        .slice(0, MAX_SLUG)
-        .replace(/-+$/, '') || 'device';
+  #freeId(name: string): DeviceId {
+    const base = slug(name, '-').slice(0, MAX_SLUG).replace(/-+$/, '') || 'device';
     const taken = new Set([...this.#all.values()].map(({ id }) => String(id)));
     for (let suffix = 1; ; suffix++) {
       const id = suffix === 1 ? base : `${base}-${suffix}`;

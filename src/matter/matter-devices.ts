@@ -11,7 +11,7 @@ import type { Json, JsonObject } from '../core/json.ts';
 import type { KeyValueStore } from '../core/key-value-store.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Service } from '../core/service.ts';
-import { DeviceBook } from './device-book.ts';
+import { DeviceBook, type DeviceWish } from './device-book.ts';
 import { DeviceCalls } from './device-calls.ts';
 import { deviceEvent } from './device-events.ts';
 import { DeviceInteractions } from './device-interactions.ts';
@@ -28,6 +28,8 @@ interface MatterDevicesCollaborators {
   readonly store: KeyValueStore;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** What was wished for a node that is just joining; nothing by default. */
+  readonly wishFor?: (nodeId: string) => DeviceWish | undefined;
 }
 
 /** The devices on this hub's fabric and what can be done with them. Start it after its MatterNode. */
@@ -46,7 +48,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
 
   constructor(collaborators: MatterDevicesCollaborators) {
     this.#with = collaborators;
-    this.#book = new DeviceBook(collaborators.store);
+    this.#book = new DeviceBook(collaborators.store, collaborators.wishFor);
     this.#times = new ReportTimes(collaborators.clock);
     const shared = {
       interactions: new DeviceInteractions({ clock: collaborators.clock }),
@@ -100,7 +102,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   }
 
   /** Makes a node that has just joined known, under the name and area that its owner wishes; answers its devices. */
-  async record(nodeId: string, wish: { readonly name?: string; readonly area?: string }): Promise<readonly Device[]> {
+  async record(nodeId: string, wish: DeviceWish): Promise<readonly Device[]> {
     const peer = this.#with.matterNode.commissionedPeers().find((known) => known.peerAddress?.nodeId.toString() === nodeId);
     if (peer === undefined) throw new AtmoError('DEVICE_NOT_FOUND', `No node ${nodeId} is on the fabric`);
     this.#add(peer);

@@ -14,8 +14,8 @@ import { GroupBook } from './administration/group-book.ts';
 import { GroupCast } from './administration/group-cast.ts';
 import { MatterAdministration } from './administration/matter-administration.ts';
 import { NodeCare } from './administration/node-care.ts';
-import type { DeviceRecorder } from './adoption.ts';
 import { Commissioner, type CommissionerOptions } from './commissioner.ts';
+import { CommissioningJournal } from './commissioning-journal.ts';
 import { CredentialSets } from './credential-sets.ts';
 import { MatterDevices } from './matter-devices.ts';
 import { MatterNode, type MatterNodeOptions } from './matter-node.ts';
@@ -41,10 +41,11 @@ export class MatterRoom implements DeviceRoom {
 
   constructor({ clock, logger, store }: MatterRoomCollaborators, options: MatterRoomOptions) {
     const matter = new MatterNode({ logger, clock }, options.node);
-    const devices = new MatterDevices({ matterNode: matter, store, clock, logger });
+    const journal = new CommissioningJournal({ store, clock });
+    const wishFor = (nodeId: string) => journal.list().find((entry) => entry.nodeId === nodeId);
+    const devices = new MatterDevices({ matterNode: matter, store, clock, logger, wishFor });
     const credentials = new CredentialSets({ store });
-    const recorder = recorderOf(devices);
-    const commissioner = new Commissioner({ matter, store, credentials, recorder, logger, clock }, options.commissioning);
+    const commissioner = new Commissioner({ matter, store, credentials, recorder: devices, logger, clock }, options.commissioning);
     const access: DeviceAccess = devices;
     const cast = () => new GroupCast(matter.fabric, matter.peers);
     const adminNodeId = () => String(matter.fabric.rootNodeId);
@@ -70,16 +71,4 @@ export class MatterRoom implements DeviceRoom {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#stack[Symbol.asyncDispose]();
   }
-}
-
-/** Gives a node that joined the name and area that were wished for. */
-function recorderOf(devices: MatterDevices): DeviceRecorder {
-  return {
-    async record(nodeId, { name, area }) {
-      const [first] = devices.devicesOfNode(nodeId);
-      if (first && name !== undefined) devices.rename(first.id, name);
-      if (area !== undefined) for (const { id } of devices.devicesOfNode(nodeId)) devices.setArea(id, area);
-      return devices.devicesOfNode(nodeId);
-    },
-  };
 }

@@ -21,6 +21,13 @@ describe('ids and names of devices', () => {
     expect(restarted.nameOf(planned('1', 'Something else'))).toBe('Herd');
   });
 
+  test('what was wished for a joining node is its name, its area and the source of its id; its parts keep their own', () => {
+    const book = new DeviceBook(new MemoryStore(), (nodeId) => (nodeId === '1' ? { name: 'Living room lamp', area: 'Salon' } : undefined));
+    expect(book.entryOf(planned('1', 'Dimmable'))).toMatchObject({ id: 'living-room-lamp', name: 'Living room lamp', area: 'Salon' });
+    expect(book.entryOf({ ...planned('1/e2', 'Socket'), nodeId: '1', kind: 'bridged' })).toEqual({ id: 'socket', lastSeenMs: 0 });
+    expect(book.entryOf(planned('2', 'Dimmable'))).toEqual({ id: 'dimmable', lastSeenMs: 0 });
+  });
+
   test('without a name of ours the label counts, then product and area', () => {
     const book = new DeviceBook(new MemoryStore());
     book.entryOf(planned('1', ''));
