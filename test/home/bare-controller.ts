@@ -1,7 +1,9 @@
 import { Environment, LogFormat, Logger, LogLevel, Seconds } from '@matter/main';
+import { Matter } from '@matter/main/model';
 import { type ClientNode, ControllerBehavior, ServerNode } from '@matter/main/node';
 import { ManualPairingCodeCodec } from '@matter/main/types';
 import type { Pairing } from './device-node.ts';
+import { SPARKLE_CLUSTER } from './types/manufacturer.ts';
 
 /** matter.js as a controller with nothing of ours around it: the yardstick for tests of the home and for benchmarks. */
 export class BareController implements AsyncDisposable {
@@ -21,7 +23,7 @@ export class BareController implements AsyncDisposable {
     const node = await ServerNode.create(ServerNode.RootEndpoint.with(ControllerBehavior), {
       id: 'bare-controller',
       commissioning: { enabled: false },
-      controller: { adminFabricLabel: 'Bare', ble: false },
+      controller: { adminFabricLabel: 'Bare', ble: false, matter: Matter.withClusters(SPARKLE_CLUSTER) },
       network: { port: 0 },
       subscriptions: { persistenceEnabled: false },
     });

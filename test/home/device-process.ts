@@ -9,7 +9,7 @@ import type { Json } from '../../src/core/json.ts';
 import type { ProcessSpec, Ready, Reply, Request } from './device-protocol.ts';
 import type { NetworkHost } from './network-host.ts';
 
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 110_000;
 
 interface Pending {
   resolve(result: Json): void;
@@ -35,7 +35,7 @@ export class DeviceProcess {
     return this.#child !== undefined;
   }
 
-  /** Answers when all devices can be commissioned; fails after 60 s. */
+  /** Answers when all devices can be commissioned; fails after 110 s. */
   async start(spec: ProcessSpec): Promise<void> {
     await removeLocks(spec.storagePath);
     const [command, ...args] = this.#host.command([process.execPath, this.#program, JSON.stringify(spec)]);

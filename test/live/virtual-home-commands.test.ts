@@ -207,10 +207,18 @@ describe('what a command does can be read from the device', () => {
     expect(await oven.get(2, 'OvenCavityOperationalState', 'OperationalState')).toBe(1);
   });
 
-  test("the manufacturer's own cluster is there", async () => {
-    const light = home.device('Party light');
-    await light.set(1, 'Sparkle', 'SparkleCount', 12);
-    expect(await light.get(1, 'Sparkle', 'SparkleCount')).toBe(12);
+  test("the manufacturer's own command adds to the manufacturer's own count", async () => {
+    const light = await commission('Party light');
+    const before = Number(await light.get(1, 'Sparkle', 'SparkleCount'));
+    await light.invoke(1, 'sparkle', 'addSparkles', { amount: 3 });
+    expect(await light.get(1, 'Sparkle', 'SparkleCount')).toBe(before + 3);
+  });
+
+  test('boiler: boosts for its time only', async () => {
+    const boiler = await commission('Boiler');
+    await boiler.invoke(1, 'waterHeaterManagement', 'boost', { boostInfo: { duration: 1 } });
+    expect(await boiler.get(1, 'WaterHeaterManagement', 'BoostState')).toBe(1);
+    await expect.poll(() => boiler.get(1, 'WaterHeaterManagement', 'BoostState'), IN_MOTION).toBe(0);
   });
 
   test('a button press becomes events', async () => {
