@@ -34,7 +34,6 @@ export async function deviceProgram(): Promise<string> {
     platform: 'node',
     format: 'esm',
     target: 'node24',
-    keepNames: true,
     plugins: [withoutBun],
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     logLevel: 'silent',
