@@ -2,6 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { ClusterView } from '../cluster-view.ts';
 import { type DevicePlan, write } from '../device-plan.ts';
+import { celsiusToFahrenheit } from '../temperature-unit.ts';
 import type { Recipe } from './recipe.ts';
 import { currentSetpoint, type Setpoint, setpointAttribute, setpointLimits, setpointSchema, setpointsOf } from './setpoints.ts';
 
@@ -70,9 +71,11 @@ function clamp(value: number, { min, max }: { readonly min: number; readonly max
 
 function requireWithin(wish: number, { min, max }: { readonly min: number; readonly max: number }): void {
   if (wish >= min && wish <= max) return;
-  throw new AtmoError('VALIDATION_ERROR', `${wish / 100} °C is outside what this setpoint takes: ${min / 100} to ${max / 100} °C`, {
+  const [low, high] = [min / 100, max / 100];
+  const range = `${low} to ${high} °C (${celsiusToFahrenheit(low)} to ${celsiusToFahrenheit(high)} °F)`;
+  throw new AtmoError('VALIDATION_ERROR', `temperature: ${wish / 100} °C is outside what this setpoint takes: ${range}`, {
     pointer: '/temperature',
-    minimum: min / 100,
-    maximum: max / 100,
+    minimum: low,
+    maximum: high,
   });
 }

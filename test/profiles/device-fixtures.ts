@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import type { DeviceDescription } from '../../src/core/device-model.ts';
+import { AtmoError } from '../../src/core/errors.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import type { CompiledDevice, DeviceTool } from '../../src/profiles/compile-device.ts';
+import { compileDevice } from '../../src/profiles/compile-device.ts';
+import { runDeviceTool } from '../../src/profiles/device-tool.ts';
+import { loadProfiles } from '../../src/profiles/load-profiles.ts';
+import { SchemaValidator } from '../../src/tools/schema-validator.ts';
+import { describeDeviceType, type StandardDeviceOptions } from '../fixtures/describe-standard.ts';
+import type { FakeHome } from './fake-home.ts';
+
+export const PROFILE_DIRECTORY = join(import.meta.dirname, '../../device-profiles');
+export const profiles = loadProfiles(PROFILE_DIRECTORY);
+export const validator = new SchemaValidator();
+
+/** A device of a standard type under a name of its own. */
+export function described(type: string, options: StandardDeviceOptions = {}): DeviceDescription {
+  return describeDeviceType(type, options);
+}
+
+/** Compiles a device of the home with what the home knows of its values. */
+export function compiledIn(home: FakeHome, description: DeviceDescription): CompiledDevice {
+  const device = description.device.id;
+  return compileDevice(
+    description,
+    profiles,
+    (endpoint, cluster, attribute) => home.cached({ device, endpoint, cluster, attribute })?.value,
+  );
+}
+
+export function toolOf(compiled: CompiledDevice, action: string): DeviceTool {
+  const found = compiled.tools.find((tool) => tool.action === action);
+  if (found) return found;
+  throw new AtmoError('TOOL_NOT_FOUND', `There is no ${action} among ${compiled.tools.map((tool) => tool.action).join(', ')}`);
+}
+
+/** Runs a tool as the pipeline does: parameters checked, defaults filled in. */
+export function runTool(
+  home: FakeHome,
+  compiled: CompiledDevice,
+  call: { readonly action: string; readonly params?: JsonObject },
+): Promise<JsonObject> {
+  const tool = toolOf(compiled, call.action);
+  const params = validator.parameters(tool.parameters, call.params ?? {});
+  return runDeviceTool(compiled.device, tool, { params, call: { access: home, signal: new AbortController().signal, nowMs: 5000 } });
+}
