@@ -47,7 +47,8 @@ function endpointOf(endpoint: Endpoint): KnownEndpoint {
     byName: new Map(clusters.map((cluster) => [cluster.shape.name, cluster])),
     byBehavior: new Map(clusters.map((cluster) => [cluster.behavior, cluster])),
   };
-  endpoints.set(endpoint, made);
+  // While a first report is still coming in, the lists that narrow a cluster may be missing.
+  if (clusters.every(({ state }) => Array.isArray(state.attributeList))) endpoints.set(endpoint, made);
   return made;
 }
 
@@ -58,8 +59,8 @@ function readCluster(endpoint: Endpoint, behavior: string): PeerCluster | undefi
   if (schema?.id === undefined) return undefined;
   const state = stateOf(endpoint, behavior);
   const supportedElements: SupportedElements = {
-    ...idsOf('attributes', state['attributeList']),
-    ...idsOf('commands', state['acceptedCommandList']),
+    ...idsOf('attributes', state.attributeList),
+    ...idsOf('commands', state.acceptedCommandList),
   };
   const { attributes = [], commands } = supportedElements;
   const key = [schema.id, schema.name, schema.revision, [...schema.supportedFeatures], [...attributes], commands && [...commands]].join(

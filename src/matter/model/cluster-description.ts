@@ -24,7 +24,7 @@ export function describeCluster(cluster: ClusterShape, state: LiveState = {}): C
 }
 
 function describeAttribute(attribute: AttributeShape, cluster: ClusterShape, state: LiveState): AttributeDescription {
-  const unit = concentrationUnit(cluster.name, attribute.name, state['measurementUnit']);
+  const unit = concentrationUnit(cluster.name, attribute.name, state.measurementUnit);
   if (unit !== undefined) return attributeDescription({ ...attribute, shape: { ...attribute.shape, ...unit } }, state);
   if (isLive(attribute.shape)) return attributeDescription(attribute, state);
   return remembered(fixedAttributes, attribute, () => attributeDescription(attribute, {}));

@@ -12,7 +12,7 @@ const BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 /** JSON Schema (draft 2020-12) of a shape's JSON form. With `state`, limits that depend on attributes are numbers. */
 export function schemaOf(shape: ValueShape, state: LiveState = {}): JsonSchema {
   const schema = withNull(bareSchema(shape, state), shape.isNullable);
-  if (shape.description !== undefined) schema['description'] = shape.description;
+  if (shape.description !== undefined) schema.description = shape.description;
   if (shape.unit !== undefined) schema['x-unit'] = shape.unit;
   if (shape.scale !== undefined) schema['x-scale'] = shape.scale;
   return schema;
@@ -45,9 +45,9 @@ function bareSchema(shape: ValueShape, state: LiveState): MutableSchema {
 
 function withNull(schema: MutableSchema, isNullable: boolean): MutableSchema {
   if (!isNullable || Object.keys(schema).length === 0) return schema;
-  if (Array.isArray(schema['anyOf'])) return { ...schema, anyOf: [...schema['anyOf'], { type: 'null' }] };
-  if (Array.isArray(schema['enum'])) return { ...schema, enum: [...schema['enum'], null] };
-  return { ...schema, type: [schema['type'], 'null'] };
+  if (Array.isArray(schema.anyOf)) return { ...schema, anyOf: [...schema.anyOf, { type: 'null' }] };
+  if (Array.isArray(schema.enum)) return { ...schema, enum: [...schema.enum, null] };
+  return { ...schema, type: [schema.type, 'null'] };
 }
 
 /** The range of an integer, narrowed by what the device's attributes say now. */
