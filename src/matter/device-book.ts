@@ -45,17 +45,19 @@ export class DeviceBook {
     const name = deviceText(wish?.name);
     const area = deviceText(wish?.area);
     return this.#save(planned.key, {
-      id: this.#freeId(name || planned.label || planned.productName),
+      id: this.#freeId(name || this.#nameAsPart(planned) || planned.label || planned.productName),
       ...(name !== '' && { name }),
       ...(area !== '' && { area }),
       lastSeenMs: 0,
     });
   }
 
-  /** What people call it: the name given here, else the device's own label, else product and area. */
+  /** What people call it: the name given here, to it or to the device that it is a part of, else the device's own label, else product and area. */
   nameOf(planned: PlannedDevice): string {
     const { name, area } = this.entryOf(planned);
     if (name !== undefined) return name;
+    const asPart = this.#nameAsPart(planned);
+    if (asPart !== '') return deviceText(asPart);
     if (planned.label !== '') return deviceText(planned.label);
     return deviceText(area === undefined ? planned.productName : `${planned.productName} ${area}`);
   }
@@ -85,6 +87,13 @@ export class DeviceBook {
       this.#all.delete(key);
       this.#store.delete(SPACE, key);
     }
+  }
+
+  /** `Fridge cabinet 1`, where a person calls the whole `Fridge`; empty when nobody named the whole. */
+  #nameAsPart({ parentKey, partTitle }: PlannedDevice): string {
+    if (parentKey === undefined || partTitle === undefined) return '';
+    const name = this.#all.get(parentKey)?.name;
+    return name === undefined ? '' : `${name} ${partTitle}`;
   }
 
   get #all(): Map<string, DeviceEntry> {

@@ -15,6 +15,8 @@ export interface PlannedDevice {
   readonly label: string;
   /** What to call it otherwise. */
   readonly productName: string;
+  /** Which part of its device it is, such as `humidity sensor`; only parts have it. */
+  readonly partTitle?: string;
   readonly facts: ProductFacts;
   readonly deviceTypes: readonly string[];
 }
@@ -114,6 +116,7 @@ function planPart(main: PlannedDevice, part: EndpointSnapshot, { tree, siblings,
     endpoints: endpoints.map(({ number }) => number),
     label: main.label === '' ? '' : `${main.label} ${title}`,
     productName: `${main.productName} ${title}`,
+    partTitle: title,
     facts: unit.facts,
     deviceTypes,
   };

@@ -14,7 +14,12 @@ export function deviceText(text: unknown): string {
   return [...plain].slice(0, MAX_LENGTH).join('').trim();
 }
 
+/** Types whose name in the device library says less to people than this. */
+const TITLES: Readonly<Record<string, string>> = { TemperatureControlledCabinet: 'cabinet' };
+
 /** `TemperatureSensor` as people write it: `temperature sensor`. */
 export function typeTitle(deviceType: string): string {
+  const title = TITLES[deviceType];
+  if (title !== undefined) return title;
   return deviceType.replace(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, ' ').toLowerCase();
 }

@@ -38,6 +38,18 @@ describe('ids and names of devices', () => {
     expect(book.nameOf(planned('1', ''))).toBe('Lamp');
   });
 
+  test('a part is called after the name that a person gave the whole, also after a rename', () => {
+    const book = new DeviceBook(new MemoryStore(), () => ({ name: 'Bath sensor' }));
+    const whole = planned('1', 'Multi');
+    const part: PlannedDevice = { ...planned('1/p2', 'Multi humidity sensor'), kind: 'part', parentKey: '1', partTitle: 'humidity sensor' };
+    book.entryOf(whole);
+    expect(book.entryOf(part).id).toBe('bath-sensor-humidity-sensor');
+    book.rename('1', 'Shower');
+    expect(book.nameOf(part)).toBe('Shower humidity sensor');
+    book.rename('1/p2', 'Steam');
+    expect(book.nameOf(part)).toBe('Steam');
+  });
+
   test('an empty name gives the label back', () => {
     const book = new DeviceBook(new MemoryStore());
     book.entryOf(planned('1', 'Desk'));

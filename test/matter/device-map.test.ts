@@ -71,7 +71,7 @@ describe('the devices that a node makes', () => {
       ['7/p3', 'part', [3]],
     ]);
     expect(new Set(names).size).toBe(3);
-    expect(names[2]).toBe('Fridge temperature controlled cabinet freezer');
+    expect(names[2]).toBe('Fridge cabinet freezer');
   });
 
   test('likes without tags are numbered', () => {
