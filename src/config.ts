@@ -107,7 +107,7 @@ export function loadConfig(env: Environment, stateDir: string): HubConfig {
       maxQueued: file.tools.max_queued,
       plugins: file.tools.plugins,
     },
-    profilesDir: file.profiles ?? join(stateDir, 'device-profiles'),
+    profilesDir: file.profiles ?? join(stateDir, 'profiles'),
     history: { rawDays: file.history.raw_days, rollupDays: file.history.rollup_days },
   };
 }
