@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 const root = new URL('..', import.meta.url).pathname;
 
-/** `unit` touches no socket; `live` talks real Matter and HTTP inside network namespaces made by scripts/netns. */
+/** `unit` touches no socket; `live` talks real Matter and HTTP inside network namespaces made by scripts/in-netns. */
 export default defineConfig({
   test: {
     root,
