@@ -41,7 +41,7 @@ const CALLS: readonly CallExample[] = [
   },
   {
     tool: 'front_door_lock',
-    params: {},
+    params: { pin: '1234' },
     before: 2,
     proof: { device: 'Front door', endpoint: 1, cluster: 'doorLock', attribute: 'lockState', value: 1 },
   },
