@@ -145,6 +145,7 @@ export class CommissionAttempt {
     for (const address of addresses) {
       await node.set({ commissioning: { addresses: [address] } });
       const result = await this.#pair(node);
+      if ('peripheralAddress' in address) await this.#collaborators.matter.ble?.centralInterface.release(address.peripheralAddress);
       if (result === undefined) return;
       failure = result;
       if (this.#isPaired || failure.details.reason !== 'unreachable') break;

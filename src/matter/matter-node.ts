@@ -8,6 +8,7 @@ import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Service } from '../core/service.ts';
+import type { HubBle } from './ble/hub-ble.ts';
 import { routeMatterLog } from './matter-log.ts';
 import { MatterStorage, NODE_FOLDER } from './matter-storage.ts';
 
@@ -36,7 +37,7 @@ export interface MatterNodeOptions {
   /** Longest time between two reports of a quiet device, in seconds; devices may choose more. */
   readonly reportCeilingSeconds?: number;
   /** Bluetooth for commissioning; without it devices are found on the IP network only. */
-  readonly ble?: Ble;
+  readonly ble?: HubBle;
 }
 
 const HubRootEndpoint = ServerNode.RootEndpoint.with(ControllerBehavior);
@@ -86,6 +87,11 @@ export class MatterNode implements Service {
   /** Nodes on our fabric, whether they answer or not. */
   commissionedPeers(): readonly ClientNode[] {
     return [...this.peers].filter((peer) => peer.nodeType === 'client' && peer.lifecycle.isCommissioned);
+  }
+
+  /** Bluetooth, where it is on. */
+  get ble(): HubBle | undefined {
+    return this.#options.ble;
   }
 
   /** What a peer is subscribed with; given at commissioning, since changing it later loses the running subscription. */

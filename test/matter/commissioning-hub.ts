@@ -1,4 +1,3 @@
-import type { Ble } from '@matter/main/protocol';
 import { systemClock } from '../../src/core/clock.ts';
 import type { CommissionProgress, CommissionRequest, CommissionResult } from '../../src/core/device-administration.ts';
 import type { Device } from '../../src/core/device-model.ts';
@@ -7,6 +6,7 @@ import { parseDeviceId } from '../../src/core/ids.ts';
 import type { KeyValueStore } from '../../src/core/key-value-store.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import type { DeviceRecorder } from '../../src/matter/adoption.ts';
+import type { HubBle } from '../../src/matter/ble/hub-ble.ts';
 import { Commissioner, type CommissionerOptions } from '../../src/matter/commissioner.ts';
 import { CredentialSets } from '../../src/matter/credential-sets.ts';
 import { MatterNode } from '../../src/matter/matter-node.ts';
@@ -22,7 +22,7 @@ export class CommissioningHub implements AsyncDisposable {
   readonly recorded = new Map<string, { readonly name?: string }>();
   readonly logLines: string[] = [];
 
-  constructor(options: { readonly stateDir: string; readonly store: KeyValueStore; readonly ble?: Ble } & CommissionerOptions) {
+  constructor(options: { readonly stateDir: string; readonly store: KeyValueStore; readonly ble?: HubBle } & CommissionerOptions) {
     const logger = createLogger('warn', (line) => this.logLines.push(line));
     this.node = new MatterNode(
       { logger, clock: systemClock },

@@ -12,7 +12,7 @@ const CONNECT_TIMEOUT_MS = 30_000;
 /** Carries Matter messages to devices over BLE: what matter.js takes as its transport for commissioning. */
 export class BleCentral implements Transport {
   readonly #adapter: BleAdapter;
-  readonly #channels = new Set<BtpChannel>();
+  readonly #channels = new Map<BtpChannel, string>();
   #listener: DataListener | undefined;
 
   constructor(adapter: BleAdapter) {
@@ -35,7 +35,7 @@ export class BleCentral implements Transport {
     const link = await this.#connect(address.peripheralAddress, signal);
     const channel = await BtpChannel.open(link, { name: `ble://${address.peripheralAddress}`, signal });
     channel.onMessage((data) => this.#listener?.(channel, data));
-    this.#channels.add(channel);
+    this.#channels.set(channel, address.peripheralAddress);
     channel.onClose(() => this.#channels.delete(channel));
     return channel;
   }
@@ -45,7 +45,12 @@ export class BleCentral implements Transport {
   }
 
   async close(): Promise<void> {
-    for (const channel of this.#channels) await channel.close();
+    for (const channel of this.#channels.keys()) await channel.close();
+  }
+
+  /** Ends the connections to a device: matter.js ends its sessions over them only, and a radio holds few at once. */
+  async release(peripheralAddress: string): Promise<void> {
+    for (const [channel, address] of this.#channels) if (address === peripheralAddress) await channel.close();
   }
 
   async #connect(address: string, signal: AbortSignal) {

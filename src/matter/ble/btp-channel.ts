@@ -22,7 +22,7 @@ export class BtpChannel extends BleChannel {
     super();
     this.#link = link;
     this.name = name;
-    link.onLost(() => this.#ended());
+    link.onLost(() => void this.close());
   }
 
   /** Shakes hands as the central; closes the link when that fails. */
@@ -61,7 +61,9 @@ export class BtpChannel extends BleChannel {
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
-    this.#ended();
+    this.#isClosed = true;
+    for (const listener of this.#closeListeners) listener();
+    this.emitClosed();
     await this.#session?.close();
     await this.#link[Symbol.asyncDispose]();
   }
@@ -116,12 +118,5 @@ export class BtpChannel extends BleChannel {
     };
     this.#writes = written.then(ended, ended);
     return written;
-  }
-
-  #ended(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    for (const listener of this.#closeListeners) listener();
-    this.emitClosed();
   }
 }

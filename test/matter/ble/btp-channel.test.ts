@@ -1,10 +1,13 @@
 import { Bytes } from '@matter/main';
 import { BtpSessionHandler } from '@matter/main/protocol';
 import { describe, expect, test } from 'vitest';
+import { silentLogger } from '../../../src/core/logger.ts';
 import type { GattLink } from '../../../src/matter/ble/ble-adapter.ts';
 import { BtpChannel } from '../../../src/matter/ble/btp-channel.ts';
+import { routeMatterLog } from '../../../src/matter/matter-log.ts';
 
 const MTU_BYTES = 50;
+routeMatterLog(silentLogger);
 
 /** A link to a device in the same process, as slow as a radio to confirm a write: indications overtake confirmations. */
 class SlowLink implements GattLink {
