@@ -1,6 +1,6 @@
 /**
  * Runs every check of the repository: format, lint, types, dead code, profiles, unit tests and, where private networks
- * are possible, live tests. `--no-live` leaves the last out. Exit 0 only if nothing failed.
+ * are possible, live tests and the demo. `--no-live` leaves the last two out. Exit 0 only if nothing failed.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -24,7 +24,9 @@ const STATIC_CHECKS: readonly Check[] = [
   { title: 'device profiles', command: ['node', 'scripts/profile-check.ts'] },
 ];
 
-async function runStatic({ title, command: [program, ...args] }: Check): Promise<Outcome> {
+const DEMO: Check = { title: 'demo', command: ['scripts/demo', '--check'] };
+
+async function runCheck({ title, command: [program, ...args] }: Check): Promise<Outcome> {
   const startMs = performance.now();
   const { status, output } = await capture(program, args);
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
@@ -41,7 +43,7 @@ async function runAllStatic(): Promise<readonly Outcome[]> {
   const waiting = [...STATIC_CHECKS];
   const worker = async (): Promise<Outcome[]> => {
     const outcomes: Outcome[] = [];
-    for (let check = waiting.shift(); check; check = waiting.shift()) outcomes.push(await runStatic(check));
+    for (let check = waiting.shift(); check; check = waiting.shift()) outcomes.push(await runCheck(check));
     return outcomes;
   };
   return (await Promise.all([worker(), worker()])).flat();
@@ -61,16 +63,17 @@ async function runTests(project: string, prefix: readonly string[]): Promise<Out
   return isStatusExplained ? outcome : failure(`${project} tests ended with status ${status}`);
 }
 
-async function runLive(): Promise<Outcome> {
+/** Live tests and the demo, one after the other: both measure time. */
+async function runNetworked(): Promise<readonly Outcome[]> {
   const probe = await capture('scripts/in-netns', ['--', 'true']);
-  if (probe.status === NO_NETNS) return skip(`all live tests: ${probe.output.trim()}`);
-  return runTests('live', ['scripts/in-netns', '--']);
+  if (probe.status === NO_NETNS) return [skip(`all live tests and the demo: ${probe.output.trim()}`)];
+  return [await runTests('live', ['scripts/in-netns', '--']), await runCheck(DEMO)];
 }
 
 const { values } = parseArgs({ options: { 'no-live': { type: 'boolean', default: false } } });
 process.chdir(new URL('..', import.meta.url).pathname);
 const outcomes = [...(await runAllStatic()), await runTests('unit', [])];
-outcomes.push(values['no-live'] ? skip('all live tests: --no-live was given') : await runLive());
+outcomes.push(...(values['no-live'] ? [skip('all live tests and the demo: --no-live was given')] : await runNetworked()));
 const total = sum(outcomes.map((outcome) => outcome.tally));
 console.log(`\n${outcomes.flatMap((outcome) => outcome.notes).join('\n')}\n${closingLine(total)}`);
 process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1;
