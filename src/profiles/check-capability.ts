@@ -1,6 +1,6 @@
 import type { ClusterDescription } from '../core/device-model.ts';
 import type { JsonSchema } from '../core/json.ts';
-import type { CapabilityFile, ToolEntry, ValueEntry } from './capability-file.ts';
+import type { CapabilityFile, ValueEntry } from './capability-file.ts';
 import { checkChoices, checkConversion } from './check-conversion.ts';
 import { CheckReport } from './check-report.ts';
 import { checkTool } from './check-tool.ts';
@@ -8,6 +8,7 @@ import { rawKind } from './converter.ts';
 import { memberOf } from './name-converters.ts';
 import type { ProfileProblem, StandardModel } from './profile-check.ts';
 import type { RawProfileFile } from './profile-files.ts';
+import { elementsOf } from './tool-elements.ts';
 
 /** Mistakes in the meaning of a capability file: does the standard have what it names, and do converters fit? */
 export function checkCapability(file: RawProfileFile, content: CapabilityFile, model: StandardModel): readonly ProfileProblem[] {
@@ -55,11 +56,18 @@ function checkValue(
 
 function checkRisks(report: CheckReport, content: CapabilityFile, cluster: ClusterDescription): void {
   const elements = [...namesOf(cluster.commands), ...namesOf(cluster.attributes.filter((attribute) => attribute.writable))];
-  const used = new Set(Object.values(content.tools ?? {}).flatMap((tool: ToolEntry) => [tool.command ?? [], tool.write ?? []].flat()));
+  const used = new Set(Object.values(content.tools ?? {}).flatMap(elementsOf));
   for (const element of Object.keys(content.risks ?? {})) {
     if (!elements.includes(element)) report.unknown(`/risks/${element}`, element, elements);
     if (used.has(element))
       report.add(`/risks/${element}`, `a tool of this file already says the risk of ${element}`, 'remove one of the two');
+  }
+  if (content.variant) return;
+  const stated = new Set([...used, ...Object.keys(content.risks ?? {})]);
+  for (const { name, privilege } of cluster.commands) {
+    // What only administrators may do is dangerous without being asked.
+    if (privilege === 'administer' || stated.has(name)) continue;
+    report.add('/risks', `the risk of the command ${name} is stated nowhere`, `add "${name}": "low", "medium" or "dangerous"`);
   }
 }
 

@@ -54,7 +54,8 @@ function checkCommand(report: CheckReport, pointer: string, { tool, cluster, mod
     );
     return;
   }
-  const narrowed = tool.features === undefined ? cluster : model.cluster(cluster.name, tool.features);
+  const features = tool.features?.filter((feature) => cluster.features.includes(feature));
+  const narrowed = features === undefined ? cluster : model.cluster(cluster.name, features);
   const schema = narrowed?.commands.find((command) => command.name === name)?.parameters ?? {};
   const known = cluster.commands.find((command) => command.name === name)?.parameters ?? schema;
   for (const [param, entry] of Object.entries(tool.params ?? {})) {

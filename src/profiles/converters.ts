@@ -6,7 +6,7 @@ import { dividing, numberConverter } from './number-converter.ts';
 import { plain } from './words.ts';
 
 const same: Converter = {
-  takes: ['boolean', 'integer', 'number', 'text', 'any'],
+  takes: ['boolean', 'integer', 'number', 'text', 'octets', 'list', 'struct', 'any'],
   toHuman: (raw) => (typeof raw === 'string' && /^-?\d{16,}$/.test(raw) ? Number(raw) : raw),
   toRaw: (human) => human,
   schema: ({ schema }) => Object.fromEntries(Object.entries(schema).filter(([key]) => key !== 'description')),
@@ -60,7 +60,7 @@ const pin: Converter = {
 
 /** Every conversion that profiles may name. Matter sends the left side of each pair, people see the right one. */
 export const CONVERTERS = {
-  /** Unchanged. */
+  /** Unchanged, lists and structs in their raw form. */
   same,
   /** Whole number, unchanged, with the type's bounds. */
   count,

@@ -1,9 +1,9 @@
 import type { Risk } from '../core/authorizer.ts';
 import { AtmoError } from '../core/errors.ts';
 import { isAdministrative } from './administrative-clusters.ts';
-import type { Capability, CapabilityFile, StatedRisk, ToolEntry } from './capability-file.ts';
+import type { Capability, CapabilityFile, StatedRisk } from './capability-file.ts';
 import { type DeviceFile, type DeviceMatch, type DeviceProfile, specificity } from './device-file.ts';
-import { RECIPES } from './recipes/recipe-table.ts';
+import { elementsOf } from './tool-elements.ts';
 
 /** Profile files by their ids. */
 export interface ProfileFiles {
@@ -100,11 +100,6 @@ function statedRisks(capability: Capability, element: string): readonly StatedRi
   const listed = Object.entries(capability.risks ?? {}).flatMap(([name, risk]) => (name.toLowerCase() === element ? [risk] : []));
   const used = Object.values(capability.tools ?? {}).filter((tool) => elementsOf(tool).some((name) => name.toLowerCase() === element));
   return [...listed, ...used.map((tool) => tool.risk)];
-}
-
-function elementsOf(tool: ToolEntry): readonly string[] {
-  if (tool.command !== undefined) return [tool.command];
-  return tool.recipe === undefined ? (tool.write ?? []) : RECIPES[tool.recipe].elements;
 }
 
 /** `vendor:product:type` with `*` for what a match leaves open. */

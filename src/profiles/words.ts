@@ -13,7 +13,7 @@ export function words(name: string): string {
   return snake(name).replaceAll('_', ' ');
 }
 
-// Letters, digits and plain punctuation: no quotes, brackets or marks that could end a quotation or look like markup.
+// Letters, digits and plain punctuation: no quotes, brackets or marks that could end a quotation or look like markup or a link.
 const NOT_PLAIN = /[^\p{L}\p{N}\p{Zs} .,:;!?+\-–/'’&()#°%_]/gu;
 
 /** Text from a device or a person, quoted for use inside a description: one line, at most 64 characters, nothing that ends the quotation. */
@@ -26,6 +26,7 @@ export function plain(text: string): string {
   const clean = text
     .replace(/\p{C}|\p{Zl}|\p{Zp}/gu, ' ')
     .replace(NOT_PLAIN, '')
+    .replace(/\/{2,}/g, '/')
     .replace(/\s+/g, ' ')
     .trim();
   return [...clean].slice(0, 64).join('').trim();

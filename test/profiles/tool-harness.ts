@@ -1,0 +1,112 @@
+import type { Effect } from '../../src/core/authorizer.ts';
+import { ManualClock } from '../../src/core/clock.ts';
+import type { DeviceDescription } from '../../src/core/device-model.ts';
+import { EventBus, type HubEvent } from '../../src/core/events.ts';
+import type { SensorId } from '../../src/core/ids.ts';
+import type { Json, JsonObject } from '../../src/core/json.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import type { ReadingStore, ReadingValue, SensorInfo } from '../../src/core/reading-store.ts';
+import { classTools } from '../../src/profiles/class-tools/class-tools.ts';
+import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../../src/profiles/control-matter-device.ts';
+import { DeviceToolSync } from '../../src/profiles/device-tool-sync.ts';
+import { deviceNames } from '../../src/tools/resolve-device.ts';
+import { SchemaValidator } from '../../src/tools/schema-validator.ts';
+import type { CallerView, ToolContext } from '../../src/tools/tool-definition.ts';
+import { ToolRegistry } from '../../src/tools/tool-registry.ts';
+import { profiles } from './device-fixtures.ts';
+import { FakeHome } from './fake-home.ts';
+
+const EVERYONE: CallerView = { canSee: () => true };
+
+/** A reading store that keeps what it is told in two maps. */
+class FakeReadings implements ReadingStore {
+  readonly infos = new Map<SensorId, SensorInfo>();
+  readonly values = new Map<string, ReadingValue | null>();
+  readonly reachability = new Map<string, string>();
+
+  describe(id: SensorId, info: SensorInfo | null): void {
+    if (info) this.infos.set(id, info);
+    else this.infos.delete(id);
+  }
+
+  record(id: SensorId, value: ReadingValue | null): void {
+    this.values.set(id, value);
+  }
+
+  setReachability(device: string, reachability: string): void {
+    this.reachability.set(device, reachability);
+  }
+
+  sensors = () => [];
+  current = () => undefined;
+  history = () => [];
+}
+
+/** A hub's tool side over a fake home: registry, device tools, class tools and the generic tool. */
+export class ToolHarness {
+  readonly home: FakeHome;
+  readonly clock = new ManualClock();
+  readonly readings = new FakeReadings();
+  readonly events: HubEvent[] = [];
+  readonly validator = new SchemaValidator();
+  readonly registry = new ToolRegistry({ validator: this.validator }, { onWarning: 'error' });
+  readonly sync: DeviceToolSync;
+
+  constructor(...descriptions: readonly DeviceDescription[]) {
+    this.home = new FakeHome(...descriptions);
+    const bus = new EventBus('test', this.clock);
+    bus.listen((event) => this.events.push(event));
+    const { home, registry, readings, clock } = this;
+    this.sync = new DeviceToolSync({
+      directory: home,
+      access: home,
+      registry,
+      readings,
+      events: bus,
+      profiles,
+      clock,
+      logger: silentLogger,
+    });
+  }
+
+  async start(): Promise<this> {
+    const { home, validator } = this;
+    const names = deviceNames(() => home.list());
+    const ports = { devices: this.sync, names, access: home, validator, profiles };
+    for (const tool of [...classTools(ports), controlMatterDevice(ports)]) this.registry.register(tool);
+    this.registry.alias(MATTER_COMMAND_ALIAS, 'matter:control_matter_device');
+    await this.sync.start();
+    return this;
+  }
+
+  names(): readonly string[] {
+    return this.registry.list({ limit: 500 }).tools.map((tool) => `${tool.definition.namespace}:${tool.definition.name}`);
+  }
+
+  /** What the call pipeline does with a tool, without asking whether the caller may. */
+  async call(name: string, given: JsonObject = {}): Promise<{ readonly result: Json; readonly effects: readonly Effect[] }> {
+    const tool = this.registry.resolve(name);
+    const checked = this.validator.parameters(tool.definition.parameters, given);
+    const params = tool.canonicalize?.(checked, EVERYONE) ?? checked;
+    const effects = tool.effects?.(params) ?? [];
+    const result = await tool.handler(params, this.#context());
+    const answer = this.validator.check(tool.definition.returns, result);
+    return { result: answer.isValid ? result : { invalid: JSON.stringify(answer.problems) }, effects };
+  }
+
+  #context(): ToolContext {
+    return {
+      agentId: 'test',
+      sessionId: '',
+      traceId: '',
+      requestId: '',
+      permissions: [],
+      nodeId: 'test',
+      signal: new AbortController().signal,
+      deadlineMs: Number.MAX_SAFE_INTEGER,
+      clock: this.clock,
+      logger: silentLogger,
+      progress: () => {},
+    };
+  }
+}
