@@ -60,7 +60,7 @@ async function commissionAll(dir: string, home: VirtualHome): Promise<readonly n
   const times: number[] = [];
   for (const { name, pairing } of home.devices) {
     const startMs = performance.now();
-    await hub.commission(pairing.manualCode, name);
+    await hub.commission(pairing.qrCode, name);
     times.push(performance.now() - startMs);
   }
   return times;

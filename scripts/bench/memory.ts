@@ -24,7 +24,7 @@ export async function run(): Promise<BenchFigure[]> {
   await using hub = await HubProgram.start(workspace.dir);
   await using bare = await BareProgram.start(workspace.dir);
   for (const [index, { name, pairing }] of home.devices.entries()) {
-    await (index < DEVICES ? hub.commission(pairing.manualCode, name) : bare.commission(pairing.manualCode));
+    await (index < DEVICES ? hub.commission(pairing.qrCode, name) : bare.commission(pairing.manualCode));
   }
   await sleep(IDLE_MS);
   const samples: { readonly hub: number; readonly bare: number }[] = [];
