@@ -21,8 +21,6 @@ export interface CommissionerOptions {
   readonly joinTimeoutMs?: number;
   /** Two letters of ISO 3166 for the radio rules that the device keeps; XX leaves them open. */
   readonly countryCode?: string;
-  /** True when a `Ble` is installed. */
-  readonly isBleAvailable?: boolean;
 }
 
 interface Collaborators {
@@ -148,7 +146,7 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
     if (request.wifi === undefined && request.thread === undefined) return;
     if (request.wifi !== undefined) credentials.credentialsFor('wifi', request.wifi);
     if (request.thread !== undefined) credentials.credentialsFor('thread', request.thread);
-    if (this.#options.isBleAvailable === true) return;
+    if (this.#collaborators.matter.ble !== undefined) return;
     throw new AtmoError(
       'NOT_CONFIGURED',
       'Giving a device Wi-Fi or Thread credentials needs Bluetooth, which is off: set matter.ble to true',

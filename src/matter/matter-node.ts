@@ -145,10 +145,11 @@ export class MatterNode implements Service {
     this.#node = undefined;
     this.#fabric = undefined;
     if (node === undefined) return;
-    if (this.#cancelSnapshot !== undefined) this.#snapshotNow();
     // close() of 0.17.9 may never resolve; storage is synchronous, so giving up loses nothing.
     const isClosed = await Promise.race([node.close().then(() => true), this.#after(CLOSE_LIMIT_MS)]);
     if (!isClosed) this.#logger.warn('matter.close_gave_up', { limitMs: CLOSE_LIMIT_MS });
+    // Closing has written what was read from the devices: only now a copy is complete.
+    if (this.#cancelSnapshot !== undefined) this.#snapshotNow();
   }
 
   get #fabricLabel(): string {

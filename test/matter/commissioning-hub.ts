@@ -37,7 +37,7 @@ export class CommissioningHub implements AsyncDisposable {
     };
     this.commissioner = new Commissioner(
       { matter: this.node, store: options.store, credentials: this.credentials, recorder, logger, clock: systemClock },
-      { ...options, isBleAvailable: options.ble !== undefined },
+      options,
     );
   }
 

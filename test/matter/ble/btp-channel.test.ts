@@ -69,6 +69,16 @@ describe('a BTP channel', () => {
     await channel.close();
   });
 
+  test('acknowledges what comes in while it acknowledges, so that a talkative device never stalls', async () => {
+    const link = new SlowLink();
+    const channel = await BtpChannel.open(link, { name: 'test', signal });
+    let received = 0;
+    channel.onMessage(() => received++);
+    for (let number = 0; number < 12; number++) await link.device?.sendMatterMessage(message(number));
+    await expect.poll(() => received, { timeout: 3_000 }).toBe(12);
+    await channel.close();
+  });
+
   test('a device that does not answer the handshake is given up', async () => {
     const link = new SlowLink();
     link.subscribe = async () => {};
