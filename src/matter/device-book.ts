@@ -124,7 +124,7 @@ export class DeviceBook {
 }
 
 function parseEntry(key: string, value: Json): readonly (readonly [string, DeviceEntry])[] {
-  if (!isJsonObject(value) || typeof value['id'] !== 'string') return [];
+  if (!isJsonObject(value) || typeof value.id !== 'string') return [];
   const { id, name, area, lastSeenMs } = value;
   const entry: DeviceEntry = {
     id: parseDeviceId(id),

@@ -3,7 +3,7 @@ import type { AttributePath, AttributeReading, CommandPath } from '../core/devic
 import { AtmoError } from '../core/errors.ts';
 import type { DeviceId } from '../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
-import type { DeviceInteractions, InteractionCall } from './device-interactions.ts';
+import type { DeviceInteractions, FabricEntries, InteractionCall } from './device-interactions.ts';
 import { type PathScope, type ResolvedCluster, resolveAttribute, resolveCluster, resolveCommand } from './device-paths.ts';
 import type { AttributeShape } from './model/cluster-shape.ts';
 import { fromJson, refuseOutsideLimits, toJson } from './model/value-codec.ts';
@@ -26,6 +26,10 @@ interface ReadItem {
   readonly attribute: AttributeShape;
 }
 
+interface ReadOptions extends DeviceCallOptions {
+  readonly entries: FabricEntries;
+}
+
 /** Reads, writes and commands by names and JSON values; errors as DeviceAccess. */
 export class DeviceCalls implements Pick<DeviceAccess, 'cached' | 'read' | 'write' | 'invoke'> {
   readonly #with: DeviceCallsCollaborators;
@@ -40,7 +44,16 @@ export class DeviceCalls implements Pick<DeviceAccess, 'cached' | 'read' | 'writ
     return value === undefined ? undefined : this.#reading(item, value, this.#with.times.of(item.resolved.node, path, item.attribute));
   }
 
-  async read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
+  read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
+    return this.#read(paths, { ...options, entries: 'ours' });
+  }
+
+  /** As `read`, with the entries of all fabrics, as far as the device shows them to us. */
+  readOfAllFabrics(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
+    return this.#read(paths, { ...options, entries: 'of-all-fabrics' });
+  }
+
+  async #read(paths: readonly AttributePath[], options: ReadOptions): Promise<readonly AttributeReading[]> {
     const items = paths.map((path) => this.#item(path));
     const values = new Map<ReadItem, AttributeReading>();
     const byNode = Map.groupBy(items, ({ resolved }) => resolved.node);
@@ -69,6 +82,12 @@ export class DeviceCalls implements Pick<DeviceAccess, 'cached' | 'read' | 'writ
   async invoke(path: CommandPath, fields: JsonObject, options: DeviceCallOptions): Promise<JsonObject | null> {
     const resolved = this.#resolve(path);
     const command = resolveCommand(resolved, path);
+    if (UNSENDABLE.test(`${path.cluster}.${path.command}`)) {
+      throw new AtmoError(
+        'NOT_SUPPORTED',
+        `${path.cluster}.${path.command} cannot be sent: matter.js would leave out which alarms are meant`,
+      );
+    }
     const converted = fromJson(command.request, fields);
     refuseOutsideLimits(command.request, converted, { state: resolved.cluster.state, pointer: '' });
     refuseBehindBridge(resolved);
@@ -87,7 +106,7 @@ export class DeviceCalls implements Pick<DeviceAccess, 'cached' | 'read' | 'writ
 
   async #readNode(
     items: readonly ReadItem[],
-    { options, values }: { readonly options: DeviceCallOptions; readonly values: Map<ReadItem, AttributeReading> },
+    { options, values }: { readonly options: ReadOptions; readonly values: Map<ReadItem, AttributeReading> },
   ): Promise<void> {
     const first = items[0];
     if (first === undefined) return;
@@ -99,7 +118,7 @@ export class DeviceCalls implements Pick<DeviceAccess, 'cached' | 'read' | 'writ
       attribute: attribute.id,
     }));
     const call = this.#call(first.resolved, `Reading ${what} of ${first.path.device}`, options);
-    const answers = await this.#watched(node, this.#with.interactions.read(call, targets));
+    const answers = await this.#watched(node, this.#with.interactions.read(call, targets, options.entries));
     for (const [index, item] of items.entries()) {
       if (answers[index] === undefined)
         throw new AtmoError('NOT_SUPPORTED', `The device did not answer for ${item.path.cluster}.${item.path.attribute}`);
@@ -136,6 +155,8 @@ export class DeviceCalls implements Pick<DeviceAccess, 'cached' | 'read' | 'writ
   }
 }
 
+// matter.js 0.17.9 encodes the bitmap of these inherited commands without any bit.
+const UNSENDABLE = /^(Dishwasher|Refrigerator|Temperature)Alarm\.(Reset|ModifyEnabledAlarms)$/;
 const SILENT: ReadonlySet<string> = new Set(['DEVICE_UNREACHABLE', 'OUTCOME_UNKNOWN']);
 
 // A bridge may keep a command for a device that it cannot reach and run it much later.

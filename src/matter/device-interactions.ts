@@ -52,6 +52,9 @@ export interface InvokeRequest {
   readonly fields: unknown;
 }
 
+/** Which entries of a list kept per fabric are read (Core §7.13.2). */
+export type FabricEntries = 'ours' | 'of-all-fabrics';
+
 // A device on mains power answers in milliseconds; the bar for a dead one is 5 s on every call.
 const MAINS_LIMIT_MS = 4_500;
 const SLEEPY_LIMIT_MS = 30_000;
@@ -70,15 +73,15 @@ export class DeviceInteractions {
     this.#clock = collaborators.clock;
   }
 
-  /** Values in the order of the targets, in one interaction. */
-  read(call: InteractionCall, targets: readonly AttributeTarget[]): Promise<readonly unknown[]> {
+  /** Values in the order of the targets, in one interaction. Lists kept per fabric hold our entries, or those of all fabrics. */
+  read(call: InteractionCall, targets: readonly AttributeTarget[], entries: FabricEntries = 'ours'): Promise<readonly unknown[]> {
     return this.#run(call, { isRead: true }, async (signal) => {
       const attributes = targets.map(({ endpoint, cluster, attribute }) => ({
         endpointId: endpoint as EndpointNumber,
         clusterId: cluster as ClusterId,
         attributeId: attribute as AttributeId,
       }));
-      const request = { ...Read({ fabricFilter: true, attributes }), includeKnownVersions: true };
+      const request = { ...Read({ fabricFilter: entries === 'ours', attributes }), includeKnownVersions: true };
       const values = new Map<string, unknown>();
       for await (const chunk of call.node.interaction.read(request, { abort: signal } as never)) {
         for await (const report of chunk) {

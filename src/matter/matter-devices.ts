@@ -22,6 +22,7 @@ import { NodeWatch } from './node-watch.ts';
 import { clusterOf } from './peer-clusters.ts';
 import { seekEagerly } from './peer-timing.ts';
 import { ReportTimes } from './report-times.ts';
+import { SlowPoll } from './slow-poll.ts';
 
 interface MatterDevicesCollaborators {
   readonly matterNode: MatterNode;
@@ -39,12 +40,14 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   readonly #times: ReportTimes;
   readonly #calls: DeviceCalls;
   readonly #watches = new Map<ClientNode, NodeWatch>();
+  readonly #polls = new Map<NodeWatch, SlowPoll>();
+  readonly #end = new AbortController();
   readonly #changes = new Listeners<DeviceChange>();
   readonly #reports = new Listeners<AttributeReading>();
   readonly #events = new Listeners<DeviceEvent>();
   readonly #stops: (() => void)[] = [];
   /** The same access for administration: paths may name any endpoint of the device's whole node. */
-  readonly wholeNodes: Pick<DeviceAccess, 'cached' | 'read' | 'write' | 'invoke'>;
+  readonly wholeNodes: Pick<DeviceCalls, 'cached' | 'read' | 'readOfAllFabrics' | 'write' | 'invoke'>;
 
   constructor(collaborators: MatterDevicesCollaborators) {
     this.#with = collaborators;
@@ -76,8 +79,9 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop();
+    this.#end.abort();
     for (const watch of this.#watches.values()) {
-      watch.stop();
+      this.#unwatch(watch);
       watch.node.remember();
     }
     this.#watches.clear();
@@ -176,18 +180,32 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
       onStructure: () => this.#refresh(node),
       onFresh: () => this.#reportAll(node),
     });
+    const poll = new SlowPoll({
+      node,
+      clock: this.#with.clock,
+      random: Math.random,
+      read: (paths) => this.#calls.read(paths, { signal: this.#end.signal }),
+    });
     this.#watches.set(peer, watch);
+    this.#polls.set(watch, poll);
     this.#refresh(node);
     watch.start();
+    poll.start();
   }
 
   #remove(peer: ClientNode): void {
     const watch = this.#watches.get(peer);
     if (watch === undefined) return;
-    watch.stop();
+    this.#unwatch(watch);
     this.#watches.delete(peer);
     for (const { device } of watch.node.known) this.#changes.tell({ kind: 'removed', device });
     this.#book.forgetNode(watch.node.nodeId);
+  }
+
+  #unwatch(watch: NodeWatch): void {
+    watch.stop();
+    this.#polls.get(watch)?.stop();
+    this.#polls.delete(watch);
   }
 
   #refresh(node: NodeDevices): void {

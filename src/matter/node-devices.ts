@@ -137,7 +137,7 @@ export class NodeDevices {
     const bridged = [planned, parent].find((candidate) => candidate?.kind === 'bridged');
     const endpoint = bridged?.endpoints[0] === undefined ? undefined : this.endpoint(bridged.endpoints[0]);
     if (endpoint === undefined) return 'reachable';
-    return stateOf(endpoint, 'bridgedDeviceBasicInformation')['reachable'] === false ? 'unreachable' : 'reachable';
+    return stateOf(endpoint, 'bridgedDeviceBasicInformation').reachable === false ? 'unreachable' : 'reachable';
   }
 
   #signatureOf({ reachability: _, lastSeenMs: __, ...device }: Device, planned: PlannedDevice): string {

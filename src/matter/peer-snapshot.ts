@@ -32,21 +32,21 @@ export function isSleepy(node: ClientNode): boolean {
   if ('icdManagement' in node.behaviors.supported) return true;
   const sources = [...node.endpoints]
     .filter((endpoint) => !isBridged(endpoint))
-    .map((endpoint) => stateOf(endpoint, 'powerSource')['featureMap']);
+    .map((endpoint) => stateOf(endpoint, 'powerSource').featureMap);
   const present = sources.filter((features): features is State => typeof features === 'object' && features !== null);
-  return present.length > 0 && present.every((features) => features['battery'] === true && features['wired'] !== true);
+  return present.length > 0 && present.every((features) => features.battery === true && features.wired !== true);
 }
 
 function endpointSnapshot(endpoint: Endpoint, parents: ReadonlyMap<number, number>): EndpointSnapshot {
   const descriptor = stateOf(endpoint, 'descriptor');
-  const deviceTypes = listOf(descriptor['deviceTypeList']).flatMap(deviceType);
+  const deviceTypes = listOf(descriptor.deviceTypeList).flatMap(deviceType);
   const parent = parents.get(endpoint.number);
   return {
     number: endpoint.number,
     ...(endpoint.number !== 0 && { parent: parent ?? 0 }),
     deviceTypes,
     isApplication: endpoint.number !== 0 && deviceTypes.some(({ id }) => isApplicationType(id)),
-    tags: listOf(descriptor['tagList']).flatMap(semanticTag),
+    tags: listOf(descriptor.tagList).flatMap(semanticTag),
     ...(isBridged(endpoint) && { bridged: productFacts(stateOf(endpoint, 'bridgedDeviceBasicInformation')) }),
     clusters: Object.keys(endpoint.behaviors.supported).sort(),
   };
@@ -60,7 +60,7 @@ function isBridged(endpoint: Endpoint): boolean {
 function parentsOf(endpoints: readonly Endpoint[]): ReadonlyMap<number, number> {
   const lists = endpoints
     .filter(({ number }) => number !== 0)
-    .map((endpoint) => ({ number: endpoint.number, parts: listOf(stateOf(endpoint, 'descriptor')['partsList']).map(Number) }))
+    .map((endpoint) => ({ number: endpoint.number, parts: listOf(stateOf(endpoint, 'descriptor').partsList).map(Number) }))
     .sort((a, b) => b.parts.length - a.parts.length);
   return new Map(lists.flatMap(({ number, parts }) => parts.map((part) => [part, number] as const)));
 }
@@ -84,12 +84,12 @@ function semanticTag(entry: unknown): readonly SemanticTag[] {
 
 function productFacts(state: State): ProductFacts {
   return {
-    label: deviceText(state['nodeLabel']),
-    vendor: { id: Number(state['vendorId'] ?? 0), name: deviceText(state['vendorName']) },
-    product: { id: Number(state['productId'] ?? 0), name: deviceText(state['productName']) },
-    serial: deviceText(state['serialNumber']),
-    softwareVersion: deviceText(state['softwareVersionString']),
-    uniqueId: deviceText(state['uniqueId']),
+    label: deviceText(state.nodeLabel),
+    vendor: { id: Number(state.vendorId ?? 0), name: deviceText(state.vendorName) },
+    product: { id: Number(state.productId ?? 0), name: deviceText(state.productName) },
+    serial: deviceText(state.serialNumber),
+    softwareVersion: deviceText(state.softwareVersionString),
+    uniqueId: deviceText(state.uniqueId),
   };
 }
 

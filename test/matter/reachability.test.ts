@@ -72,16 +72,16 @@ describe('a node on mains power', () => {
     expect(monitor.state).toBe('reachable');
   });
 
-  test('that is quiet is asked about every eight seconds, jitter spreads it', async () => {
+  test('that is quiet is asked about every ten seconds, jitter spreads it', async () => {
     const { clock, link, monitor } = setUp(MAINS_POLICY, 0.5);
     await pass(clock, 80_000);
     expect(monitor.state).toBe('reachable');
-    expect(link.probes).toBeGreaterThanOrEqual(9);
-    expect(link.probes).toBeLessThanOrEqual(12);
+    expect(link.probes).toBeGreaterThanOrEqual(7);
+    expect(link.probes).toBeLessThanOrEqual(9);
   });
 
   test.each([0, 0.5, 0.99])('that dies at any moment is known within 15 s (jitter %d)', async (random) => {
-    for (let deathMs = 0; deathMs < 9_000; deathMs += 900) {
+    for (let deathMs = 0; deathMs < 11_000; deathMs += 1_100) {
       const { clock, link, changes } = setUp(MAINS_POLICY, random);
       await pass(clock, 20_000 + deathMs);
       link.isThere = false;
@@ -107,7 +107,7 @@ describe('a node on mains power', () => {
 
   test('a call without an answer brings the question forward', async () => {
     const { clock, link, monitor, changes } = setUp();
-    await pass(clock, 9_000);
+    await pass(clock, 12_000);
     link.isThere = false;
     monitor.suspect();
     await pass(clock, 4_200);

@@ -1,3 +1,4 @@
+import './repaired-alarms.ts';
 import {
   type AccessLevel,
   AttributeModel,
