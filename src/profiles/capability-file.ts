@@ -1,6 +1,7 @@
 import type { Risk } from '../core/authorizer.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { ConverterName } from './converters.ts';
+import type { Shorthand } from './parameter-shorthand.ts';
 import type { RecipeName } from './recipes/recipe-table.ts';
 
 /** Risk as files state it: `highest` is the highest of all tools of the same endpoint, for scenes that may do anything there. */
@@ -47,6 +48,8 @@ export interface ParamEntry extends Conversion {
   readonly example?: Json;
   /** Attributes with the device's own limits, raw. */
   readonly limits?: { readonly min?: string; readonly max?: string };
+  /** Narrower than what the device allows: `int [5-600]`, in human units. */
+  readonly narrow?: Shorthand;
   readonly secret?: boolean;
 }
 

@@ -50,7 +50,7 @@ function checkValue(
     report.unknown(`${pointer}/member`, value.member, Object.keys(properties));
     return;
   }
-  checkConversion(report, pointer, { entry: value, schema: isFlag ? attribute.schema : (member ?? attribute.schema), isFlag });
+  checkConversion(report, pointer, { entry: value, schema: isFlag ? attribute.schema : (member ?? attribute.schema) });
   if (value.choices) checkChoices(report, pointer, { choices: value.choices, cluster: home });
 }
 

@@ -34,10 +34,10 @@ export function checkChoices(
 export function checkConversion(
   report: CheckReport,
   pointer: string,
-  given: { readonly entry: Pick<ValueEntry, 'convert' | 'unit' | 'choices'>; readonly schema: JsonSchema; readonly isFlag: boolean },
+  given: { readonly entry: Pick<ValueEntry, 'convert' | 'unit' | 'choices' | 'member'>; readonly schema: JsonSchema },
 ): void {
-  const { entry, schema, isFlag } = given;
-  const converter = chooseConverter(entry, schema, isFlag);
+  const { entry, schema } = given;
+  const converter = chooseConverter(entry, schema);
   const kind = rawKind(schema);
   if (!converter.takes.includes(kind)) {
     report.add(

@@ -1,11 +1,13 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ClusterDescription } from '../core/device-model.ts';
+import { toAtmoError } from '../core/errors.ts';
 import type { Json, JsonSchema } from '../core/json.ts';
 import type { CapabilityFile, ParamEntry, ToolEntry } from './capability-file.ts';
 import { checkChoices, checkConversion } from './check-conversion.ts';
 import type { CheckReport } from './check-report.ts';
 import { fieldAt } from './cluster-view.ts';
 import { enumNames, isNullable, rawKind } from './converter.ts';
+import { type Shorthand, schemaOfShorthand } from './parameter-shorthand.ts';
 import type { StandardModel } from './profile-check.ts';
 import { RECIPES } from './recipes/recipe-table.ts';
 import { snake } from './words.ts';
@@ -104,8 +106,9 @@ function checkParam(
     report.unknown(`${pointer}/field`, entry.field, given.names);
     return;
   }
-  checkConversion(report, pointer, { entry, schema: slot, isFlag: false });
+  checkConversion(report, pointer, { entry, schema: slot });
   if (entry.choices) checkChoices(report, pointer, { choices: entry.choices, cluster });
+  if (entry.narrow !== undefined) checkShorthand(report, `${pointer}/narrow`, entry.narrow);
   for (const limit of [entry.limits?.min, entry.limits?.max]) {
     const isKnown = limit === undefined || cluster.attributes.some((attribute) => attribute.name === limit);
     if (!isKnown)
@@ -114,6 +117,14 @@ function checkParam(
         limit,
         cluster.attributes.map((attribute) => attribute.name),
       );
+  }
+}
+
+function checkShorthand(report: CheckReport, pointer: string, shorthand: Shorthand): void {
+  try {
+    schemaOfShorthand(shorthand);
+  } catch (error) {
+    report.add(pointer, toAtmoError(error).message, 'write a type with its range');
   }
 }
 

@@ -1,4 +1,4 @@
-import { maxRisk, type Risk } from '../core/authorizer.ts';
+import type { Risk } from '../core/authorizer.ts';
 import type { Device, DeviceDescription, EndpointDescription } from '../core/device-model.ts';
 import type { Json } from '../core/json.ts';
 import { isAdministrative } from './administrative-clusters.ts';
@@ -186,9 +186,4 @@ function nounOf(description: DeviceDescription, profiles: ProfileSet, endpoints:
   const [leading] = device.deviceTypes;
   const subject = { vendorId: device.vendor.id, productId: device.product.id, deviceTypes: leading === undefined ? [] : [leading] };
   return profiles.nounFor(subject) ?? endpoints[0]?.noun ?? 'device';
-}
-
-/** The highest risk of all tools of a device. */
-export function highestRisk(tools: readonly DeviceTool[]): Risk {
-  return tools.reduce<Risk>((risk, tool) => maxRisk(risk, tool.risk), 'none');
 }

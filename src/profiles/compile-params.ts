@@ -4,6 +4,7 @@ import type { ClusterView } from './cluster-view.ts';
 import { chooseConverter } from './compile-value.ts';
 import type { ConversionContext } from './converter.ts';
 import { sampleOf } from './human-schema.ts';
+import { narrowed } from './parameter-shorthand.ts';
 
 /** A raw field or attribute that a parameter may fill. */
 export interface RawSlot {
@@ -29,10 +30,11 @@ export function compileParam(
   place: { readonly slot: RawSlot; readonly view: ClusterView },
 ): CompiledParam {
   const { slot, view } = place;
-  const converter = chooseConverter(entry, slot.schema, false);
+  const converter = chooseConverter(entry, slot.schema);
   const context = (): ConversionContext => contextOf(entry, place);
   const unit = converter.unit ?? entry.unit ?? '';
-  const bare = withoutNull(converter.schema(context()));
+  const wide = withoutNull(converter.schema(context()));
+  const bare = entry.narrow === undefined ? wide : narrowed(wide, entry.narrow);
   const example = entry.example ?? sampleOf({ ...bare, ...(entry.default !== undefined && { default: entry.default }) });
   const schema: JsonSchema = {
     ...bare,
@@ -45,7 +47,7 @@ export function compileParam(
     name,
     slot,
     schema,
-    isRequired: entry.optional !== true && entry.default === undefined,
+    isRequired: entry.optional !== true && schema.default === undefined,
     example: fits(example, bare) ? example : sampleOf(bare),
     toRaw: (human) => converter.toRaw(human, context()),
   };

@@ -32,12 +32,12 @@ interface Conversion {
   readonly choices?: ChoicesEntry;
 }
 
-/** The converter that an entry names, else the one that its kind of value gets. */
-export function chooseConverter(entry: Conversion, schema: JsonSchema, hasMember: boolean): Converter {
+/** The converter that an entry names, else the one that its kind of value gets; one `member` of a bitmap is a flag. */
+export function chooseConverter(entry: Conversion & { readonly member?: string }, schema: JsonSchema): Converter {
   if (entry.convert !== undefined) return converterOf(entry.convert);
   if (entry.choices !== undefined) return converterOf('choice');
   const kind = rawKind(schema);
-  if (kind === 'bitmap') return converterOf(hasMember ? 'flag' : 'flags');
+  if (kind === 'bitmap') return converterOf(entry.member === undefined ? 'flags' : 'flag');
   const usual: Partial<Record<typeof kind, ConverterName>> = { enum: 'enum', integer: 'count', number: 'measured', text: 'text' };
   return converterOf(usual[kind] ?? 'same');
 }
@@ -47,7 +47,7 @@ export function compileValue(name: string, entry: ValueEntry, view: ClusterView)
   const attribute = view.attribute(entry.attribute);
   if (!attribute) return undefined;
   const { schema, isFlag } = rawSchema(attribute, entry.member);
-  const converter = chooseConverter(entry, schema, isFlag);
+  const converter = chooseConverter(entry, schema);
   const unit = converter.unit ?? entry.unit ?? deviceUnit(attribute);
   const context = (): ConversionContext => ({
     schema,

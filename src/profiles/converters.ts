@@ -1,5 +1,4 @@
 import { AtmoError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
 import { type Converter, numberOf, rawBounds } from './converter.ts';
 import { choiceConverter, enumConverter, flagConverter, flagsConverter } from './name-converters.ts';
 import { dividing, numberConverter } from './number-converter.ts';
@@ -161,9 +160,4 @@ export type ConverterName = keyof typeof CONVERTERS;
 export function converterOf(name: string): Converter {
   if (name in CONVERTERS) return CONVERTERS[name as ConverterName];
   throw new AtmoError('CONFIG_INVALID', `No converter is called ${JSON.stringify(name)}; there are ${Object.keys(CONVERTERS).join(', ')}`);
-}
-
-/** A value between raw and human, with null for "not known" both ways. */
-export function orNull(value: Json, convert: (value: Json) => Json): Json {
-  return value === null ? null : convert(value);
 }

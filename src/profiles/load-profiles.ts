@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
 import { profileFilesOf, readProfileDirectory } from './profile-files.ts';
 import { ProfileSchemaCheck, readProfileSchemas } from './profile-schemas.ts';
@@ -21,9 +20,4 @@ export function loadProfiles(directory: string, options: { readonly own?: string
     capabilities: { ...files.capabilities, ...added.capabilities },
     devices: { ...files.devices, ...added.devices },
   });
-}
-
-/** Folder of the owner's own profiles in the state directory. */
-export function ownProfileDirectory(stateDirectory: string): string {
-  return join(stateDirectory, 'profiles');
 }
