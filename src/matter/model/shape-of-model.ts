@@ -59,7 +59,7 @@ export function shapeOf(model: ValueModel, context: ShapeContext, depth = 0): Va
     case Metatype.array:
       return listShape(model, context, base, depth);
     case Metatype.object:
-      return { ...base, ...structOf(model, context, depth + 1) };
+      return { ...structOf(model, context, depth + 1), ...base };
     default:
       return { ...base, kind: 'any' };
   }
