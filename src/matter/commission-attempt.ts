@@ -7,7 +7,7 @@ import type { ClientNode } from '@matter/main/node';
 import { type AttestationFinding, CommissioningError, PeerSet, Subscribe } from '@matter/main/protocol';
 import { NodeId } from '@matter/main/types';
 import type { Clock } from '../core/clock.ts';
-import type { CommissionProgress, CommissionRequest, CommissionStep } from '../core/device-administration.ts';
+import type { AttestationPolicy, CommissionProgress, CommissionRequest, CommissionStep } from '../core/device-administration.ts';
 import { AtmoError } from '../core/errors.ts';
 import { type AttestationVerdict, judgeAttestation } from './attestation.ts';
 import { commissioningFailed, type FailureReason, reasonOf } from './commission-failure.ts';
@@ -31,6 +31,7 @@ interface AttemptOptions {
   readonly request: CommissionRequest;
   readonly discoveryTimeoutMs?: number;
   readonly joinTimeoutMs?: number;
+  readonly attestation?: AttestationPolicy;
   readonly countryCode?: string;
 }
 
@@ -208,8 +209,8 @@ export class CommissionAttempt {
   }
 
   #judge(findings: readonly AttestationFinding[]): boolean {
-    const { attestation = 'ask', acceptAttestation } = this.#options.request;
-    this.#verdict = judgeAttestation(attestation, findings, acceptAttestation === true ? 'accepted' : 'not-accepted');
+    const { attestation = this.#options.attestation, acceptAttestation } = this.#options.request;
+    this.#verdict = judgeAttestation(attestation ?? 'ask', findings, acceptAttestation === true ? 'accepted' : 'not-accepted');
     return this.#verdict.isAccepted;
   }
 

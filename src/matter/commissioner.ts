@@ -2,7 +2,13 @@ import './matter-platform.ts';
 import { Crypto } from '@matter/main';
 import { NodeId } from '@matter/main/types';
 import type { Clock } from '../core/clock.ts';
-import type { CommissionRequest, CommissionResult, DeviceAdministration, HalfCommissioned } from '../core/device-administration.ts';
+import type {
+  AttestationPolicy,
+  CommissionRequest,
+  CommissionResult,
+  DeviceAdministration,
+  HalfCommissioned,
+} from '../core/device-administration.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { KeyValueStore } from '../core/key-value-store.ts';
 import type { Logger } from '../core/logger.ts';
@@ -19,6 +25,8 @@ export interface CommissionerOptions {
   readonly discoveryTimeoutMs?: number;
   /** How long a device may take to show up on its network. Default 120 s: Thread devices are slow. */
   readonly joinTimeoutMs?: number;
+  /** Policy of requests that name none. Default `ask`. */
+  readonly attestation?: AttestationPolicy;
   /** Two letters of ISO 3166 for the radio rules that the device keeps; XX leaves them open. */
   readonly countryCode?: string;
 }
@@ -41,6 +49,7 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
   readonly #journal: CommissioningJournal;
   readonly #adoption: Adoption;
   readonly #running = new Set<SetupPayload>();
+  readonly #closing = new AbortController();
 
   constructor(collaborators: Collaborators, options: CommissionerOptions = {}) {
     this.#collaborators = collaborators;
@@ -55,6 +64,7 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
     this.#adoption[Symbol.dispose]();
   }
 
@@ -107,10 +117,11 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
     payload: SetupPayload,
     { request, options }: { readonly request: CommissionRequest; readonly options: CommissionOptions },
   ): Promise<CommissionResult> {
+    const signal = AbortSignal.any([options.signal, this.#closing.signal]);
     const attempt = new CommissionAttempt(
       { ...this.#collaborators, journal: this.#journal },
       { ...this.#options, entry, payload, request },
-      options,
+      { ...options, signal },
     );
     try {
       const findings = await attempt.run();

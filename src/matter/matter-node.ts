@@ -36,7 +36,7 @@ export interface MatterNodeOptions {
   readonly clusters?: readonly ClusterModel[];
   /** Longest time between two reports of a quiet device, in seconds; devices may choose more. */
   readonly reportCeilingSeconds?: number;
-  /** Bluetooth for commissioning; without it devices are found on the IP network only. */
+  /** Bluetooth for commissioning, disposed with the node; without it devices are found on the IP network only. */
   readonly ble?: HubBle;
 }
 
@@ -148,6 +148,7 @@ export class MatterNode implements Service {
     // close() of 0.17.9 may never resolve; storage is synchronous, so giving up loses nothing.
     const isClosed = await Promise.race([node.close().then(() => true), this.#after(CLOSE_LIMIT_MS)]);
     if (!isClosed) this.#logger.warn('matter.close_gave_up', { limitMs: CLOSE_LIMIT_MS });
+    await this.#options.ble?.[Symbol.asyncDispose]();
     // Closing has written what was read from the devices: only now a copy is complete.
     if (this.#cancelSnapshot !== undefined) this.#snapshotNow();
   }

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createLogger, silentLogger } from '../../src/core/logger.ts';
 import { BluezAdapter } from '../../src/matter/ble/bluez-adapter.ts';
-import { HubBle } from '../../src/matter/ble/hub-ble.ts';
+import { openBle } from '../../src/matter/ble/open-ble.ts';
 import { CommissioningHub } from '../matter/commissioning-hub.ts';
 import { MemoryStore } from '../matter/memory-store.ts';
 import { PrivateBus } from '../matter/private-bus.ts';
@@ -64,10 +65,22 @@ describe.skipIf(!hasDbus)('Bluetooth through BlueZ', () => {
     await expect(BluezAdapter.open({ busAddress: bus.address, adapterName: 'hci7' })).rejects.toThrow(/adapter hci7.*there are hci0/);
   });
 
+  test('a hub on a machine without Bluetooth is warned and goes on', async () => {
+    const lines: string[] = [];
+    expect(
+      await openBle(
+        createLogger('warn', (line) => lines.push(line)),
+        { busAddress: bus.address },
+      ),
+    ).toBeUndefined();
+    expect(lines.join()).toContain('install the package bluez');
+  });
+
   test('a Thread device is commissioned through it, and is then controlled over IP', async () => {
     const bluez = await bluezWith();
     const device = await threadDevice();
-    const ble = new HubBle(await adapter());
+    const ble = await openBle(silentLogger, { busAddress: bus.address });
+    if (ble === undefined) expect.unreachable('BlueZ was not found');
     const hub = stack.use(new CommissioningHub({ stateDir: join(dir, 'hub'), store: new MemoryStore(), discoveryTimeoutMs: 8_000, ble }));
     await hub.start();
     hub.credentials.setThread('mesh', THREAD_DATASET);

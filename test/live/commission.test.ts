@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CommissionProgress } from '../../src/core/device-administration.ts';
+import { AtmoError } from '../../src/core/errors.ts';
 import type { DeviceSpec } from '../home/home-spec.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
 import { CommissioningHub, type Outcome } from '../matter/commissioning-hub.ts';
@@ -17,7 +18,7 @@ const lamp = (name: string, number: number): DeviceSpec => ({
   port: 5540 + number,
   group: 'lamps',
 });
-const NAMES = ['by QR', 'by manual code', 'by address', 'by discriminator', 'refused', 'once'];
+const NAMES = ['by QR', 'by manual code', 'by address', 'by discriminator', 'refused', 'once', 'full disk'];
 
 let dir: string;
 let home: VirtualHome;
@@ -136,6 +137,24 @@ describe('commissioning over IP', () => {
     const outcome = hub.commission({ passcode: 20202020, discriminator: 4000 }, () => control.abort(), control.signal);
     expect(failed(await outcome).code).toBe('CANCELLED');
     expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+
+  test('a journal that cannot be written stops before the device gets an identity, and it can be tried again', async () => {
+    const { qrCode } = home.device('full disk').pairing;
+    const fault = new AtmoError('STORAGE_FAILED', 'The disk is full');
+    const outcome = await hub.commission({ code: qrCode }, ({ step }) => {
+      if (step === 'attest') store.fault = fault;
+    });
+    store.fault = undefined;
+    expect(failed(outcome)).toBe(fault);
+    expect(await home.device('full disk').get(0, 'OperationalCredentials', 'CommissionedFabrics')).toBe(0);
+    expect(store.entries('commissioning')).toEqual([]);
+    succeeded(await hub.commission({ code: qrCode }));
+  });
+
+  test('a hub that stops ends what it is commissioning', async () => {
+    const outcome = hub.commission({ passcode: 20202020, discriminator: 4000 }, () => void hub.commissioner[Symbol.asyncDispose]());
+    expect(failed(await outcome).code).toBe('CANCELLED');
   });
 
   test('no code, key or dataset reached the log', () => {

@@ -1,5 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
-import { type DbusValue, type DbusVariant, marshal, unmarshal } from './dbus-value.ts';
+import { unmarshal } from './dbus-reader.ts';
+import type { DbusValue, DbusVariant } from './dbus-value.ts';
+import { marshal } from './dbus-writer.ts';
 
 export type DbusMessageType = 'call' | 'return' | 'error' | 'signal';
 

@@ -5,14 +5,21 @@ import type { BleAdapter } from './ble-adapter.ts';
 import { BleCentral } from './ble-central.ts';
 
 /** matter.js's view of a Bluetooth adapter. The hub is only ever a central. */
-export class HubBle extends Ble {
+export class HubBle extends Ble implements AsyncDisposable {
+  readonly #adapter: BleAdapter;
   readonly centralInterface: BleCentral;
   readonly scanner: BleScanner;
 
   constructor(adapter: BleAdapter) {
     super();
+    this.#adapter = adapter;
     this.centralInterface = new BleCentral(adapter);
     this.scanner = new BleScanner(scannerClient(adapter));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.centralInterface.close();
+    await this.#adapter[Symbol.asyncDispose]();
   }
 
   get peripheralInterface(): BlePeripheralInterface {
