@@ -88,11 +88,12 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   }
 
   list(): readonly Device[] {
-    return this.#all().map(({ known }) => known.device);
+    return this.#all().map(({ node, known }) => node.deviceNow(known));
   }
 
   get(id: DeviceId): Device | undefined {
-    return this.#lookUp(id)?.known.device;
+    const found = this.#lookUp(id);
+    return found?.node.deviceNow(found.known);
   }
 
   describe(id: DeviceId): DeviceDescription | undefined {

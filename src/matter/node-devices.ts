@@ -91,9 +91,15 @@ export class NodeDevices {
     return { device, endpoints: endpoints.map((snapshot) => this.#describeEndpoint(snapshot)) };
   }
 
+  /** The device with its present age. */
+  deviceNow({ device }: KnownDevice): Device {
+    const lastHeardMs = this.link.lastHeardMs();
+    return lastHeardMs > device.lastSeenMs ? { ...device, lastSeenMs: lastHeardMs } : device;
+  }
+
   /** Writes down when each device was seen last. */
   remember(): void {
-    for (const { planned, device } of this.#known) this.#book.saw(planned.key, device.lastSeenMs);
+    for (const known of this.#known) this.#book.saw(known.planned.key, this.deviceNow(known).lastSeenMs);
   }
 
   #describeEndpoint(snapshot: EndpointSnapshot): DeviceDescription['endpoints'][number] {
