@@ -28,6 +28,7 @@ import { deviceAdminTools } from './tools/builtin/device-admin-tools.ts';
 import { jobTools } from './tools/builtin/job-tools.ts';
 import { sensorTools } from './tools/builtin/sensor-tools.ts';
 import { CallPipeline } from './tools/call-pipeline.ts';
+import { type Capability, CapabilityCatalogue } from './tools/capability-catalogue.ts';
 import { IdempotencyStore } from './tools/idempotency-store.ts';
 import { JobStore } from './tools/job-store.ts';
 import { deviceNames } from './tools/resolve-device.ts';
@@ -61,6 +62,7 @@ interface Workshop {
   readonly registry: ToolRegistry;
   readonly validator: SchemaValidator;
   readonly jobs: JobStore;
+  readonly capabilities: CapabilityCatalogue;
   readonly pipeline: CallPipeline;
   readonly authorizer: OwnerAuthorizer;
 }
@@ -129,6 +131,8 @@ export class Hub implements Service {
     const registry = new ToolRegistry({ validator });
     const jobs = new JobStore({ store, clock: this.#clock, events });
     jobs.recover();
+    const capabilities = new CapabilityCatalogue(registry);
+    for (const [type, description] of OWN_CAPABILITIES) capabilities.add({ type, description: () => description });
     const authorizer = new OwnerAuthorizer();
     const { defaultTimeoutMs: _, disabled, maxConcurrent, maxQueued } = this.#config.tools;
     this.#pipeline = new CallPipeline(
@@ -140,23 +144,17 @@ export class Hub implements Service {
         logger: this.#logger,
         events,
         nodeId: hubId,
-        capabilities: () => this.#capabilities(),
+        capabilities: () => capabilities.types(),
         jobs,
         idempotency: new IdempotencyStore({ store }),
         approvals: new OwnerApprovals(),
       },
       { maxConcurrent, maxQueued, disabledTools: disabled },
     );
-    return { registry, validator, jobs, pipeline: this.#pipeline, authorizer };
+    return { registry, validator, jobs, capabilities, pipeline: this.#pipeline, authorizer };
   }
 
-  /** What this hub can do for tools that ask for it (source 000 §2, requires.capabilities). */
-  #capabilities(): readonly string[] {
-    const always = ['sensor_access', 'storage', 'agent_runtime'];
-    return this.#room ? [...always, 'matter_bridge', 'device_control', 'light_control', 'thermostat_control'] : always;
-  }
-
-  async #admitDevices(ground: Ground, { registry, validator }: Workshop): Promise<void> {
+  async #admitDevices(ground: Ground, { registry, validator, capabilities }: Workshop): Promise<void> {
     const room = await this.#openMatter(ground);
     this.#room = room;
     const { directory, access, administration } = room;
@@ -172,6 +170,7 @@ export class Hub implements Service {
       controlMatterDevice({ ...ports, profiles }),
     ]);
     registry.alias(MATTER_COMMAND_ALIAS, 'matter:control_matter_device');
+    for (const capability of deviceCapabilities(() => directory.list().length)) capabilities.add(capability);
     await this.#stack.start(sync);
     await this.#stack.start(room);
   }
@@ -214,6 +213,20 @@ export class Hub implements Service {
   #registerAll(registry: ToolRegistry, tools: readonly RegisteredTool[]): void {
     for (const tool of tools) registry.register(tool);
   }
+}
+
+/** What every hub has (source 000 §5, requires). */
+const OWN_CAPABILITIES = [['sensor_access', 'Readings of the sensors of this home, now and over time']] as const;
+
+/** What comes with a Matter fabric (source 000 §7, bridge capability). */
+function deviceCapabilities(count: () => number): readonly Capability[] {
+  const some = (what: string) => () => `${what} of a Matter/Thread bridge with ${count()} devices`;
+  return [
+    { type: 'matter_bridge', description: () => `Matter/Thread bridge with ${count()} devices`, hasDevices: true },
+    { type: 'device_control', description: some('Devices') },
+    { type: 'light_control', description: some('Lights') },
+    { type: 'thermostat_control', description: some('Thermostats') },
+  ];
 }
 
 /** Made once and kept; members of a mesh take over the id of their key. */

@@ -7,9 +7,11 @@ import type { Logger } from '../core/logger.ts';
 import type { Authenticator, Principal } from '../core/principal.ts';
 import type { ReadingStore } from '../core/reading-store.ts';
 import type { Service } from '../core/service.ts';
+import type { CapabilityCatalogue } from '../tools/capability-catalogue.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
 import type { ToolSearch } from '../tools/tool-search.ts';
 import { callRoutes } from './call-routes.ts';
+import { capabilityRoutes } from './capability-routes.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { createDoor } from './door.ts';
 import { EventFeed } from './event-feed.ts';
@@ -33,6 +35,7 @@ export interface GatewayCollaborators {
   readonly registry: ToolRegistry;
   readonly search: ToolSearch;
   readonly jobs: JobPort;
+  readonly capabilities: CapabilityCatalogue;
   readonly directory: DeviceDirectory;
   readonly readings: ReadingStore;
   readonly events: EventBus;
@@ -105,6 +108,7 @@ export class HttpGateway implements Service {
       ...toolRoutes({ ...all, catalogue }),
       ...callRoutes(all.pipeline),
       ...jobRoutes(all.jobs),
+      ...capabilityRoutes({ ...all, catalogue }),
       ...deviceRoutes({ ...all, catalogue }),
       ...sensorRoutes(all),
       ...eventRoutes(this.#feed),

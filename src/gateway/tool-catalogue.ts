@@ -18,7 +18,7 @@ export class ToolCatalogue {
   }
 
   page(principal: Principal, filter: ToolFilter): ToolPage {
-    return this.#registry.list({ ...filter, isVisible: this.#visibleTo(principal) });
+    return this.#registry.list({ ...filter, isVisible: this.visibleTo(principal) });
   }
 
   all(principal: Principal, filter: ToolFilter = {}): readonly RegisteredTool[] {
@@ -33,14 +33,15 @@ export class ToolCatalogue {
 
   /** TOOL_NOT_FOUND and AMBIGUOUS_TOOL as the registry tells them. */
   resolve(principal: Principal, name: string): RegisteredTool {
-    return this.#registry.resolve(name, { isVisible: this.#visibleTo(principal) });
+    return this.#registry.resolve(name, { isVisible: this.visibleTo(principal) });
   }
 
   modelName(tool: RegisteredTool): string {
     return this.#registry.modelName(tool);
   }
 
-  #visibleTo(principal: Principal): (tool: RegisteredTool) => boolean {
+  /** Whether a caller may know of a tool. */
+  visibleTo(principal: Principal): (tool: RegisteredTool) => boolean {
     return (tool) => canSeeTool(tool, principal, this.#authorizer);
   }
 }

@@ -1,5 +1,5 @@
 import './matter-platform.ts';
-import { Environment, Matter, Seconds, ServerNode } from '@matter/main';
+import { Environment, Matter, Seconds, ServerNode, StorageService } from '@matter/main';
 import type { ClusterModel } from '@matter/main/model';
 import { type ClientNode, ControllerBehavior, type Peers } from '@matter/main/node';
 import { Ble, type Fabric, FabricAuthority, type Subscribe } from '@matter/main/protocol';
@@ -8,6 +8,7 @@ import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Service } from '../core/service.ts';
+import { BatchStorageDriver } from './batch-storage-driver.ts';
 import type { HubBle } from './ble/hub-ble.ts';
 import { routeMatterLog } from './matter-log.ts';
 import { MatterStorage, NODE_FOLDER } from './matter-storage.ts';
@@ -165,7 +166,8 @@ export class MatterNode implements Service {
     const { vars } = Environment.default;
     if (this.#options.ble !== undefined) Environment.default.set(Ble, this.#options.ble);
     vars.set('storage.path', this.#options.stateDir);
-    vars.set('storage.driver', 'sqlite');
+    vars.set('storage.driver', BatchStorageDriver.id);
+    Environment.default.get(StorageService).registerDriver(BatchStorageDriver);
     vars.set('mdns.ipv4', this.#options.ipv4 ?? true);
     if (this.#options.interface !== undefined) vars.set('mdns.networkInterface', this.#options.interface);
   }

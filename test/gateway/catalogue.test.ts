@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { makeTool } from '../tools/tool-room.ts';
 import { AGENT_TOKEN, ask, makeDevice, makeGateway, makeReading } from './gateway-room.ts';
 
 function makeHouse() {
@@ -188,4 +189,17 @@ describe('the description of the API', () => {
     ]);
     expect(json.components.schemas.Problem.properties.code.enum).toContain('OUTCOME_UNKNOWN');
   });
+});
+
+test('GET /api/v1/capabilities tells what the hub has, with tools and devices', async () => {
+  const { gateway, capabilities, registry } = makeHouse();
+  capabilities.add({ type: 'matter_bridge', description: () => 'bridge', hasDevices: true });
+  registry.register(makeTool({ name: 'lamp_on', requires: { capabilities: ['matter_bridge'] } }));
+  const { status, json } = await ask(gateway, '/api/v1/capabilities');
+  expect(status).toBe(200);
+  expect(json.capabilities[0]).toMatchObject({ type: 'matter_bridge', description: 'bridge', tools: [{ name: 'core:lamp_on' }] });
+  expect(json.capabilities[0].devices.map((device: { id: string; reachable: boolean }) => [device.id, device.reachable])).toContainEqual([
+    'attic-lamp',
+    false,
+  ]);
 });

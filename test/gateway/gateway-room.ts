@@ -9,6 +9,7 @@ import type { HistoryPoint, HistoryQuery, Reading, ReadingStore } from '../../sr
 import { type GatewayCollaborators, HttpGateway } from '../../src/gateway/http-gateway.ts';
 import { MetricRegistry } from '../../src/gateway/metrics.ts';
 import type { HealthReport } from '../../src/gateway/ports.ts';
+import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
 import { lexicalSearch } from '../../src/tools/tool-search.ts';
 import { agent, makeRoom, makeTool, owner } from '../tools/tool-room.ts';
 
@@ -103,6 +104,7 @@ interface RoomOptions {
 /** A gateway over a real pipeline, without a socket. */
 export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = PORT, ...pipeline }: RoomOptions = {}) {
   const room = makeRoom({ capabilities: () => [], ...pipeline });
+  const capabilities = new CapabilityCatalogue(room.registry);
   const directory = new MemoryDirectory();
   const readings = new MemoryReadings();
   const metrics = new MetricRegistry();
@@ -111,6 +113,7 @@ export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = 
   const gateway = new HttpGateway(
     {
       ...room.collaborators,
+      capabilities,
       pipeline: room.pipeline,
       directory,
       readings,
@@ -124,7 +127,7 @@ export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = 
     { host: '127.0.0.1', port },
   );
   const addTool = (input: Parameters<typeof makeTool>[0]) => room.registry.register(makeTool(input));
-  return { ...room, gateway, directory, readings, metrics, logged, addTool };
+  return { ...room, capabilities, gateway, directory, readings, metrics, logged, addTool };
 }
 
 interface Ask {

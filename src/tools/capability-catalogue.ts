@@ -1,0 +1,65 @@
+import type { DeviceDirectory } from '../core/device-directory.ts';
+import type { Json } from '../core/json.ts';
+import { canonicalJson } from '../wire/canonical-json.ts';
+import { sha256Hex } from '../wire/hashes.ts';
+import type { RegisteredTool } from './tool-definition.ts';
+import type { ToolRegistry } from './tool-registry.ts';
+
+/** What a hub has: a resource that is there as long as the hub is, apart from the tools that need it (source 000 §1). */
+export interface Capability {
+  readonly type: string;
+  /** For people; asked each time, since it may count what there is. */
+  readonly description: () => string;
+  /** True when the devices of the directory come with it. */
+  readonly hasDevices?: boolean;
+}
+
+/** A capability with the tools that need it, in the form in which hubs tell each other (source 000 §3 and §7). */
+export interface CapabilityView {
+  readonly type: string;
+  readonly description: string;
+  readonly tools: readonly { readonly name: string; readonly description: string; readonly parameters_hash: string }[];
+  readonly devices?: readonly { readonly id: string; readonly name: string; readonly type: string; readonly reachable: boolean }[];
+}
+
+/** The capabilities of this hub. */
+export class CapabilityCatalogue {
+  readonly #registry: ToolRegistry;
+  readonly #capabilities = new Map<string, Capability>();
+
+  constructor(registry: ToolRegistry) {
+    this.#registry = registry;
+  }
+
+  add(capability: Capability): void {
+    this.#capabilities.set(capability.type, capability);
+  }
+
+  /** What tools may ask for in `requires.capabilities`. */
+  types(): readonly string[] {
+    return [...this.#capabilities.keys()];
+  }
+
+  list(directory: DeviceDirectory, isVisible: (tool: RegisteredTool) => boolean): readonly CapabilityView[] {
+    return [...this.#capabilities.values()].map(({ type, description, hasDevices }) => ({
+      type,
+      description: description(),
+      tools: this.#registry.listByCapability(type).filter(isVisible).map(toolSummary),
+      ...(hasDevices && {
+        devices: directory
+          .list()
+          .map(({ id, name, deviceTypes, reachability }) => ({
+            id,
+            name,
+            type: deviceTypes[0] ?? 'unknown',
+            reachable: reachability === 'reachable',
+          })),
+      }),
+    }));
+  }
+}
+
+function toolSummary({ definition }: RegisteredTool) {
+  const { namespace, name, description, parameters } = definition;
+  return { name: `${namespace}:${name}`, description, parameters_hash: `sha256:${sha256Hex(canonicalJson(parameters as Json))}` };
+}

@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { BatchStorageDriver } from '../../src/matter/batch-storage-driver.ts';
+
+let dir: string;
+let driver: BatchStorageDriver;
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'driver-'));
+  driver = new BatchStorageDriver({ namespaceOrPath: join(dir, 'storage.db') });
+  await driver.initialize();
+});
+afterEach(async () => {
+  await driver.close();
+  rmSync(dir, { recursive: true });
+});
+
+test('two transactions at once are both kept', () => {
+  const first = driver.begin();
+  const second = driver.begin();
+  first.set(['a'], { x: 1, y: 2 });
+  second.set(['a'], 'z', 3);
+  second.commit();
+  first.commit();
+  expect(driver.values(['a'])).toEqual({ x: 1, y: 2, z: 3 });
+});
+
+test('nothing of a transaction is there before its commit, nor after it was given up', () => {
+  const given = driver.begin();
+  given.set(['a'], 'x', 1);
+  expect(driver.get(['a'], 'x')).toBeUndefined();
+  given[Symbol.dispose]();
+  expect(driver.get(['a'], 'x')).toBeUndefined();
+  expect(() => given.commit()).toThrow(/disposed/);
+});
+
+test('a write outside of a transaction survives a transaction that is given up meanwhile', () => {
+  const given = driver.begin();
+  given.set(['a'], 'x', 1);
+  driver.set(['b'], 'y', 2);
+  given[Symbol.dispose]();
+  expect(driver.get(['b'], 'y')).toBe(2);
+});
+
+test('writes, deletions and clearings are applied in order, with the values of their moment', () => {
+  driver.set(['a', 'sub'], 'old', 1);
+  const batch = driver.begin();
+  const value = { list: [1] };
+  batch.clearAll(['a']);
+  batch.set(['a'], { kept: value, gone: 1 });
+  batch.delete(['a'], 'gone');
+  value.list.push(2);
+  batch.commit();
+  expect(driver.get(['a', 'sub'], 'old')).toBeUndefined();
+  expect(driver.values(['a'])).toEqual({ kept: { list: [1] } });
+});
