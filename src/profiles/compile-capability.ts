@@ -116,7 +116,8 @@ function writeBehaviour(entry: ToolEntry, names: readonly string[], place: Place
     kind: 'act',
     elements: attributes.map((attribute) => attribute.name),
     parameters: parametersOf(params),
-    example: exampleOf(params),
+    // Model servers refuse `anyOf` at the root of parameters, so that "at least one" is checked when the call is planned.
+    example: exampleOf(params.some((param) => param.isRequired) || fixed.length > 0 ? params : params.slice(0, 1).map(required)),
     plan(given) {
       const steps = params.flatMap((param) => {
         const value = given[param.name];
@@ -131,7 +132,7 @@ function writeBehaviour(entry: ToolEntry, names: readonly string[], place: Place
 function recipeBehaviour(recipe: Recipe, place: Place): Behaviour | undefined {
   const { view } = place;
   if (!recipe.isOffered(view)) return undefined;
-  const { properties, required, anyOf, example } = recipe.parameters(view);
+  const { properties, required, example } = recipe.parameters(view);
   const known = new Set(place.values.map((value) => value.name));
   return {
     kind: 'act',
@@ -141,7 +142,6 @@ function recipeBehaviour(recipe: Recipe, place: Place): Behaviour | undefined {
       type: 'object',
       properties,
       ...(required && { required }),
-      ...(anyOf && { anyOf: anyOf.map((names) => ({ required: names })) }),
       additionalProperties: false,
     },
     plan(given): DevicePlan {
@@ -192,4 +192,8 @@ function withTemperatureUnit(behaviour: Behaviour): Behaviour {
   const { parameters, plan } = behaviour;
   if (!takesTemperature(parameters)) return behaviour;
   return { ...behaviour, parameters: withUnitChoice(parameters), plan: (given) => plan(inCelsius(given, parameters)) };
+}
+
+function required(param: CompiledParam): CompiledParam {
+  return { ...param, isRequired: true };
 }

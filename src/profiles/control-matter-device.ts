@@ -13,6 +13,7 @@ import type { CompiledDevices } from './compiled-devices.ts';
 import { elementRisk, needsAdministrator } from './element-risk.ts';
 import { findElement, type MatterElement } from './matter-element.ts';
 import type { ProfileSet } from './profile-set.ts';
+import { requireAcceptance } from './response-refusal.ts';
 import { SECRET_FIELDS } from './secret-fields.ts';
 
 /** The second name of the tool (source 000 §7), with or without the namespace. */
@@ -150,7 +151,11 @@ async function touch(
   signal: AbortSignal,
 ): Promise<JsonObject | null> {
   const at = { device, endpoint: element.endpoint, cluster: element.cluster.name };
-  if (element.kind === 'command') return access.invoke({ ...at, command: element.command.name }, request.params ?? {}, { signal });
+  if (element.kind === 'command') {
+    const response = await access.invoke({ ...at, command: element.command.name }, request.params ?? {}, { signal });
+    requireAcceptance(`${element.cluster.name}.${element.command.name}`, response);
+    return response;
+  }
   if (request.value !== undefined) await access.write({ ...at, attribute: element.attribute.name }, request.value, { signal });
   return null;
 }

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../core/json.ts';
 import type { DeviceTool } from './compile-device.ts';
 import type { CompiledValue } from './compile-value.ts';
 import { type DevicePlan, type DeviceStep, elementOf } from './device-plan.ts';
+import { requireAcceptance } from './response-refusal.ts';
 import { inCallerUnit, type TemperatureUnit, unitOf } from './temperature-unit.ts';
 
 /** What a tool's run needs from outside. */
@@ -29,7 +30,7 @@ export function toolEffects(device: Device, tool: DeviceTool, params: JsonObject
 /**
  * Runs a tool: its commands and writes in order, then one read of what its state shows. Answers
  * `{state, target, settled}` in human units, for reading tools `{state, age_seconds, reachability}`.
- * Errors are those of DeviceAccess.
+ * Errors are those of DeviceAccess; a response that says no is CLUSTER_STATUS too.
  */
 export async function runDeviceTool(
   device: Device,
@@ -42,7 +43,7 @@ export async function runDeviceTool(
   const response = await carryOut(device, plan, call);
   const unit = unitOf(params);
   const answer = await stateAfter(device, { tool, plan, unit }, call);
-  return { ...answer, ...('unit' in params && { unit }), ...(response && { response }) };
+  return { ...answer, ...('unit' in params && { unit }), ...(response && tool.response && { response }) };
 }
 
 /** Carries out a plan's steps in order and answers the last response. */
@@ -54,7 +55,11 @@ export async function carryOut(device: Device, plan: DevicePlan, call: DeviceCal
 
 async function carryOutStep(device: Device, step: DeviceStep, { access, signal }: DeviceCall): Promise<JsonObject | null> {
   const at = { device: device.id, endpoint: step.endpoint, cluster: step.cluster };
-  if (step.kind === 'invoke') return access.invoke({ ...at, command: step.command }, step.fields, { signal });
+  if (step.kind === 'invoke') {
+    const response = await access.invoke({ ...at, command: step.command }, step.fields, { signal });
+    requireAcceptance(`${step.cluster}.${step.command}`, response);
+    return response;
+  }
   if (step.kind === 'write') await access.write({ ...at, attribute: step.attribute }, step.value, { signal });
   return null;
 }

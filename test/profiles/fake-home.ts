@@ -26,6 +26,8 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
   readonly invoked: { readonly path: CommandPath; readonly fields: JsonObject }[] = [];
   readonly written: { readonly path: AttributePath; readonly value: Json }[] = [];
   readonly reads: (readonly AttributePath[])[] = [];
+  /** What commands answer. */
+  response: JsonObject | null = null;
   /** What the next interactions throw. */
   failure: AtmoError | undefined;
   readFailure: AtmoError | undefined;
@@ -119,7 +121,7 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
     const own = [...this.#values].filter(([key]) => key.startsWith(at)).map(([key, value]) => [key.slice(at.length), value]);
     const effect = BEHAVIOURS[`${path.cluster}.${path.command}`]?.(fields, Object.fromEntries(own)) ?? {};
     for (const [attribute, value] of Object.entries(effect)) this.#values.set(`${at}${attribute}`, value);
-    return null;
+    return this.response;
   }
 
   #described(id: DeviceId): DeviceDescription {

@@ -6,8 +6,6 @@ import type { DevicePlan } from '../device-plan.ts';
 export interface RecipeParameters {
   readonly properties: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
-  /** At least one of these sets has to be given. */
-  readonly anyOf?: readonly (readonly string[])[];
   readonly example: JsonObject;
 }
 

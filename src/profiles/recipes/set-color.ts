@@ -76,7 +76,6 @@ function parameters(view: ClusterView): RecipeParameters {
         description: 'Time of the change in seconds',
       },
     },
-    anyOf: [['color'], ['hue'], ...(range ? [['kelvin']] : [])],
     example: { color: 'red' },
   };
 }
