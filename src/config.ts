@@ -12,8 +12,8 @@ export interface HubConfig {
   readonly http: { readonly host: string; readonly port: number };
   readonly matter: {
     readonly isEnabled: boolean;
-    /** Network interface names; all when empty. */
-    readonly interfaces: readonly string[];
+    /** Network interface; all when absent. */
+    readonly interface?: string;
     readonly attestation: AttestationPolicy;
     readonly isBleEnabled: boolean;
     /** Folder with JSON models of manufacturers' clusters. */
@@ -46,7 +46,7 @@ export const CONFIG_SCHEMA = {
     http: section({ host: { type: 'string', default: '127.0.0.1' }, port: { type: 'integer', minimum: 0, maximum: 65535, default: 8081 } }),
     matter: section({
       enabled: { type: 'boolean', default: true },
-      interfaces: names,
+      interface: { type: 'string', minLength: 1 },
       attestation: { enum: ['strict', 'ask', 'off'], default: 'ask' },
       ble: { type: 'boolean', default: false },
       cluster_models: { type: 'string' },
@@ -67,7 +67,7 @@ export const CONFIG_SCHEMA = {
 interface ConfigFile {
   log: LogLevel;
   http: { host: string; port: number };
-  matter: { enabled: boolean; interfaces: string[]; attestation: AttestationPolicy; ble: boolean; cluster_models?: string };
+  matter: { enabled: boolean; interface?: string; attestation: AttestationPolicy; ble: boolean; cluster_models?: string };
   tools: {
     manifest?: string;
     disabled: string[];
@@ -94,7 +94,7 @@ export function loadConfig(env: Environment, stateDir: string): HubConfig {
     http: { host: env.ATMO_HTTP_HOST ?? file.http.host, port: portOf('ATMO_HTTP_PORT', env.ATMO_HTTP_PORT) ?? file.http.port },
     matter: {
       isEnabled: file.matter.enabled,
-      interfaces: env.ATMO_MATTER_INTERFACE?.split(',').filter(Boolean) ?? file.matter.interfaces,
+      ...matterInterface(env.ATMO_MATTER_INTERFACE || file.matter.interface),
       attestation: file.matter.attestation,
       isBleEnabled: file.matter.ble,
       clusterModelsDir: file.matter.cluster_models ?? join(stateDir, 'cluster-models'),
@@ -111,6 +111,8 @@ export function loadConfig(env: Environment, stateDir: string): HubConfig {
     history: { rawDays: file.history.raw_days, rollupDays: file.history.rollup_days },
   };
 }
+
+const matterInterface = (name: string | undefined) => (name === undefined ? {} : { interface: name });
 
 function readConfigText(env: Environment, stateDir: string): [text: string, file: string] {
   if (env.ATMO_CONFIG) {

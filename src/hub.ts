@@ -177,12 +177,9 @@ export class Hub implements Service {
 
   /** Loaded on demand: a hub without devices is 100 MB smaller. */
   async #openMatter({ store, matterDir }: Ground): Promise<DeviceRoom> {
-    const { MatterRoom } = await import('./matter/matter-room.ts');
-    const { interfaces } = this.#config.matter;
+    const { openMatterRoom } = await import('./matter/open-matter-room.ts');
     const collaborators = { clock: this.#clock, logger: this.#logger.child({ room: 'matter' }), store };
-    return new MatterRoom(collaborators, {
-      node: { stateDir: matterDir, ...(interfaces[0] !== undefined && { interface: interfaces[0] }) },
-    });
+    return openMatterRoom(collaborators, { stateDir: matterDir, ...this.#config.matter });
   }
 
   async #loadOwnTools(registry: ToolRegistry): Promise<void> {

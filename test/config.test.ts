@@ -29,6 +29,12 @@ describe('configuration', () => {
     expect(loadConfig({ ATMO_HTTP_PORT: '9001' }, dir).http.port).toBe(9001);
   });
 
+  test('one network interface for Matter may be named, in the file or by variable', () => {
+    expect(loadConfig({}, dir).matter.interface).toBeUndefined();
+    expect(withFile('matter:\n  interface: eth1\n')().matter.interface).toBe('eth1');
+    expect(loadConfig({ ATMO_MATTER_INTERFACE: 'wlan0' }, dir).matter.interface).toBe('wlan0');
+  });
+
   test('a misspelt key is refused with file and line', () => {
     expect(withFile('log: info\nmatter:\n  enabld: false\n')).toThrow(/config\.yaml, line 3: unknown key "enabld" in matter/);
   });

@@ -41,7 +41,7 @@ export function findToken(env: Environment): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (cause) {
-    const advice = `run as the hub's user (sudo -u atmosphere atmo …), or set ATMO_TOKEN`;
+    const advice = `run as the hub's user (sudo -u atmosphere-edge atmo …), or set ATMO_TOKEN`;
     throw new AtmoError('UNAUTHENTICATED', `The owner's token in ${file} cannot be read; ${advice}`, { file }, { cause });
   }
 }
