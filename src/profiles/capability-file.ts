@@ -11,6 +11,8 @@ export type StatedRisk = Risk | 'highest';
 export interface ChoicesEntry {
   /** Attribute with the list. */
   readonly from: string;
+  /** Another cluster on the same endpoint that has the attribute. */
+  readonly cluster?: string;
   /** Member with the id; without it, the place in the list counts from 0. */
   readonly id?: string;
   /** Member with the name, as a path with dots; without it, the item itself is the name. */

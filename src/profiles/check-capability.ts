@@ -51,7 +51,7 @@ function checkValue(
     return;
   }
   checkConversion(report, pointer, { entry: value, schema: isFlag ? attribute.schema : (member ?? attribute.schema) });
-  if (value.choices) checkChoices(report, pointer, { choices: value.choices, cluster: home });
+  if (value.choices) checkChoices(report, pointer, { choices: value.choices, cluster: home, model: given.model });
 }
 
 function checkRisks(report: CheckReport, content: CapabilityFile, cluster: ClusterDescription): void {

@@ -5,14 +5,20 @@ import type { CheckReport } from './check-report.ts';
 import { fieldAt } from './cluster-view.ts';
 import { chooseConverter } from './compile-value.ts';
 import { rawKind } from './converter.ts';
+import type { StandardModel } from './profile-check.ts';
 
 /** A choice's list has to be there, with the members that it takes id and name from. */
 export function checkChoices(
   report: CheckReport,
   pointer: string,
-  given: { readonly choices: ChoicesEntry; readonly cluster: ClusterDescription },
+  given: { readonly choices: ChoicesEntry; readonly cluster: ClusterDescription; readonly model: StandardModel },
 ): void {
-  const { choices, cluster } = given;
+  const { choices, model } = given;
+  const cluster = choices.cluster === undefined ? given.cluster : model.cluster(choices.cluster);
+  if (!cluster) {
+    report.unknown(`${pointer}/choices/cluster`, choices.cluster ?? '', model.clusterNames);
+    return;
+  }
   const list = cluster.attributes.find((attribute) => attribute.name === choices.from);
   if (!list) {
     report.unknown(

@@ -65,6 +65,7 @@ function checkCommand(report: CheckReport, pointer: string, { tool, cluster, mod
       entry,
       slot: fieldAt(known, entry.field)?.schema,
       cluster,
+      model,
       names: propertyNames(known),
     });
   }
@@ -77,14 +78,14 @@ function checkCommand(report: CheckReport, pointer: string, { tool, cluster, mod
   }
 }
 
-function checkWrite(report: CheckReport, pointer: string, { tool, cluster }: CheckedTool): void {
+function checkWrite(report: CheckReport, pointer: string, { tool, cluster, model }: CheckedTool): void {
   const writable = cluster.attributes.filter((attribute) => attribute.writable);
   const names = writable.map((attribute) => attribute.name);
   for (const name of tool.write ?? []) if (!names.includes(name)) report.unknown(`${pointer}/write`, name, names);
   const slotOf = (field: string): JsonSchema | undefined =>
     tool.write?.includes(field) ? writable.find((attribute) => attribute.name === field)?.schema : undefined;
   for (const [param, entry] of Object.entries(tool.params ?? {})) {
-    checkParam(report, `${pointer}/params/${param}`, { entry, slot: slotOf(entry.field), cluster, names: tool.write ?? [] });
+    checkParam(report, `${pointer}/params/${param}`, { entry, slot: slotOf(entry.field), cluster, model, names: tool.write ?? [] });
   }
   for (const [field, value] of Object.entries(tool.fixed ?? {})) {
     checkFixed(report, `${pointer}/fixed/${field}`, { value, slot: slotOf(field), names: tool.write ?? [] });
@@ -98,6 +99,7 @@ function checkParam(
     readonly entry: ParamEntry;
     readonly slot: JsonSchema | undefined;
     readonly cluster: ClusterDescription;
+    readonly model: StandardModel;
     readonly names: readonly string[];
   },
 ): void {
@@ -107,7 +109,7 @@ function checkParam(
     return;
   }
   checkConversion(report, pointer, { entry, schema: slot });
-  if (entry.choices) checkChoices(report, pointer, { choices: entry.choices, cluster });
+  if (entry.choices) checkChoices(report, pointer, { choices: entry.choices, cluster, model: given.model });
   if (entry.narrow !== undefined) checkShorthand(report, `${pointer}/narrow`, entry.narrow);
   for (const limit of [entry.limits?.min, entry.limits?.max]) {
     const isKnown = limit === undefined || cluster.attributes.some((attribute) => attribute.name === limit);

@@ -58,9 +58,9 @@ export class ClusterView {
     return typeof value === 'number' ? value : undefined;
   }
 
-  /** The names that the device lists in one of its attributes. */
+  /** The names that the device lists in one of its attributes, or in one of another cluster. */
   choices(entry: ChoicesEntry): readonly Choice[] {
-    const list = this.live(entry.from);
+    const list = entry.cluster === undefined ? this.live(entry.from) : this.#live(this.endpoint, entry.cluster, entry.from);
     if (!Array.isArray(list)) return [];
     const taken = new Set<string>();
     return list.map((item: Json, index) => {

@@ -23,19 +23,19 @@ export interface CompiledParam {
   toRaw(human: Json): Json;
 }
 
+interface Place {
+  readonly slot: RawSlot;
+  readonly view: ClusterView;
+}
+
 /** A parameter of a capability on this very cluster. */
-export function compileParam(
-  name: string,
-  entry: ParamEntry,
-  place: { readonly slot: RawSlot; readonly view: ClusterView },
-): CompiledParam {
-  const { slot, view } = place;
-  const converter = chooseConverter(entry, slot.schema);
-  const context = (): ConversionContext => contextOf(entry, place);
-  const unit = converter.unit ?? entry.unit ?? '';
-  const wide = withoutNull(converter.schema(context()));
+export function compileParam(name: string, entry: ParamEntry, place: Place): CompiledParam {
+  const converter = chooseConverter(entry, place.slot.schema);
+  const wide = withoutNull(converter.schema(contextOf(entry, place)));
   const bare = entry.narrow === undefined ? wide : narrowed(wide, entry.narrow);
-  const example = entry.example ?? sampleOf({ ...bare, ...(entry.default !== undefined && { default: entry.default }) });
+  const unit = converter.unit ?? entry.unit ?? '';
+  const wished = entry.example ?? entry.default;
+  const example = wished !== undefined && fits(wished, bare) ? wished : sampleOf(bare);
   const schema: JsonSchema = {
     ...bare,
     description: describe(entry, unit, { schema: bare, example }),
@@ -43,25 +43,20 @@ export function compileParam(
     ...(entry.secret && { 'x-secret': true }),
     ...(entry.default !== undefined && { default: entry.default }),
   };
-  return {
-    name,
-    slot,
-    schema,
-    isRequired: entry.optional !== true && schema.default === undefined,
-    example: fits(example, bare) ? example : sampleOf(bare),
-    toRaw: (human) => converter.toRaw(human, context()),
-  };
+  const isRequired = entry.optional !== true && schema.default === undefined;
+  return { name, slot: place.slot, schema, isRequired, example, toRaw: (human) => converter.toRaw(human, contextOf(entry, place)) };
+}
 
-  function contextOf(of: ParamEntry, at: typeof place): ConversionContext {
-    const min = of.limits?.min === undefined ? undefined : at.view.liveNumber(of.limits.min);
-    const max = of.limits?.max === undefined ? undefined : at.view.liveNumber(of.limits.max);
-    return {
-      schema: slot.schema,
-      ...(min !== undefined && { min }),
-      ...(max !== undefined && { max }),
-      ...(of.choices !== undefined && { choices: view.choices(of.choices) }),
-    };
-  }
+/** Looked up anew for each call: limits and lists of names may have changed since. */
+function contextOf(entry: ParamEntry, { slot, view }: Place): ConversionContext {
+  const min = entry.limits?.min === undefined ? undefined : view.liveNumber(entry.limits.min);
+  const max = entry.limits?.max === undefined ? undefined : view.liveNumber(entry.limits.max);
+  return {
+    schema: slot.schema,
+    ...(min !== undefined && { min }),
+    ...(max !== undefined && { max }),
+    ...(entry.choices !== undefined && { choices: view.choices(entry.choices) }),
+  };
 }
 
 /** Object schema of a tool's parameters. */
@@ -99,7 +94,7 @@ function withoutNull(schema: JsonSchema): JsonSchema {
   };
 }
 
-function fits(example: Json | undefined, schema: JsonSchema): boolean {
+function fits(example: Json, schema: JsonSchema): boolean {
   if (typeof example === 'number') {
     const { minimum = example, maximum = example } = schema as { minimum?: number; maximum?: number };
     return example >= minimum && example <= maximum;

@@ -138,6 +138,14 @@ describe('people’s units reach the device as Matter values', () => {
 });
 
 describe('colors', () => {
+  test('a light that is off takes the color too, and stays off', async () => {
+    const { home, compiled } = homeWith(LIGHT, { 'OnOff.OnOff': false });
+    await runTool(home, compiled, { action: 'set_color', params: { color: 'red' } });
+    await runTool(home, compiled, { action: 'set_color_temperature', params: { color_temperature: 2700 } });
+    const evenIfOff = { optionsMask: { executeIfOff: true }, optionsOverride: { executeIfOff: true } };
+    expect(home.invoked.map(({ fields }) => fields)).toEqual([expect.objectContaining(evenIfOff), expect.objectContaining(evenIfOff)]);
+  });
+
   const send = async (features: readonly string[], params: Record<string, Json>) => {
     const light = described('ExtendedColorLight', { features: { ColorControl: features } });
     const narrowed = {

@@ -188,6 +188,19 @@ describe('matching', () => {
   });
 });
 
+describe('risk by command', () => {
+  test.each([
+    ['DoorLock', 'UnlockDoor', 'dangerous'],
+    ['OnOff', 'On', 'low'],
+    ['Thermostat', 'SetpointRaiseLower', 'low'],
+    ['ScenesManagement', 'RecallScene', 'dangerous'],
+    ['GeneralCommissioning', 'ArmFailSafe', 'dangerous'],
+    ['NobodyKnows', 'Anything', 'medium'],
+  ])('%s.%s is %s on whatever device', (cluster, command, risk) => {
+    expect(profiles.riskOf(cluster, command)).toBe(risk);
+  });
+});
+
 describe('profile draft', () => {
   test('for a known type names the product and its capabilities', () => {
     const [file, ...others] = draftProfile(described('DimmableLight'), profiles);

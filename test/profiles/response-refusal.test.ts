@@ -37,7 +37,7 @@ describe('a response that says no', () => {
   });
 
   test('a response that a tool does not declare stays out of its answer', async () => {
-    const description = described('RoboticVacuumCleaner', { hasAllElements: true });
+    const description = described('RoboticVacuumCleaner', { hasAllElements: true, clusters: ['ServiceArea'] });
     const home = new FakeHome(description);
     home.response = { status: 'Success', statusText: '' };
     expect(await runTool(home, compiledIn(home, description), { action: 'select_areas', params: { areas: [] } })).not.toHaveProperty(

@@ -18,6 +18,9 @@ import type { Recipe, RecipeParameters } from './recipe.ts';
 
 type WantedColor = { readonly rgb: Rgb } | { readonly kelvin: number } | { readonly hueSaturation: HueSaturation };
 
+// Without it a light that is off swallows the command (Application Clusters §3.2.7.2).
+const ALSO_WHILE_OFF = { OptionsMask: { executeIfOff: true }, OptionsOverride: { executeIfOff: true } };
+
 /** Colour by name, RGB, hue and saturation or temperature, sent in the form that the light knows (Application Clusters §3.2). */
 export const setColor: Recipe = {
   cluster: 'ColorControl',
@@ -25,7 +28,7 @@ export const setColor: Recipe = {
   isOffered: (view) => view.command('MoveToHueAndSaturation') !== undefined || view.command('MoveToColor') !== undefined,
   parameters,
   plan(params, view) {
-    const common = { TransitionTime: Math.round(Number(params.transition_seconds ?? 0) * 10), OptionsMask: {}, OptionsOverride: {} };
+    const common = { TransitionTime: Math.round(Number(params.transition_seconds ?? 0) * 10), ...ALSO_WHILE_OFF };
     return planFor(wantedColor(params), view, common);
   },
 };
