@@ -7,7 +7,12 @@ import { build, type Plugin } from 'esbuild';
 const HOME = import.meta.dirname;
 const ROOT = join(HOME, '../..');
 /** Sources of the program that do not lie beside it. */
-const ELSEWHERE = ['../matter/virtual-peripheral.ts', '../matter/radio-frames.ts', '../../src/core/errors.ts'];
+const ELSEWHERE = [
+  '../matter/virtual-peripheral.ts',
+  '../matter/radio-frames.ts',
+  '../../src/core/errors.ts',
+  '../../src/matter/batch-storage-driver.ts',
+];
 const CACHE = join(ROOT, '.run/virtual-home');
 
 /** matter.js imports Bun's database statically; under Node it must resolve to something that is never called. */

@@ -1,8 +1,9 @@
 import { flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';
-import { Environment, LogFormat, Logger, LogLevel } from '@matter/main';
+import { Environment, LogFormat, Logger, LogLevel, StorageService } from '@matter/main';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json.ts';
+import { BatchStorageDriver } from '../../src/matter/batch-storage-driver.ts';
 import { type Address, DeviceNode } from './device-node.ts';
 import type { ProcessSpec, Reply, Request } from './device-protocol.ts';
 import type { BridgedSpec } from './home-spec.ts';
@@ -21,6 +22,8 @@ if (destination) destination.write = (text: string) => process.stderr.write(`${t
 const { vars } = Environment.default;
 vars.set('storage.path', spec.storagePath);
 vars.set('mdns.networkInterface', spec.interfaceName);
+// matter.js's own loses one of two changes that a command such as AddGroup makes at once.
+Environment.default.get(StorageService).registerDriver(BatchStorageDriver);
 
 const operations: Record<Request['op'], (device: DeviceNode, params: never) => Promise<unknown> | unknown> = {
   pairing: (device) => device.pairing,

@@ -42,6 +42,7 @@ export const DEVICE_TYPES: Readonly<Record<string, Load>> = {
   oven: async () => (await import('./types/kitchen.ts')).OVEN,
   refrigerator: async () => (await import('./types/kitchen.ts')).REFRIGERATOR,
   button: async () => (await import('./types/button.ts')).BUTTON,
+  'wall-switch': async () => (await import('./types/wall-switch.ts')).WALL_SWITCH,
   bridge: async () => (await import('./types/bridge.ts')).BRIDGE,
   'video-player': async () => (await import('./types/media.ts')).VIDEO_PLAYER,
   speaker: async () => (await import('./types/media.ts')).SPEAKER,

@@ -5,12 +5,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import type { CallAnswer } from '../../src/tools/call-answer.ts';
+import type { NetworkHost } from '../home/network-host.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 interface RunningHubOptions {
   readonly stateDir: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Another machine than `hub`; its door is then reached only by `atmo` on that machine. */
+  readonly host?: NetworkHost;
 }
 
 /** A hub in a process of its own, on host `hub` of the private network, and its owner at the HTTP door. */
@@ -29,9 +32,11 @@ export class RunningHub implements AsyncDisposable {
   }
 
   /** Resolves when the hub answers; rejects with its log when it ends before that. */
-  static async start({ stateDir, env = {} }: RunningHubOptions): Promise<RunningHub> {
+  static async start({ stateDir, env = {}, host }: RunningHubOptions): Promise<RunningHub> {
     const settings = { ATMO_STATE_DIR: stateDir, ATMO_HTTP_PORT: '0', ATMO_MATTER_INTERFACE: 'eth0', ...env };
-    const child = spawn(process.execPath, [MAIN, 'serve'], { env: { ...process.env, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const line: readonly [string, ...string[]] = [process.execPath, MAIN, 'serve'];
+    const [command, ...args] = host?.command(line) ?? line;
+    const child = spawn(command, args, { env: { ...process.env, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
     const log: string[] = [];
     createInterface({ input: child.stderr }).on('line', (line) => log.push(line));
     const ready = Promise.withResolvers<string>();

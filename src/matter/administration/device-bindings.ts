@@ -29,10 +29,14 @@ export class DeviceBindings {
 
   /** Access first, so that a bound switch never meets a lamp that refuses it. */
   async bind(source: BindingEnd, target: BindingEnd & { readonly cluster?: string }, signal: AbortSignal): Promise<void> {
+    const sourceNode = this.#clusters(source.device, signal);
+    const point = this.#bindingTarget(target);
+    // A source that cannot be bound must not leave a right behind.
+    await readBindings(sourceNode, source.endpoint);
     const targetNode = this.#clusters(target.device, signal);
     const entry = operateEntry(rootDevice(this.#directory, source.device).nodeId, target.endpoint);
     await writeAccessList(targetNode, withEntry(await readAccessList(targetNode), entry), this.#adminNodeId());
-    await addBinding(this.#clusters(source.device, signal), source.endpoint, this.#bindingTarget(target));
+    await addBinding(sourceNode, source.endpoint, point);
   }
 
   /** Takes the binding away, then the access, unless another binding of the same node still needs it. */

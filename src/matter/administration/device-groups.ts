@@ -31,11 +31,16 @@ export class DeviceGroups {
     return this.#book.list();
   }
 
-  /** Creates it with those members that join; a member's refusal undoes nothing and is thrown. */
+  /** All or nothing: when a member refuses, those that joined leave again. One that then does not answer keeps the group. */
   async create(name: string, members: readonly GroupMember[], signal: AbortSignal): Promise<GroupInfo> {
-    let group = this.#book.create(name);
-    for (const member of members) group = await this.add(group.id, member, signal);
-    return group;
+    const { id } = this.#book.create(name);
+    try {
+      for (const member of members) await this.add(id, member, signal);
+    } catch (error) {
+      await this.delete(id, signal).catch(() => undefined);
+      throw error;
+    }
+    return this.#book.get(id);
   }
 
   async add(id: number, member: GroupMember, signal: AbortSignal): Promise<GroupInfo> {
@@ -62,6 +67,12 @@ export class DeviceGroups {
       if (this.#directory.get(member.device)) await this.remove(id, member, signal);
     }
     this.#book.delete(id);
+  }
+
+  /** Devices that left the home are members of nothing. */
+  forget(devices: readonly DeviceId[]): void {
+    for (const group of this.#book.list())
+      for (const member of group.members) if (devices.includes(member.device)) this.#book.withoutMember(group.id, member);
   }
 
   async invoke(

@@ -2,7 +2,7 @@ import type { ValueModel } from '@matter/main/model';
 import type { ActionContext, Peers } from '@matter/main/node';
 import { type Fabric, Invoke, PeerAddress } from '@matter/main/protocol';
 import { ClusterId, CommandId, GroupId, NodeId, TlvOfModel } from '@matter/main/types';
-import { GROUP_KEY_SET } from './group-membership.ts';
+import { EPOCH_START_MICROSECONDS, GROUP_KEY_SET } from './group-membership.ts';
 
 /** A command with its fields in matter.js's own values. */
 export interface GroupCommand {
@@ -28,7 +28,7 @@ export class GroupCast {
       groupKeySetId: GROUP_KEY_SET,
       groupKeySecurityPolicy: 0,
       epochKey0: epochKey,
-      epochStartTime0: 1n,
+      epochStartTime0: BigInt(EPOCH_START_MICROSECONDS),
       epochKey1: null,
       epochStartTime1: null,
       epochKey2: null,

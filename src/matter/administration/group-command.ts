@@ -23,5 +23,7 @@ export function groupCommand(cluster: string, command: string, fields: JsonObjec
   }
   if (found.facts.timed)
     throw new AtmoError('NOT_SUPPORTED', `${cluster}.${command} needs a timed request, which a group cannot take; call each member`);
-  return { clusterId: shape.id, commandId: found.id, schema: model as Model as ValueModel, fields: fromJson(found.request, fields) };
+  const converted = fromJson(found.request, fields);
+  const schema = model as Model as ValueModel;
+  return { clusterId: shape.id, commandId: found.id, schema, fields: found.request.fields.length > 0 ? converted : undefined };
 }

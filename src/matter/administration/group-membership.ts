@@ -4,8 +4,8 @@ import { asObjects, type NodeClusters } from './node-clusters.ts';
 
 /** The one key set that all of this hub's groups share; 0 is the fabric's own (Core §11.2.6.2). */
 export const GROUP_KEY_SET = 1;
-/** A key that is valid from long ago on, so that a board without a clock can use it. */
-const EPOCH_START_MICROSECONDS = '1';
+/** Just after 2000-01-01, the least that a key set may say: a board without a clock can use the key. */
+export const EPOCH_START_MICROSECONDS = 946_684_800_000_001;
 const STATUS_SUCCESS = 0;
 const STATUS_ALREADY_THERE = 0x8a;
 

@@ -20,8 +20,9 @@ import type { BindingEnd, DeviceBindings } from './device-bindings.ts';
 import type { DeviceGroups } from './device-groups.ts';
 import type { DeviceSharing } from './device-sharing.ts';
 import { readFabrics, removeForeignFabric } from './fabric-list.ts';
-import { decommissionNode, type NodeCare } from './node-care.ts';
+import type { NodeCare } from './node-care.ts';
 import { NodeClusters, rootDevice } from './node-clusters.ts';
+import { decommissionNode } from './node-departure.ts';
 
 interface Cancellable {
   readonly signal: AbortSignal;
@@ -66,8 +67,11 @@ export class MatterAdministration implements DeviceAdministration {
   async decommission(device: DeviceId, options: Cancellable & { readonly isForced: boolean }): Promise<readonly DeviceId[]> {
     const root = this.#root(device);
     const gone = this.#parts.devices.list().filter((each) => each.nodeId === root.nodeId);
-    await decommissionNode(this.#parts.devices.peerOf(root.id), options.isForced, options.signal);
-    return gone.map(({ id }) => id);
+    const leaving = { clusters: this.#clusters(root.id, options.signal), peer: this.#parts.devices.peerOf(root.id) };
+    await decommissionNode(leaving, options.isForced);
+    const ids = gone.map(({ id }) => id);
+    this.#parts.groups.forget(ids);
+    return ids;
   }
 
   async rename(device: DeviceId, name: string, options: Cancellable): Promise<Device> {

@@ -1,12 +1,12 @@
-import type { ActionContext, ClientNode } from '@matter/main/node';
+import type { ActionContext } from '@matter/main/node';
 import { Read } from '@matter/main/protocol';
 import type { Clock } from '../../core/clock.ts';
 import type { Device } from '../../core/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import type { MatterDevices } from '../matter-devices.ts';
 import { interactionError } from '../interaction-error.ts';
+import type { MatterDevices } from '../matter-devices.ts';
 import { NodeClusters, rootDevice } from './node-clusters.ts';
 
 /** Clusters that tell how a node is doing, and what of each is worth a look (Core §11.12 to §11.16, §9.16). */
@@ -89,27 +89,5 @@ export class NodeCare {
 
   #root(device: DeviceId, signal: AbortSignal): NodeClusters {
     return new NodeClusters(this.#devices.wholeNodes, rootDevice(this.#devices, device).id, signal);
-  }
-}
-
-/** Ends a node's membership of our fabric. `isForced` forgets one that does not answer; it then needs a factory reset. */
-export async function decommissionNode(peer: ClientNode, isForced: boolean, signal: AbortSignal): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const giveUp = () =>
-    reject(
-      new AtmoError(
-        'DEVICE_UNREACHABLE',
-        'The device did not answer, so it still believes that it belongs to this hub; remove it by force and factory-reset it',
-      ),
-    );
-  signal.addEventListener('abort', giveUp, { once: true });
-  try {
-    if (signal.aborted) giveUp();
-    await Promise.race([peer.decommission(), promise]);
-  } catch (error) {
-    if (!isForced) throw error;
-    await peer.delete();
-  } finally {
-    signal.removeEventListener('abort', giveUp);
   }
 }

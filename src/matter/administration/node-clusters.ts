@@ -12,7 +12,10 @@ export function rootDevice(directory: DeviceDirectory, id: DeviceId): Device {
 }
 
 /** The part of DeviceAccess that administration uses; paths may name any endpoint of a device's whole node. */
-export type NodeAccess = Pick<DeviceAccess, 'read' | 'write' | 'invoke'>;
+export interface NodeAccess extends Pick<DeviceAccess, 'read' | 'write' | 'invoke'> {
+  /** As `read`, with the entries of all fabrics in lists that are kept per fabric. */
+  readonly readOfAllFabrics: DeviceAccess['read'];
+}
 
 /** Clusters of one node by endpoint, for administration; errors as DeviceAccess. */
 export class NodeClusters {
@@ -28,6 +31,13 @@ export class NodeClusters {
 
   async read(cluster: string, attribute: string, endpoint = 0): Promise<Json> {
     const [reading] = await this.#access.read([{ device: this.#root, endpoint, cluster, attribute }], { signal: this.#signal });
+    return reading?.value ?? null;
+  }
+
+  /** A list of the root endpoint with the entries of all fabrics. */
+  async readOfAllFabrics(cluster: string, attribute: string): Promise<Json> {
+    const path = { device: this.#root, endpoint: 0, cluster, attribute };
+    const [reading] = await this.#access.readOfAllFabrics([path], { signal: this.#signal });
     return reading?.value ?? null;
   }
 

@@ -1,20 +1,17 @@
-import type { DeviceAccess } from '../../../src/core/device-directory.ts';
 import type { AttributePath, AttributeReading, CommandPath } from '../../../src/core/device-model.ts';
 import { type DeviceId, parseDeviceId } from '../../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
-import { NodeClusters } from '../../../src/matter/administration/node-clusters.ts';
+import { type NodeAccess, NodeClusters } from '../../../src/matter/administration/node-clusters.ts';
 
 type Answer = (fields: JsonObject) => JsonObject | null;
 
 /** A node whose attributes are a table and whose commands are functions; it remembers what it was asked. */
-export class FakeNode implements DeviceAccess {
+export class FakeNode implements NodeAccess {
   readonly attributes = new Map<string, Json>();
   readonly commands = new Map<string, Answer>();
   readonly log: string[] = [];
   readonly id: DeviceId = parseDeviceId('fake');
   readonly clusters = new NodeClusters(this, this.id, new AbortController().signal);
-
-  cached(): undefined {}
 
   async read(paths: readonly AttributePath[]): Promise<readonly AttributeReading[]> {
     return paths.map((path) => ({
@@ -25,6 +22,10 @@ export class FakeNode implements DeviceAccess {
     }));
   }
 
+  readOfAllFabrics(paths: readonly AttributePath[]): Promise<readonly AttributeReading[]> {
+    return this.read(paths);
+  }
+
   async write(path: AttributePath, value: Json): Promise<void> {
     this.log.push(`write ${key(path.endpoint, path.cluster, path.attribute)}`);
     this.attributes.set(key(path.endpoint, path.cluster, path.attribute), value);
@@ -33,14 +34,6 @@ export class FakeNode implements DeviceAccess {
   async invoke(path: CommandPath, fields: JsonObject): Promise<JsonObject | null> {
     this.log.push(`invoke ${key(path.endpoint, path.cluster, path.command)}`);
     return this.commands.get(key(path.endpoint, path.cluster, path.command))?.(fields) ?? null;
-  }
-
-  onReport(): () => void {
-    return () => {};
-  }
-
-  onEvent(): () => void {
-    return () => {};
   }
 }
 

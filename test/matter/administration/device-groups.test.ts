@@ -1,0 +1,59 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { DeviceDirectory } from '../../../src/core/device-directory.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
+import { parseDeviceId } from '../../../src/core/ids.ts';
+import { DeviceBindings } from '../../../src/matter/administration/device-bindings.ts';
+import { DeviceGroups } from '../../../src/matter/administration/device-groups.ts';
+import { GroupBook } from '../../../src/matter/administration/group-book.ts';
+import { MemoryStore } from '../memory-store.ts';
+import { FakeNode } from './fake-node.ts';
+
+const ADMIN = { privilege: 'Administer', authMode: 'Case', subjects: ['112233'], targets: null };
+const lamp = { device: parseDeviceId('lamp'), endpoint: 1 };
+const { signal } = new AbortController();
+
+const directory: Pick<DeviceDirectory, 'get' | 'describe'> = {
+  get: (id) => ({ id, nodeId: '5', kind: 'node' }) as ReturnType<DeviceDirectory['get']>,
+  describe: () => undefined,
+};
+
+let node: FakeNode;
+
+beforeEach(() => {
+  node = new FakeNode();
+  node.attributes.set('0/AccessControl/Acl', [ADMIN]);
+});
+
+describe('a group', () => {
+  const cast = () => expect.unreachable('nothing is cast here');
+  const groupsOf = (store = new MemoryStore()) =>
+    new DeviceGroups({ book: new GroupBook(store), directory: directory as DeviceDirectory, access: node, cast });
+
+  test('that a member refuses does not come to be, and the others leave again', async () => {
+    const refusing = { device: parseDeviceId('refusing'), endpoint: 2 };
+    node.commands.set('2/Groups/AddGroup', () => {
+      throw new AtmoError('CLUSTER_STATUS', 'full');
+    });
+    const groups = groupsOf();
+    await expect(groups.create('hall', [lamp, refusing], signal)).rejects.toThrow('full');
+    expect(groups.list()).toEqual([]);
+    expect(node.log).toContain('invoke 1/Groups/RemoveGroup');
+    expect(await groups.create('hall', [lamp], signal)).toMatchObject({ name: 'hall', members: [lamp] });
+  });
+
+  test('forgets devices that left the home', async () => {
+    const groups = groupsOf();
+    await groups.create('hall', [lamp, { ...lamp, endpoint: 2 }], signal);
+    groups.forget([parseDeviceId('other')]);
+    expect(groups.list()[0]?.members).toHaveLength(2);
+    groups.forget([lamp.device]);
+    expect(groups.list()[0]?.members).toEqual([]);
+  });
+});
+
+test('a source that cannot be bound leaves no right behind on the target', async () => {
+  node.read = () => Promise.reject(new AtmoError('NOT_SUPPORTED', 'no cluster Binding'));
+  const bindings = new DeviceBindings({ directory: directory as DeviceDirectory, access: node, adminNodeId: () => '112233' });
+  await expect(bindings.bind(lamp, { ...lamp, device: parseDeviceId('target') }, signal)).rejects.toThrow('no cluster Binding');
+  expect(node.log).toEqual([]);
+});
