@@ -60,8 +60,9 @@ async function commissionAndDie(code: string, point: string, delayMs: number): P
 
 /** True when the hub has the device among its peers and reaches it. */
 async function isControlled(device: VirtualDevice): Promise<boolean> {
+  const serial = await device.get(0, 'BasicInformation', 'SerialNumber');
   for (const peer of hub.node.commissionedPeers()) {
-    if (peer.maybeStateOf('basicInformation')?.serialNumber !== `vh-${device.spec.discriminator}`) continue;
+    if (peer.maybeStateOf('basicInformation')?.serialNumber !== serial) continue;
     await peer.endpoints.for(1).commandsOf('onOff').on?.(undefined);
     return (await device.get(1, 'OnOff', 'OnOff')) === true;
   }
