@@ -41,18 +41,16 @@ interface Described {
 }
 
 function everyAttribute(): readonly Described[] {
-  return hub.devices
-    .list()
-    .flatMap(({ id }) =>
-      (hub.devices.describe(id)?.endpoints ?? []).flatMap(({ endpoint, clusters }) =>
-        clusters.flatMap((cluster) =>
-          cluster.attributes.map(({ name, schema }) => ({
-            path: { device: id, endpoint, cluster: cluster.name, attribute: name },
-            schema,
-          })),
-        ),
+  return hub.devices.list().flatMap(({ id }) =>
+    (hub.devices.describe(id)?.endpoints ?? []).flatMap(({ endpoint, clusters }) =>
+      clusters.flatMap((cluster) =>
+        cluster.attributes.map(({ name, schema }) => ({
+          path: { device: id, endpoint, cluster: cluster.name, attribute: name },
+          schema,
+        })),
       ),
-    );
+    ),
+  );
 }
 
 describe('the whole virtual home', () => {
