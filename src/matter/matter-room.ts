@@ -29,8 +29,6 @@ export interface MatterRoomCollaborators {
 export interface MatterRoomOptions {
   readonly node: MatterNodeOptions;
   readonly commissioning?: CommissionerOptions;
-  /** Closed with the room. */
-  readonly radio?: AsyncDisposable;
 }
 
 /** The Matter fabric of this hub: its node, devices, commissioning and administration, wired by hand. */
@@ -40,7 +38,6 @@ export class MatterRoom implements DeviceRoom {
   readonly administration: DeviceAdministration;
   readonly #stack = new ServiceStack();
   readonly #services: readonly [MatterNode, MatterDevices, Commissioner];
-  readonly #radio: AsyncDisposable | undefined;
 
   constructor({ clock, logger, store }: MatterRoomCollaborators, options: MatterRoomOptions) {
     const matter = new MatterNode({ logger, clock }, options.node);
@@ -54,7 +51,6 @@ export class MatterRoom implements DeviceRoom {
     const adminNodeId = () => String(matter.fabric.rootNodeId);
     this.directory = devices;
     this.access = access;
-    this.#radio = options.radio;
     this.#services = [matter, devices, commissioner];
     this.administration = new MatterAdministration({
       devices,
@@ -72,8 +68,7 @@ export class MatterRoom implements DeviceRoom {
     for (const service of this.#services) await this.#stack.start(service);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#stack[Symbol.asyncDispose]();
-    await this.#radio?.[Symbol.asyncDispose]();
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack[Symbol.asyncDispose]();
   }
 }

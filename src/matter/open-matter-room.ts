@@ -27,7 +27,7 @@ export async function openMatterRoom(collaborators: MatterRoomCollaborators, set
     ...(settings.interface !== undefined && { interface: settings.interface }),
     ...(ble && { ble }),
   };
-  return new MatterRoom(collaborators, { node, commissioning: { attestation }, ...(ble && { radio: ble }) });
+  return new MatterRoom(collaborators, { node, commissioning: { attestation } });
 }
 
 function readClusterModels(directory: string): readonly ClusterModel[] {

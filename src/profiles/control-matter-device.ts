@@ -61,6 +61,7 @@ export function controlMatterDevice(ports: MatterToolPorts): RegisteredTool {
       timeoutMs: 15_000,
       preferLocal: true,
       hopLimit: 1,
+      nodeAffinity: ['matter-bridge'],
       tags: ['matter', 'device', 'cluster', 'command', 'attribute'],
       parameters: {
         device_id: p.string({ description: 'Device id, or its name if only one device has it', maxLength: 64 }),

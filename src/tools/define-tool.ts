@@ -33,6 +33,8 @@ export interface ToolDeclaration<S extends Shape> {
   readonly retries?: number;
   readonly preferLocal?: boolean;
   readonly hopLimit?: number;
+  /** Names or roles of the hubs that may run it; any when absent. */
+  readonly nodeAffinity?: readonly string[];
   readonly tags?: readonly string[];
   readonly examples?: Metadata['examples'];
   readonly effects?: (params: ValuesOf<S>) => readonly Effect[];
@@ -76,7 +78,7 @@ function definitionOf<S extends Shape>(declaration: ToolDeclaration<S>): ToolDef
     execution: executionOf(declaration),
     routing: {
       preferLocal: declaration.preferLocal ?? false,
-      nodeAffinity: [],
+      nodeAffinity: declaration.nodeAffinity ?? [],
       hopLimit: declaration.hopLimit ?? 3,
       preferGpu: false,
     },
