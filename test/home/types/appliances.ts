@@ -1,3 +1,4 @@
+import '../../../src/matter/model/repaired-alarms.ts';
 import { DishwasherAlarmServer } from '@matter/main/behaviors/dishwasher-alarm';
 import { DishwasherModeServer } from '@matter/main/behaviors/dishwasher-mode';
 import { LaundryWasherControlsServer } from '@matter/main/behaviors/laundry-washer-controls';

@@ -1,0 +1,118 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import type { JsonObject } from '../../../src/core/json.ts';
+import { type HomeSpec, standardHome } from '../../home/home-spec.ts';
+import type { VirtualDevice } from '../../home/virtual-device.ts';
+import { VirtualHome } from '../../home/virtual-home.ts';
+import { RunningHub } from '../running-hub.ts';
+import { EventTap } from './event-tap.ts';
+import { PIN } from './rows/moving-rows.ts';
+
+const COMMISSIONED_AT_ONCE = 3;
+
+/** A device of the hub and the names of its tools, without namespace. */
+export interface OwnedDevice {
+  readonly id: string;
+  readonly name: string;
+  readonly tools: readonly string[];
+}
+
+/** The whole standard home, every device of it commissioned by one hub, and all that the hub tells. */
+export class OwnedHome implements AsyncDisposable {
+  readonly home: VirtualHome;
+  readonly hub: RunningHub;
+  readonly events: EventTap;
+  readonly #dir: string;
+
+  private constructor(parts: { home: VirtualHome; hub: RunningHub; events: EventTap; dir: string }) {
+    this.home = parts.home;
+    this.hub = parts.hub;
+    this.events = parts.events;
+    this.#dir = parts.dir;
+  }
+
+  static async start(): Promise<OwnedHome> {
+    const dir = await mkdtemp(join(tmpdir(), 'every-tool-'));
+    const [home, hub] = await Promise.all([
+      VirtualHome.start({ spec: compactHome(), dir: join(dir, 'home') }),
+      RunningHub.start({ stateDir: join(dir, 'hub'), env: { ATMO_LOG: 'debug' } }),
+    ]);
+    const owned = new OwnedHome({ home, hub, events: await EventTap.open(hub), dir });
+    const waiting = [...home.devices];
+    await Promise.all(Array.from({ length: COMMISSIONED_AT_ONCE }, () => owned.#commissionFrom(waiting)));
+    return owned;
+  }
+
+  device(name: string): VirtualDevice {
+    return this.home.device(name);
+  }
+
+  /** What the hub has now. */
+  async devices(): Promise<readonly OwnedDevice[]> {
+    const { devices } = (await this.hub.get('/api/v1/devices')) as unknown as {
+      devices: readonly { id: string; name: string }[];
+    };
+    return Promise.all(devices.map(async ({ id, name }) => ({ id, name, tools: await this.toolsOf(id) })));
+  }
+
+  /** The same once the first reports of all devices have shaped their tools: two looks, a second apart, that agree. */
+  async settledDevices(): Promise<readonly OwnedDevice[]> {
+    for (let before = await this.devices(); ; ) {
+      await setTimeout(1_000);
+      const now = await this.devices();
+      if (JSON.stringify(now) === JSON.stringify(before)) return now;
+      before = now;
+    }
+  }
+
+  /** Names of a device's tools, from every page of the registry. */
+  async toolsOf(id: string): Promise<readonly string[]> {
+    const names: string[] = [];
+    for (let cursor = '0'; cursor !== ''; ) {
+      const page = (await this.hub.get(`/api/v1/tools?device=${encodeURIComponent(id)}&limit=20&cursor=${cursor}`)) as unknown as ToolPage;
+      names.push(...page.tools.map(({ name }) => name));
+      cursor = page.next_cursor ?? '';
+    }
+    return names;
+  }
+
+  async sensors(): Promise<readonly SensorView[]> {
+    return ((await this.hub.get('/api/v1/sensors')) as unknown as { sensors: readonly SensorView[] }).sensors;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.events[Symbol.asyncDispose]();
+    await this.hub.stop();
+    await this.home[Symbol.asyncDispose]();
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+
+  async #commissionFrom(waiting: VirtualDevice[]): Promise<void> {
+    for (let device = waiting.shift(); device !== undefined; device = waiting.shift()) {
+      const { name, spec, pairing } = device;
+      await this.hub.result('hub:commission_device', { code: pairing.qrCode, name, area: spec.area });
+    }
+  }
+}
+
+interface ToolPage {
+  readonly tools: readonly { readonly name: string }[];
+  readonly next_cursor?: string;
+}
+
+/** One row of GET /api/v1/sensors. */
+export interface SensorView extends JsonObject {
+  readonly id: string;
+  readonly device: string;
+  readonly name: string;
+  readonly unit: string;
+}
+
+/** The standard home in two processes, with a PIN that cannot turn up by chance in what the hub writes. */
+function compactHome(): HomeSpec {
+  const text = JSON.stringify(standardHome()).replaceAll(Buffer.from('1234').toString('hex'), Buffer.from(PIN).toString('hex'));
+  const { devices } = JSON.parse(text) as HomeSpec;
+  return { devices: devices.map((device) => ({ ...device, group: device.group ?? 'rooms' })) };
+}
