@@ -46,14 +46,12 @@ export class CapabilityCatalogue {
       description: description(),
       tools: this.#registry.listByCapability(type).filter(isVisible).map(toolSummary),
       ...(hasDevices && {
-        devices: directory
-          .list()
-          .map(({ id, name, deviceTypes, reachability }) => ({
-            id,
-            name,
-            type: deviceTypes[0] ?? 'unknown',
-            reachable: reachability === 'reachable',
-          })),
+        devices: directory.list().map(({ id, name, deviceTypes, reachability }) => ({
+          id,
+          name,
+          type: deviceTypes[0] ?? 'unknown',
+          reachable: reachability === 'reachable',
+        })),
       }),
     }));
   }
