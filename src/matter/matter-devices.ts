@@ -40,6 +40,8 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   readonly #times: ReportTimes;
   readonly #calls: DeviceCalls;
   readonly #watches = new Map<ClientNode, NodeWatch>();
+  /** Devices by id, made when first asked after a change: every call looks its device up several times. */
+  #index: ReadonlyMap<DeviceId, { readonly node: NodeDevices; readonly known: KnownDevice }> | undefined;
   readonly #polls = new Map<NodeWatch, SlowPoll>();
   readonly #end = new AbortController();
   readonly #changes = new Listeners<DeviceChange>();
@@ -199,6 +201,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     if (watch === undefined) return;
     this.#unwatch(watch);
     this.#watches.delete(peer);
+    this.#index = undefined;
     for (const { device } of watch.node.known) this.#changes.tell({ kind: 'removed', device });
     this.#book.forgetNode(watch.node.nodeId);
   }
@@ -215,6 +218,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
 
   /** Tells how the devices of a node differ from before. */
   #tell(node: NodeDevices, before: readonly KnownDevice[]): void {
+    this.#index = undefined;
     for (const { device } of before) if (node.find(device.id) === undefined) this.#changes.tell({ kind: 'removed', device });
     for (const { device, signature } of node.known) {
       const old = before.find((candidate) => candidate.device.id === device.id);
@@ -288,7 +292,8 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   }
 
   #lookUp(id: DeviceId): { node: NodeDevices; known: KnownDevice } | undefined {
-    return this.#all().find(({ known }) => known.device.id === id);
+    this.#index ??= new Map(this.#all().map((entry) => [entry.known.device.id, entry]));
+    return this.#index.get(id);
   }
 
   #all(): readonly { node: NodeDevices; known: KnownDevice }[] {
