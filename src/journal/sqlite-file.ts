@@ -101,6 +101,15 @@ export class SqliteFile implements Service {
     }
   }
 
+  /** Copies an open database of which the newest snapshot lacks something; a failure is a warning. */
+  async snapshotIfChanged(): Promise<void> {
+    try {
+      if (this.isOpen && this.#changes() !== this.#changesInSnapshot) await this.snapshot();
+    } catch (error) {
+      this.#warn('snapshot_failed', { path: this.#options.path, reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelTimer();
     await this.#running;
@@ -152,16 +161,8 @@ export class SqliteFile implements Service {
   #schedule(delayMs: number): void {
     this.#cancelTimer = this.#clock.after(delayMs, () => {
       this.#schedule(this.#options.snapshots.everyMs);
-      if (this.#changes() !== this.#changesInSnapshot) void this.#snapshotOrWarn();
+      void this.snapshotIfChanged();
     });
-  }
-
-  async #snapshotOrWarn(): Promise<void> {
-    try {
-      await this.snapshot();
-    } catch (error) {
-      this.#warn('snapshot_failed', { path: this.#options.path, reason: error instanceof Error ? error.message : String(error) });
-    }
   }
 
   #changes(): number {

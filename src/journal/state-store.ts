@@ -12,6 +12,8 @@ export interface StateStoreOptions {
   readonly directory: string;
   readonly snapshotDirectory: string;
   readonly snapshotEveryMs?: number;
+  /** Copies what changed since the last scheduled snapshot when the store stops. Default true. */
+  readonly isCopiedAtStop?: boolean;
   readonly maxValueBytes?: number;
   readonly maxFileBytes?: number;
   readonly sweepEveryMs?: number;
@@ -37,11 +39,13 @@ export class StateStore implements KeyValueStore, Service {
   readonly #file: SqliteFile;
   readonly #maxValueBytes: number;
   readonly #sweepEveryMs: number;
+  readonly #isCopiedAtStop: boolean;
   #cancelSweep: () => void = () => {};
 
   constructor(collaborators: JournalCollaborators, options: StateStoreOptions) {
     this.#clock = collaborators.clock;
     this.#maxValueBytes = options.maxValueBytes ?? 1_048_576;
+    this.#isCopiedAtStop = options.isCopiedAtStop ?? true;
     this.#sweepEveryMs = options.sweepEveryMs ?? HOUR_MS / 6;
     this.#file = new SqliteFile(collaborators, {
       path: join(options.directory, 'state.db'),
@@ -97,6 +101,8 @@ export class StateStore implements KeyValueStore, Service {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelSweep();
+    // What was written since the last scheduled copy, such as a new device's name, is not to hang on one file.
+    if (this.#isCopiedAtStop) await this.#file.snapshotIfChanged();
     await this.#file[Symbol.asyncDispose]();
   }
 

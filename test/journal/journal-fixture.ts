@@ -25,7 +25,7 @@ export class JournalFixture implements AsyncDisposable {
   }
 
   async state(options: Partial<StateStoreOptions> = {}): Promise<StateStore> {
-    return await this.#start(new StateStore(this.collaborators, { ...this.#folders(), ...options }));
+    return await this.#start(new StateStore(this.collaborators, { ...this.#folders(), isCopiedAtStop: false, ...options }));
   }
 
   async history(options: Partial<HistoryStoreOptions> = {}): Promise<HistoryStore> {

@@ -144,6 +144,18 @@ describe('a damaged history.db', () => {
 });
 
 describe('snapshots', () => {
+  test('are taken when the store stops, once for all that changed', async () => {
+    await using fixture = new JournalFixture();
+    const store = await fixture.state({ isCopiedAtStop: true });
+    store.set('devices', 'lamp', { name: 'Lamp' });
+    await store[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
+    const [name = '', ...more] = readdirSync(fixture.snapshotDirectory);
+    expect(more).toEqual([]);
+    using copy = new DatabaseSync(join(fixture.snapshotDirectory, name), { readOnly: true });
+    expect(copy.prepare('SELECT value FROM entry').get()).toEqual({ value: '{"name":"Lamp"}' });
+  });
+
   test('are taken a minute after a start without one, and at later starts when due and something changed', async () => {
     await using fixture = new JournalFixture();
     const taken: number[] = [];
