@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeClassTools } from './every-tool/class-tools.ts';
+import { describeEvents } from './every-tool/events.ts';
 import { type OwnedDevice, OwnedHome } from './every-tool/owned-home.ts';
+import { describeReadings } from './every-tool/readings.ts';
 import { RowCaller } from './every-tool/row-caller.ts';
 import { APPLIANCES } from './every-tool/rows/appliance-rows.ts';
 import { CLIMATE } from './every-tool/rows/climate-rows.ts';
@@ -8,6 +11,7 @@ import { LIGHTS } from './every-tool/rows/light-rows.ts';
 import { MEDIA } from './every-tool/rows/media-rows.ts';
 import { MOVING } from './every-tool/rows/moving-rows.ts';
 import { SENSORS } from './every-tool/rows/sensor-rows.ts';
+import { describeStructure } from './every-tool/structure.ts';
 
 const DEVICES = [...LIGHTS, ...ENERGY, ...CLIMATE, ...SENSORS, ...APPLIANCES, ...MOVING, ...MEDIA];
 
@@ -39,3 +43,8 @@ describe('every tool of every device', () => {
     expect(failures.join('\n\n')).toBe('');
   });
 });
+
+describeReadings(() => owned);
+describeClassTools(() => owned);
+describeEvents(() => owned);
+describeStructure(() => owned);

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { AtmoError, type ErrorBody } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { type HomeSpec, standardHome } from '../../home/home-spec.ts';
 import type { VirtualDevice } from '../../home/virtual-device.ts';
@@ -22,27 +23,34 @@ export interface OwnedDevice {
 /** The whole standard home, every device of it commissioned by one hub, and all that the hub tells. */
 export class OwnedHome implements AsyncDisposable {
   readonly home: VirtualHome;
-  readonly hub: RunningHub;
+  /** Of the hub as it was started first. */
   readonly events: EventTap;
   readonly #dir: string;
+  #hub: RunningHub;
 
   private constructor(parts: { home: VirtualHome; hub: RunningHub; events: EventTap; dir: string }) {
     this.home = parts.home;
-    this.hub = parts.hub;
+    this.#hub = parts.hub;
     this.events = parts.events;
     this.#dir = parts.dir;
   }
 
   static async start(): Promise<OwnedHome> {
     const dir = await mkdtemp(join(tmpdir(), 'every-tool-'));
-    const [home, hub] = await Promise.all([
-      VirtualHome.start({ spec: compactHome(), dir: join(dir, 'home') }),
-      RunningHub.start({ stateDir: join(dir, 'hub'), env: { ATMO_LOG: 'debug' } }),
-    ]);
+    const [home, hub] = await Promise.all([VirtualHome.start({ spec: compactHome(), dir: join(dir, 'home') }), startHub(dir)]);
     const owned = new OwnedHome({ home, hub, events: await EventTap.open(hub), dir });
     const waiting = [...home.devices];
     await Promise.all(Array.from({ length: COMMISSIONED_AT_ONCE }, () => owned.#commissionFrom(waiting)));
     return owned;
+  }
+
+  get hub(): RunningHub {
+    return this.#hub;
+  }
+
+  async restartHub(): Promise<void> {
+    await this.#hub.stop();
+    this.#hub = await startHub(this.#dir);
   }
 
   device(name: string): VirtualDevice {
@@ -54,7 +62,8 @@ export class OwnedHome implements AsyncDisposable {
     const { devices } = (await this.hub.get('/api/v1/devices')) as unknown as {
       devices: readonly { id: string; name: string }[];
     };
-    return Promise.all(devices.map(async ({ id, name }) => ({ id, name, tools: await this.toolsOf(id) })));
+    const sorted = devices.toSorted((a, b) => a.id.localeCompare(b.id));
+    return Promise.all(sorted.map(async ({ id, name }) => ({ id, name, tools: await this.toolsOf(id) })));
   }
 
   /** The same once the first reports of all devices have shaped their tools: two looks, a second apart, that agree. */
@@ -78,13 +87,20 @@ export class OwnedHome implements AsyncDisposable {
     return names;
   }
 
+  /** The error of a call that has to fail. */
+  async refusal(tool: string, params: JsonObject = {}): Promise<ErrorBody> {
+    const answer = await this.#hub.call(tool, params);
+    if (answer.status === 'error') return answer.error;
+    throw new AtmoError('CONFLICT', `${tool} ${JSON.stringify(params)} was not refused: ${JSON.stringify(answer.result)}`);
+  }
+
   async sensors(): Promise<readonly SensorView[]> {
     return ((await this.hub.get('/api/v1/sensors')) as unknown as { sensors: readonly SensorView[] }).sensors;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.events[Symbol.asyncDispose]();
-    await this.hub.stop();
+    await this.#hub.stop();
     await this.home[Symbol.asyncDispose]();
     await rm(this.#dir, { recursive: true, force: true });
   }
@@ -95,6 +111,10 @@ export class OwnedHome implements AsyncDisposable {
       await this.hub.result('hub:commission_device', { code: pairing.qrCode, name, area: spec.area });
     }
   }
+}
+
+function startHub(dir: string): Promise<RunningHub> {
+  return RunningHub.start({ stateDir: join(dir, 'hub'), env: { ATMO_LOG: 'debug' } });
 }
 
 interface ToolPage {
