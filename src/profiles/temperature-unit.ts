@@ -21,9 +21,12 @@ export function takesTemperature(parameters: JsonSchema): boolean {
   return celsiusNames(parameters).length > 0 && !(PARAMETER in propertiesOf(parameters));
 }
 
-/** The parameters with a choice of unit; bounds become the hull of both, `inCelsius` checks the exact ones. */
+/** The parameters with a choice of unit; bounds of both units move into the description, `inCelsius` checks them. */
 export function withUnitChoice(parameters: JsonSchema): JsonSchema {
-  const properties = Object.entries(propertiesOf(parameters)).map(([name, schema]) => [name, isCelsius(schema) ? hull(schema) : schema]);
+  const properties = Object.entries(propertiesOf(parameters)).map(([name, schema]) => [
+    name,
+    isCelsius(schema) ? withoutBounds(schema) : schema,
+  ]);
   const unit = {
     type: 'string',
     enum: TEMPERATURE_UNITS,
@@ -75,16 +78,12 @@ function exact(name: string, value: Json, given: { readonly schema: JsonSchema; 
   );
 }
 
-function hull(schema: JsonSchema): JsonSchema {
-  const { minimum, maximum, description } = schema as { minimum?: number; maximum?: number; description?: string };
+// One pair of bounds cannot hold for two units: 1 to 46.4 would let 40 °C into a fridge, and name it as allowed.
+function withoutBounds(schema: JsonSchema): JsonSchema {
+  const { minimum, maximum, description, ...rest } = schema as { minimum?: number; maximum?: number; description?: string };
   if (minimum === undefined || maximum === undefined) return schema;
   const note = `${minimum} to ${maximum} °C, or ${celsiusToFahrenheit(minimum)} to ${celsiusToFahrenheit(maximum)} °F with unit fahrenheit`;
-  return {
-    ...schema,
-    minimum: Math.min(minimum, celsiusToFahrenheit(minimum)),
-    maximum: Math.max(maximum, celsiusToFahrenheit(maximum)),
-    description: `${(description ?? '').replace(/, [-\d.]+ to [-\d.]+ °C/, '').trim()} (${note})`,
-  };
+  return { ...rest, description: `${(description ?? '').replace(/, [-\d.]+ to [-\d.]+ °C/, '').trim()} (${note})` };
 }
 
 function celsiusNames(parameters: JsonSchema): readonly string[] {
