@@ -23,6 +23,7 @@ import { classTools } from './profiles/class-tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from './profiles/control-matter-device.ts';
 import { DeviceToolSync } from './profiles/device-tool-sync.ts';
 import { loadProfiles } from './profiles/load-profiles.ts';
+import { NodeBounds } from './profiles/node-bounds.ts';
 import { basicTools } from './tools/builtin/basic-tools.ts';
 import { deviceAdminTools } from './tools/builtin/device-admin-tools.ts';
 import { jobTools } from './tools/builtin/job-tools.ts';
@@ -165,7 +166,12 @@ export class Hub implements Service {
     const names = deviceNames(() => directory.list());
     const ports = { devices: sync, names, access, validator };
     this.#registerAll(registry, [
-      ...deviceAdminTools({ administration, devices: names, riskOf: (cluster, command) => profiles.riskOf(cluster, command) }),
+      ...deviceAdminTools({
+        administration,
+        devices: names,
+        bounds: new NodeBounds(directory, sync),
+        riskOf: (cluster, command) => profiles.riskOf(cluster, command),
+      }),
       ...classTools(ports),
       controlMatterDevice({ ...ports, profiles }),
     ]);

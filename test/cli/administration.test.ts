@@ -47,7 +47,8 @@ function makeHub(answers: Partial<DeviceAdministration> = {}) {
   }) as DeviceAdministration;
   const room = makeGateway({}, { approvals: { check: async () => ({ state: 'approved', by: ['owner'] }) } });
   const devices = { resolve: (text: string) => text as DeviceId };
-  for (const tool of deviceAdminTools({ administration, devices, riskOf: () => 'low' })) room.registry.register(tool);
+  const bounds = { ownerOf: (id: DeviceId) => id, nodeOf: (id: DeviceId) => [id], riskOn: () => 'low' as const };
+  for (const tool of deviceAdminTools({ administration, devices, bounds, riskOf: () => 'low' })) room.registry.register(tool);
   room.directory.devices = [LAMP];
   const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(room.gateway), ...io });
   return { ...room, asked, run };

@@ -1,15 +1,27 @@
-import type { Risk } from '../../core/authorizer.ts';
+import type { Effect, Risk } from '../../core/authorizer.ts';
 import type { DeviceAdministration } from '../../core/device-administration.ts';
+import { AtmoError } from '../../core/errors.ts';
 import { type DeviceId, parseDeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { p } from '../parameter-builder.ts';
 import type { DeviceNames } from '../resolve-device.ts';
 import type { CallerView } from '../tool-definition.ts';
 
+/** How far a device reaches: several devices may share one node, its access control and its endpoints' numbers. */
+export interface DeviceBounds {
+  /** The device of the same node that has the endpoint; undefined when none has. */
+  ownerOf(device: DeviceId, endpoint: number): DeviceId | undefined;
+  /** The device and the others of its node. */
+  nodeOf(device: DeviceId): readonly DeviceId[];
+  /** The highest risk of what anybody can do who may operate the endpoint. */
+  riskOn(device: DeviceId, endpoint: number): Risk;
+}
+
 /** What the hub tools work with. */
 export interface AdminPorts {
   readonly administration: DeviceAdministration;
   readonly devices: DeviceNames;
+  readonly bounds: DeviceBounds;
   /** The risk of one command of one cluster, as the device profiles state it. */
   readonly riskOf: (cluster: string, command: string) => Risk;
 }
@@ -33,6 +45,28 @@ export function forDevice(ports: AdminPorts) {
       device_id: ports.devices.resolve(params.device_id, caller),
     }),
   };
+}
+
+/** As `forDevice`, for what changes the whole node: it takes the permission for every device that is part of it. */
+export function forNode(ports: AdminPorts) {
+  return {
+    ...forDevice(ports),
+    effects: (params: { readonly device_id: string }): readonly Effect[] =>
+      ports.bounds.nodeOf(deviceOf(params)).map((device) => ({ permission: `admin:device:${device}`, risk: 'low', target: device })),
+  };
+}
+
+/** Refuses an endpoint of another device of the same node: permission was asked for this device only. */
+export function requireOwnEndpoint({ bounds }: AdminPorts, device: DeviceId, endpoint: number): void {
+  const owner = bounds.ownerOf(device, endpoint);
+  if (owner === undefined || owner === device) return;
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    `Endpoint ${endpoint} is not part of ${device} but of another device of its node; name that one`,
+    {
+      endpoint,
+    },
+  );
 }
 
 /** The canonical id that `canonicalize` put in. */

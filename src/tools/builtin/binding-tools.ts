@@ -1,5 +1,5 @@
-import type { DeviceId } from '../../core/ids.ts';
-import { parseDeviceId } from '../../core/ids.ts';
+import { type Effect, maxRisk } from '../../core/authorizer.ts';
+import { type DeviceId, parseDeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineTool } from '../define-tool.ts';
 import { p, type ValuesOf } from '../parameter-builder.ts';
@@ -14,6 +14,7 @@ import {
   forDevice,
   HUB_ACTS,
   HUB_READS,
+  requireOwnEndpoint,
   SUCCESS,
 } from './admin-declaration.ts';
 
@@ -35,6 +36,11 @@ function getBindingsTool(ports: AdminPorts): RegisteredTool {
     {
       ...HUB_READS,
       ...forDevice(ports),
+      canonicalize: (params, caller) => {
+        const device = ports.devices.resolve(params.device_id, caller);
+        requireOwnEndpoint(ports, device, params.endpoint);
+        return { ...params, device_id: device };
+      },
       name: 'get_bindings',
       title: 'Read bindings',
       description: 'Tells which devices an endpoint controls directly.',
@@ -55,6 +61,7 @@ function bindTool(ports: AdminPorts): RegisteredTool {
       isIdempotent: true,
       parameters: bindingParameters,
       returns: done,
+      effects: (params) => bindEffects(ports, params),
     },
     async (params, { signal }) => {
       await ports.administration.bind(sourceOf(params), targetOf(params), { signal });
@@ -83,15 +90,31 @@ function unbindTool(ports: AdminPorts): RegisteredTool {
 }
 
 /** A binding changes both devices: the source's list and the target's access control. */
-function forBoth({ devices }: AdminPorts) {
+function forBoth(ports: AdminPorts) {
   return {
     permissions: ['admin:device:{device_id}', 'admin:device:{target_device_id}'],
-    canonicalize: (params: ValuesOf<typeof bindingParameters>, caller: CallerView): JsonObject => ({
-      ...params,
-      device_id: devices.resolve(params.device_id, caller),
-      target_device_id: devices.resolve(params.target_device_id, caller),
-    }),
+    canonicalize: (params: ValuesOf<typeof bindingParameters>, caller: CallerView): JsonObject => {
+      const source = ports.devices.resolve(params.device_id, caller);
+      const target = ports.devices.resolve(params.target_device_id, caller);
+      requireOwnEndpoint(ports, source, params.endpoint);
+      requireOwnEndpoint(ports, target, params.target_endpoint);
+      return { ...params, device_id: source, target_device_id: target };
+    },
   };
+}
+
+/** From then on the source does to the target's endpoint whatever it likes, without a call of ours. */
+function bindEffects({ bounds }: AdminPorts, params: ValuesOf<typeof bindingParameters>): readonly Effect[] {
+  const source = sourceOf(params);
+  const target = targetOf(params);
+  return [
+    { permission: `admin:device:${source.device}`, risk: 'low', target: `${source.device}/${source.endpoint}/Binding` },
+    {
+      permission: `admin:device:${target.device}`,
+      risk: maxRisk('low', bounds.riskOn(target.device, target.endpoint)),
+      target: `${target.device}/${target.endpoint}/${params.cluster ?? 'all'}`,
+    },
+  ];
 }
 
 function sourceOf(params: ValuesOf<typeof bindingParameters>): { readonly device: DeviceId; readonly endpoint: number } {

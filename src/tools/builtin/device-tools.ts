@@ -2,7 +2,7 @@ import { defineTool } from '../define-tool.ts';
 import { p } from '../parameter-builder.ts';
 import { snakeJson } from '../snake-json.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
-import { type AdminPorts, deviceOf, deviceParameter, done, forDevice, HUB_ACTS, HUB_READS, SUCCESS } from './admin-declaration.ts';
+import { type AdminPorts, deviceOf, deviceParameter, done, forDevice, forNode, HUB_ACTS, HUB_READS, SUCCESS } from './admin-declaration.ts';
 
 const INTERVIEW_TIMEOUT_MS = 120_000;
 const device = { device_id: deviceParameter };
@@ -24,7 +24,7 @@ function removeTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
       ...HUB_ACTS,
-      ...forDevice(ports),
+      ...forNode(ports),
       name: 'remove_device',
       title: 'Remove a device',
       description:

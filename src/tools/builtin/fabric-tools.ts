@@ -3,7 +3,7 @@ import { p } from '../parameter-builder.ts';
 import { copyJson } from '../plain-json.ts';
 import { snakeJson } from '../snake-json.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
-import { type AdminPorts, deviceOf, deviceParameter, done, forDevice, HUB_ACTS, HUB_READS, SUCCESS } from './admin-declaration.ts';
+import { type AdminPorts, deviceOf, deviceParameter, done, forDevice, forNode, HUB_ACTS, HUB_READS, SUCCESS } from './admin-declaration.ts';
 
 const device = { device_id: deviceParameter };
 
@@ -23,10 +23,12 @@ function shareTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
       ...HUB_ACTS,
-      ...forDevice(ports),
+      ...forNode(ports),
       name: 'share_device',
       title: 'Share a device',
-      description: 'Opens a device for another controller for a while and answers the codes that it needs.',
+      description:
+        'Opens a device for another controller for a while and answers the codes that it needs. Who has them gets all rights on the whole node.',
+      isDangerous: true,
       parameters: { ...device, seconds: p.integer({ description: 'How long', minimum: 180, maximum: 900, default: 300, unit: 's' }) },
       returns: {
         type: 'object',
@@ -42,7 +44,7 @@ function closeShareTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
       ...HUB_ACTS,
-      ...forDevice(ports),
+      ...forNode(ports),
       name: 'close_share',
       title: 'Stop sharing a device',
       description: 'Closes a device that was opened for another controller; the codes are worth nothing then.',
@@ -75,7 +77,7 @@ function removeFabricTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
       ...HUB_ACTS,
-      ...forDevice(ports),
+      ...forNode(ports),
       name: 'remove_fabric',
       title: 'Remove a controller from a device',
       description: 'Takes another controller off a device; that controller then has to be given a new code to come back.',
@@ -109,7 +111,7 @@ function setAccessControlTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
       ...HUB_ACTS,
-      ...forDevice(ports),
+      ...forNode(ports),
       name: 'set_access_control',
       title: 'Replace access control',
       description: "Replaces the access control entries of this hub's fabric on a device; a list that would lock the hub out is refused.",

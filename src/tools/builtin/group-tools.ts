@@ -1,7 +1,8 @@
-import type { Effect } from '../../core/authorizer.ts';
+import { type Effect, maxRisk } from '../../core/authorizer.ts';
 import type { GroupInfo } from '../../core/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { parseDeviceId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { defineTool } from '../define-tool.ts';
 import { p } from '../parameter-builder.ts';
 import { snakeJson } from '../snake-json.ts';
@@ -16,6 +17,7 @@ import {
   forDevice,
   HUB_ACTS,
   HUB_READS,
+  requireOwnEndpoint,
   SUCCESS,
 } from './admin-declaration.ts';
 
@@ -63,7 +65,7 @@ function createGroupTool(ports: AdminPorts): RegisteredTool {
         name: p.string({ description: 'Name for people', minLength: 1, maxLength: 16 }),
         members: p.array(p.object(member, { description: 'One member' }), { description: 'Its first members', maxItems: 100, default: [] }),
       },
-      effects: ({ members }) => [hubEffect('create_group'), ...members.map(memberEffect)],
+      effects: ({ members }) => [hubEffect('create_group'), ...members.map((item) => joinEffect(ports, item))],
       canonicalize: (params, caller) => ({ ...params, members: params.members.map((item) => canonicalMember(ports, item, caller)) }),
     },
     async ({ name, members }, { signal }) => snakeJson(await ports.administration.createGroup(name, members.map(toMember), { signal })),
@@ -74,12 +76,13 @@ function addMemberTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
       ...HUB_ACTS,
-      ...forDevice(ports),
+      ...forMember(ports),
       name: 'add_group_member',
       title: 'Add a device to a group',
       description: 'Adds an endpoint of a device to a group.',
       isIdempotent: true,
       parameters: onMember,
+      effects: (params) => [joinEffect(ports, params)],
     },
     async ({ group, ...params }, { signal }) => snakeJson(await ports.administration.addGroupMember(group, toMember(params), { signal })),
   );
@@ -89,7 +92,7 @@ function removeMemberTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
       ...HUB_ACTS,
-      ...forDevice(ports),
+      ...forMember(ports),
       name: 'remove_group_member',
       title: 'Take a device out of a group',
       description: 'Takes an endpoint of a device out of a group.',
@@ -141,7 +144,7 @@ function invokeGroupTool(ports: AdminPorts): RegisteredTool {
       returns: { type: 'object', required: ['sent'], properties: { sent: { const: true }, members: { type: 'integer' } } },
       effects: ({ group, cluster, command }) =>
         requireGroup(ports, group).members.map(({ device, endpoint }) => ({
-          permission: `device:control:${device}`,
+          permission: `device:control:${ports.bounds.ownerOf(device, endpoint) ?? device}`,
           risk: ports.riskOf(cluster, command),
           target: `${device}/${endpoint}/${cluster}/${command}`,
         })),
@@ -160,7 +163,16 @@ function requireGroup({ administration }: AdminPorts, id: number): GroupInfo {
 }
 
 function canonicalMember(ports: AdminPorts, params: MemberParameters, caller: CallerView): MemberParameters {
-  return { ...params, device_id: ports.devices.resolve(params.device_id, caller) };
+  const device = ports.devices.resolve(params.device_id, caller);
+  requireOwnEndpoint(ports, device, params.endpoint);
+  return { ...params, device_id: device };
+}
+
+function forMember(ports: AdminPorts) {
+  return {
+    ...forDevice(ports),
+    canonicalize: (params: MemberParameters, caller: CallerView): JsonObject => ({ ...canonicalMember(ports, params, caller) }),
+  };
 }
 
 function toMember(params: MemberParameters): GroupInfo['members'][number] {
@@ -169,6 +181,12 @@ function toMember(params: MemberParameters): GroupInfo['members'][number] {
 
 function memberEffect({ device_id: device }: { readonly device_id: string }): Effect {
   return { permission: `admin:device:${parseDeviceId(device)}`, risk: 'low', target: `${device}/groups` };
+}
+
+/** Members hold the group's key, so that a new member can be operated by all the others. */
+function joinEffect({ bounds }: AdminPorts, { device_id: id, endpoint }: MemberParameters): Effect {
+  const device = parseDeviceId(id);
+  return { ...memberEffect({ device_id: id }), risk: maxRisk('low', bounds.riskOn(device, endpoint)) };
 }
 
 function hubEffect(target: string): Effect {

@@ -4,6 +4,7 @@ import type { DeviceAdministration, GroupInfo } from '../../../src/core/device-a
 import type { Device } from '../../../src/core/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
+import type { DeviceBounds } from '../../../src/tools/builtin/admin-declaration.ts';
 import { deviceAdminTools } from '../../../src/tools/builtin/device-admin-tools.ts';
 import { deviceNames } from '../../../src/tools/resolve-device.ts';
 import { agent, makeRoom, owner, settled } from '../tool-room.ts';
@@ -25,6 +26,15 @@ function device(id: string, name: string): Device {
 const lamp = device('lamp-1', 'Desk Lamp');
 const lock = device('lock-1', 'Front Door');
 const group: GroupInfo = { id: 1, name: 'All', members: [lamp, lock].map(({ id }) => ({ device: id, endpoint: 1 })) };
+
+/** The lamp has the endpoints 1 and 3, the lock, a part of the same node in some tests, all others. */
+function bounds(isOneNode = false): DeviceBounds {
+  return {
+    ownerOf: (id, endpoint) => (isOneNode ? (endpoint % 2 === 1 ? lamp.id : lock.id) : id),
+    nodeOf: (id) => (isOneNode ? [lamp.id, lock.id] : [id]),
+    riskOn: (id) => (id === lock.id ? 'dangerous' : 'low'),
+  };
+}
 
 /** Remembers every call with its arguments, without the options that carry the signal. */
 class RecordingAdministration {
@@ -71,12 +81,13 @@ class RecordingAdministration {
   }
 }
 
-function room(extra: Parameters<typeof makeRoom>[0] = {}) {
+function room(extra: Parameters<typeof makeRoom>[0] = {}, isOneNode = false) {
   const recording = new RecordingAdministration();
   const made = makeRoom(extra);
   const tools = deviceAdminTools({
     administration: recording.port(),
     devices: deviceNames(() => [lamp, lock]),
+    bounds: bounds(isOneNode),
     riskOf: (cluster) => (cluster === 'DoorLock' ? 'dangerous' : 'low'),
   });
   for (const tool of tools) expect(made.registry.register(tool)).toEqual([]);
@@ -156,12 +167,15 @@ describe('hub tools', () => {
     expect(await call('bind_devices', binding, caretaker)).toMatchObject({ error: { code: 'DEVICE_NOT_FOUND' } });
   });
 
-  test.each(['remove_device', 'remove_fabric', 'set_access_control'])('%s waits for approval', async (tool) => {
-    const { call, recording } = room();
-    const params = CALLS.find(([name]) => name === tool)?.[1];
-    expect(await call(tool, params)).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
-    expect(recording.calls).toEqual([]);
-  });
+  test.each(['remove_device', 'remove_fabric', 'set_access_control', 'share_device', 'bind_devices'])(
+    '%s waits for approval',
+    async (tool) => {
+      const { call, recording } = room();
+      const params = CALLS.find(([name]) => name === tool)?.[1];
+      expect(await call(tool, params)).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
+      expect(recording.calls).toEqual([]);
+    },
+  );
 
   test('a group command needs the permission for every member and has the highest risk among them', async () => {
     const { call } = room();
@@ -173,6 +187,60 @@ describe('hub tools', () => {
       error: { code: 'PERMISSION_DENIED', message: expect.stringContaining('dangerous') },
     });
     expect(await call('invoke_group', { ...params, group: 9 })).toMatchObject({ error: { code: 'NOT_FOUND' } });
+  });
+});
+
+describe('devices that share a node', () => {
+  const caretaker = agent('admin:device:lamp-1', 'admin:hub');
+  const foreign = { device_id: 'lamp-1', endpoint: 2 };
+
+  test.each([
+    ['add_group_member', { group: 1, ...foreign }],
+    ['remove_group_member', { group: 1, ...foreign }],
+    ['create_group', { name: 'All', members: [foreign] }],
+    ['get_bindings', foreign],
+    ['bind_devices', { ...foreign, target_device_id: 'lamp-1', target_endpoint: 1 }],
+    ['bind_devices', { device_id: 'lamp-1', endpoint: 1, target_device_id: 'lamp-1', target_endpoint: 2 }],
+    ['unbind_devices', { device_id: 'lamp-1', endpoint: 1, target_device_id: 'lamp-1', target_endpoint: 2 }],
+  ])('%s refuses an endpoint of another device of the node', async (tool, params) => {
+    const { call, recording } = room({ approvals: approved }, true);
+    expect(await call(tool, params, caretaker)).toMatchObject({
+      error: { code: 'VALIDATION_ERROR', message: expect.stringContaining('not part of lamp-1') },
+    });
+    expect(recording.calls).toEqual([]);
+  });
+
+  test.each(['remove_device', 'share_device', 'close_share', 'remove_fabric', 'set_access_control'])(
+    '%s changes the whole node and needs the permission for each of its devices',
+    async (tool) => {
+      const { call, recording } = room({ approvals: approved }, true);
+      const params = CALLS.find(([name]) => name === tool)?.[1];
+      expect(await call(tool, params, caretaker)).toMatchObject({
+        error: { code: 'PERMISSION_DENIED', details: { required: ['admin:device:lock-1'] } },
+      });
+      expect(recording.calls).toEqual([]);
+      expect(await call(tool, params, agent('admin:device:*'))).toMatchObject({ status: 'success' });
+    },
+  );
+
+  test('a group that names an endpoint of another device still needs the permission for that one', async () => {
+    const { call } = room({ approvals: approved }, true);
+    const params = { group: 1, cluster: 'OnOff', command: 'Off' };
+    const { error } = (await call('invoke_group', params, agent('admin:hub', 'device:control:lock-1'))) as { error?: unknown };
+    expect(error).toMatchObject({ details: { required: ['device:control:lamp-1'] } });
+  });
+});
+
+describe('what a device may do from then on by itself', () => {
+  test('binding a switch to a lock, or a lock to a group, is as dangerous as unlocking it', async () => {
+    const { call, recording } = room();
+    const toLamp = { ...binding, device_id: 'lock-1', target_device_id: 'lamp-1' };
+    expect(await call('bind_devices', toLamp)).toMatchObject({ status: 'success' });
+    expect(await call('bind_devices', binding)).toMatchObject({ error: { message: expect.stringContaining('dangerous') } });
+    const member = { device_id: 'lock-1', endpoint: 1 };
+    expect(await call('add_group_member', { group: 1, ...member })).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
+    expect(await call('create_group', { name: 'All', members: [member] })).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
+    expect(recording.calls.map(([method]) => method)).toEqual(['bind']);
   });
 });
 
@@ -199,7 +267,7 @@ test('a failure of the port is the answer', async () => {
     },
   });
   const { registry, pipeline } = makeRoom();
-  const ports = { administration, devices: deviceNames(() => [lamp]), riskOf: () => 'low' as const };
+  const ports = { administration, devices: deviceNames(() => [lamp]), bounds: bounds(), riskOf: () => 'low' as const };
   for (const tool of deviceAdminTools(ports)) registry.register(tool);
   expect(await pipeline.call({ principal: owner, tool: 'hub:ping_device', params: onLamp })).toMatchObject({
     error: { code: 'DEVICE_UNREACHABLE' },
