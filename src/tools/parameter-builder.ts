@@ -22,6 +22,9 @@ export type ValuesOf<S extends Shape> = { readonly [K in Exclude<keyof S, Option
   readonly [K in OptionalKeys<S>]?: Exclude<ValueOf<S[K]>, undefined>;
 };
 
+/** Said in full: models guess what a schema without a type means. */
+const ANY_TYPE = ['string', 'number', 'boolean', 'object', 'array', 'null'];
+
 interface Wording<T> {
   readonly description: string;
   readonly title?: string;
@@ -66,7 +69,7 @@ export const p = {
   /** An object whose members are not known beforehand. */
   record: (rules: Wording<JsonObject>) => parameter<JsonObject>({ type: 'object', ...keywords(rules) }),
   /** Any JSON value. */
-  json: (rules: Wording<Json>) => parameter<Json>({ ...keywords(rules) }),
+  json: (rules: Wording<Json>) => parameter<Json>({ type: ANY_TYPE, ...keywords(rules) }),
 };
 
 /** The JSON Schema of a shape: unknown members are refused, members without default or `.optional()` are required. */

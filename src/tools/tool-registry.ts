@@ -1,5 +1,5 @@
 import semver from 'semver';
-import { compareText, nearestTexts } from '../core/edit-distance.ts';
+import { compareText, editDistance, nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { ToolId } from '../core/ids.ts';
 import { type LintFinding, lintDefinition } from './definition-lint.ts';
@@ -248,10 +248,21 @@ function ambiguous(name: string, matches: readonly RegisteredTool[]): AtmoError 
   return new AtmoError('AMBIGUOUS_TOOL', `${JSON.stringify(name)} fits ${candidates.join(', ')}; write one of them`, { candidates });
 }
 
-/** Unversioned names like the wanted one: by the whole name, else by the part after the namespace. */
+const NEAR_WORD_DISTANCE = 2;
+
+/** Unversioned names like the wanted one: by the whole name, else by the part after the namespace, else by one word of it. */
 function suggest(wanted: string, known: readonly string[]): readonly string[] {
   const whole = wanted.includes(':') ? nearestTexts(wanted, known) : [];
   if (whole.length > 0) return whole;
   const byBareName = new Map(known.map((key) => [key.slice(key.indexOf(':') + 1), key]));
-  return nearestTexts(wanted.slice(wanted.indexOf(':') + 1), byBareName.keys()).map((bare) => byBareName.get(bare) ?? bare);
+  const bare = wanted.slice(wanted.indexOf(':') + 1);
+  const near = nearestTexts(bare, byBareName.keys());
+  const found = near.length > 0 ? near : withNearWord(bare, [...byBareName.keys()]);
+  return found.map((name) => byBareName.get(name) ?? name);
+}
+
+/** Names that hold a word almost like the wanted one: `unlok` means `front_door_unlock`. */
+function withNearWord(wanted: string, names: readonly string[]): readonly string[] {
+  const isNear = (word: string) => editDistance(wanted.toLowerCase(), word) <= NEAR_WORD_DISTANCE && word.length > NEAR_WORD_DISTANCE;
+  return names.filter((name) => name.split(/[_.-]/).some(isNear)).slice(0, 3);
 }

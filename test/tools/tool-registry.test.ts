@@ -60,6 +60,7 @@ describe('resolving', () => {
       code: 'TOOL_NOT_FOUND',
       details: { suggestions: ['matter:kitchen_light_on'] },
     });
+    expect(code(() => registry.resolve('kitchn'))).toMatchObject({ details: { suggestions: ['matter:kitchen_light_on'] } });
     for (const odd of ['', '@', '::', 'x@@1', '😀', 'a'.repeat(5_000)]) {
       expect(code(() => registry.resolve(odd))).toMatchObject({ code: 'TOOL_NOT_FOUND' });
     }
