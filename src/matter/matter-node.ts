@@ -1,6 +1,6 @@
 import './matter-platform.ts';
 import { Environment, Matter, Seconds, ServerNode, StorageService } from '@matter/main';
-import type { ClusterModel } from '@matter/main/model';
+import { type ClusterModel, MatterModel } from '@matter/main/model';
 import { type ClientNode, ControllerBehavior, type Peers } from '@matter/main/node';
 import { Ble, type Fabric, FabricAuthority, type Subscribe } from '@matter/main/protocol';
 import { VendorId } from '@matter/main/types';
@@ -15,6 +15,8 @@ import { MatterStorage, NODE_FOLDER } from './matter-storage.ts';
 
 // A controller never shows its vendor id for certification; the CSA keeps 0xFFF1 to 0xFFF4 for such use.
 const TEST_VENDOR = VendorId(0xfff1);
+/** The key of the environment's model; its constructor's parameters are of no interest. */
+const MODEL = MatterModel as unknown as abstract new () => MatterModel;
 const CLOSE_LIMIT_MS = 4_000;
 // A commissioning changes several rows in a row; one copy of them is enough.
 const SNAPSHOT_DELAY_MS = 1_000;
@@ -165,6 +167,8 @@ export class MatterNode implements Service {
   #configureEnvironment(): void {
     const { vars } = Environment.default;
     if (this.#options.ble !== undefined) Environment.default.set(Ble, this.#options.ble);
+    // Known peers are built from storage before the controller's own `matter` option counts: a model that came later would be missed.
+    Environment.default.set(MODEL, this.#options.clusters?.length ? Matter.withClusters(...this.#options.clusters) : Matter);
     vars.set('storage.path', this.#options.stateDir);
     vars.set('storage.driver', BatchStorageDriver.id);
     Environment.default.get(StorageService).registerDriver(BatchStorageDriver);
@@ -181,7 +185,6 @@ export class MatterNode implements Service {
       controller: {
         adminFabricLabel: this.#fabricLabel,
         ble: options.ble !== undefined,
-        ...(options.clusters?.length ? { matter: Matter.withClusters(...options.clusters) } : {}),
       },
       network: {
         port: options.port ?? 0,
