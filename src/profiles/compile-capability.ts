@@ -8,6 +8,7 @@ import { type DevicePlan, type DeviceStep, write } from './device-plan.ts';
 import { completeFields, withValueAt } from './human-schema.ts';
 import type { Recipe } from './recipes/recipe.ts';
 import { RECIPES } from './recipes/recipe-table.ts';
+import { withSecretsMarked } from './secret-fields.ts';
 import { inCelsius, takesTemperature, withUnitChoice } from './temperature-unit.ts';
 import { DEFAULT_TIMEOUT_MS, type ToolBlueprint } from './tool-blueprint.ts';
 
@@ -83,7 +84,7 @@ function commandBehaviour(entry: ToolEntry, name: string, place: Place): Behavio
     elements: [command.name],
     parameters: parametersOf(params),
     example: exampleOf(params),
-    ...(command.returns && { response: command.returns }),
+    ...(command.returns && { response: withSecretsMarked(command.returns) }),
     plan(given) {
       let fields = fixed.reduce<JsonObject>((all, one) => withValueAt(all, one.name, one.value), {});
       for (const param of params) {

@@ -94,6 +94,7 @@ const RETURNS: JsonSchema = {
     device_state: {
       type: 'object',
       description: "Attributes of the cluster as the device tells them, raw; a command's response under response",
+      properties: { response: { properties: SECRET_FIELDS } },
     },
     error_code: { type: ['integer', 'null'], description: 'Matter status code of a refusal' },
     error: { type: ['string', 'null'] },

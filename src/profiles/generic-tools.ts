@@ -4,6 +4,7 @@ import type { CompiledValue } from './compile-value.ts';
 import type { DeviceStep } from './device-plan.ts';
 import { orNullSchema, rawDescription, withDescriptions } from './human-schema.ts';
 import { privilegeRisk } from './privilege-risk.ts';
+import { withSecretsMarked } from './secret-fields.ts';
 import { DEFAULT_TIMEOUT_MS, type ToolBlueprint } from './tool-blueprint.ts';
 import { snake, words } from './words.ts';
 
@@ -42,7 +43,7 @@ function templatesOf(cluster: ClusterDescription): readonly Template[] {
 }
 
 function commandTool(cluster: ClusterDescription, command: CommandDescription): Template {
-  const parameters = withDescriptions(command.parameters);
+  const parameters = withSecretsMarked(withDescriptions(command.parameters));
   return {
     ...common(cluster),
     action: `${snake(cluster.name)}_${snake(command.name)}`,
@@ -54,7 +55,7 @@ function commandTool(cluster: ClusterDescription, command: CommandDescription): 
     elements: [command.name],
     isIdempotent: false,
     parameters,
-    ...(command.returns && { response: command.returns }),
+    ...(command.returns && { response: withSecretsMarked(command.returns) }),
     readable: [],
     plan: (endpoint) => (fields) => ({
       steps: [{ kind: 'invoke', endpoint, cluster: cluster.name, command: command.name, fields }],

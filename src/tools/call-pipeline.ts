@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { AuditOutcome } from '../core/audit-sink.ts';
 import { type AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
+import type { JsonObject } from '../core/json.ts';
 import { ADMISSION_STAGES, type Stage } from './admission-stages.ts';
 import { Call } from './call.ts';
 import { type CallAnswer, type CallRequest, errorAnswer, successAnswer } from './call-answer.ts';
@@ -9,6 +10,7 @@ import { ConcurrencyGate } from './concurrency-gate.ts';
 import { EXECUTION_STAGES, eventData } from './execution-stages.ts';
 import type { JobView } from './job-store.ts';
 import { copyJsonObject, RESULT_LIMITS } from './plain-json.ts';
+import { maskResult } from './secret-params.ts';
 import { type ToolUsage, UsageCounter, type UsageRecord } from './usage-counter.ts';
 
 /** A call as a job: the job at once, or the answer of a call that was refused. */
@@ -118,7 +120,7 @@ export class CallPipeline {
     const isRepeatable = answer.status === 'error' && (!call.isDispatched || ERROR_CODES[answer.error.code].retry === 'later');
     await this.#audit(call, answer);
     try {
-      call.claim?.settle(copyJsonObject(answer, RESULT_LIMITS), isRepeatable ? 'forget' : 'keep');
+      call.claim?.settle(copyJsonObject(answer, RESULT_LIMITS), isRepeatable ? undefined : withoutSecrets(call, answer));
     } catch (failure) {
       this.#logBug(call, toAtmoError(failure));
     }
@@ -175,9 +177,16 @@ function createJob(call: Call, context: StageContext): void {
   if (call.repeated) return;
   const job = context.jobs.create(call.request.principal.id, call.tool);
   call.job = job;
-  call.claim?.settle(copyJsonObject(job.view, RESULT_LIMITS), 'keep');
+  const view = copyJsonObject(job.view, RESULT_LIMITS);
+  call.claim?.settle(view, view);
   delete call.claim;
   call.startDeadline(context.clock, job.signal);
+}
+
+/** The answer as it may lie on the disk. */
+function withoutSecrets(call: Call, answer: CallAnswer): JsonObject {
+  if (answer.status === 'error') return copyJsonObject(answer, RESULT_LIMITS);
+  return copyJsonObject({ ...answer, result: maskResult(call.tool.definition.returns, answer.result) }, RESULT_LIMITS);
 }
 
 function auditEntry(call: Call, answer: CallAnswer, atMs: number): AuditOutcome {

@@ -21,8 +21,8 @@ export interface IdempotentCall {
 export interface IdempotencyClaim {
   /** From now on the call may take effect: after a crash it is never run again. */
   dispatched(): void;
-  /** Ends the claim with the answer for everybody who waits; `keep` stores it for later repeats. */
-  settle(answer: JsonObject, keep: 'keep' | 'forget'): void;
+  /** Ends the claim with the answer for everybody who waits; `kept`, its form without secrets, is stored for later repeats. */
+  settle(answer: JsonObject, kept: JsonObject | undefined): void;
 }
 
 export type ClaimResult =
@@ -61,10 +61,10 @@ export class IdempotencyStore {
     this.#running.set(id, { callHash, answer: promise });
     return {
       dispatched: () => this.#store.set(SPACE, id, { call_hash: callHash }, { ttlMs: RUNNING_KEPT_MS }),
-      settle: (answer, keep) => {
+      settle: (answer, kept) => {
         this.#running.delete(id);
         resolve(answer);
-        if (keep === 'keep') this.#store.set(SPACE, id, { call_hash: callHash, answer }, { ttlMs: KEPT_MS });
+        if (kept) this.#store.set(SPACE, id, { call_hash: callHash, answer: kept }, { ttlMs: KEPT_MS });
         else this.#store.delete(SPACE, id);
       },
     };

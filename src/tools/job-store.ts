@@ -3,11 +3,12 @@ import type { Clock } from '../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../core/errors.ts';
 import type { EventBus } from '../core/events.ts';
 import type { JobId } from '../core/ids.ts';
-import { isJsonObject, type Json } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonSchema } from '../core/json.ts';
 import type { KeyValueStore } from '../core/key-value-store.ts';
 import type { Principal } from '../core/principal.ts';
 import type { CallAnswer } from './call-answer.ts';
 import { copyJsonObject, RESULT_LIMITS } from './plain-json.ts';
+import { maskResult } from './secret-params.ts';
 import type { RegisteredTool } from './tool-definition.ts';
 
 const SPACE = 'jobs';
@@ -91,7 +92,7 @@ export class JobStore {
       running: () => this.#update(id, { status: 'running' }),
       progress: (fraction, note) =>
         this.#progress(id, { fraction: Math.min(1, Math.max(0, fraction)), ...(note !== undefined && { note }) }),
-      settle: (answer) => this.#settle(id, answer),
+      settle: (answer) => this.#settle(id, answer, tool.definition.returns),
     };
   }
 
@@ -119,11 +120,19 @@ export class JobStore {
     return this.get(id, principal);
   }
 
-  #settle(id: string, answer: CallAnswer): void {
+  #settle(id: string, answer: CallAnswer, returns: JsonSchema): void {
     this.#controllers.delete(id);
     const finished = { finished_at: this.#isoNow() };
-    if (answer.status === 'success') this.#update(id, { status: 'succeeded', result: answer.result, ...finished });
+    if (answer.status === 'success') this.#succeed(id, { status: 'succeeded', result: answer.result, ...finished }, returns);
     else this.#update(id, { status: answer.error.code === 'CANCELLED' ? 'cancelled' : 'failed', error: answer.error, ...finished });
+  }
+
+  /** Secrets of a result, such as setup codes, stay in memory. */
+  #succeed(id: string, change: Partial<JobView> & { readonly result: Json }, returns: JsonSchema): void {
+    const record = this.#jobs.get(id);
+    if (!record || isFinished(record.view)) return;
+    const view = { ...record.view, ...change };
+    this.#save({ ...record, view }, { ...view, result: maskResult(returns, change.result) });
   }
 
   #update(id: string, change: Partial<JobView>): void {
@@ -140,10 +149,15 @@ export class JobStore {
     this.#events.emit('job.changed', id, { job_id: id, tool: record.view.tool, status: record.view.status, progress: { ...progress } });
   }
 
-  #save(record: JobRecord): void {
+  #save(record: JobRecord, kept: JobView = record.view): void {
     const { view } = record;
     this.#jobs.set(view.job_id, record);
-    this.#store.set(SPACE, view.job_id, copyJsonObject({ ...record }, RESULT_LIMITS), isFinished(view) ? { ttlMs: KNOWN_MS } : {});
+    this.#store.set(
+      SPACE,
+      view.job_id,
+      copyJsonObject({ ...record, view: kept }, RESULT_LIMITS),
+      isFinished(view) ? { ttlMs: KNOWN_MS } : {},
+    );
     this.#events.emit('job.changed', view.job_id, { job_id: view.job_id, tool: view.tool, status: view.status });
   }
 

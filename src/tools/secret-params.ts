@@ -1,16 +1,21 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../core/json.ts';
 import { isSchemaObject, visitSchema } from './schema-walk.ts';
 
-/** What stands for a secret parameter in audit, events and approvals. */
+/** What stands for a secret value in audit, events, approvals and on the disk. */
 export const SECRET_MASK = '[secret]';
 
+const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
 const secretive = new WeakMap<JsonSchema, boolean>();
 
 /** Parameters with every value whose schema says `x-secret: true` replaced by `mask(value)`. */
 export function maskSecrets(schema: JsonSchema, params: JsonObject, mask: (value: Json) => string = () => SECRET_MASK): JsonObject {
-  if (!hasSecrets(schema)) return params;
-  const masked = maskValue(schema, params, mask);
+  const masked = maskResult(schema, params, mask);
   return isJsonObject(masked) ? masked : {};
+}
+
+/** The same for a value of any type, such as a result. */
+export function maskResult(schema: JsonSchema, value: Json, mask: (value: Json) => string = () => SECRET_MASK): Json {
+  return hasSecrets(schema) ? maskValue(schema, value, mask) : value;
 }
 
 function hasSecrets(schema: JsonSchema): boolean {
@@ -27,9 +32,19 @@ function hasSecrets(schema: JsonSchema): boolean {
 function maskValue(schema: unknown, value: Json, mask: (value: Json) => string): Json {
   if (!isSchemaObject(schema)) return value;
   if (schema['x-secret'] === true) return mask(value);
+  // What any branch calls a secret is one, whichever branch the value fits.
+  const branches = BRANCHES.flatMap((keyword) => (Array.isArray(schema[keyword]) ? (schema[keyword] as unknown[]) : []));
+  return maskParts(
+    schema,
+    branches.reduce<Json>((masked, branch) => maskValue(branch, masked, mask), value),
+    mask,
+  );
+}
+
+function maskParts(schema: JsonSchema, value: Json, mask: (value: Json) => string): Json {
   if (Array.isArray(value)) return value.map((item: Json) => maskValue(schema.items, item, mask));
   if (!isJsonObject(value)) return value;
   const properties = isSchemaObject(schema.properties) ? schema.properties : {};
-  const members = Object.entries(value).map(([key, item]): [string, Json] => [key, maskValue(properties[key], item, mask)]);
-  return Object.fromEntries(members);
+  const schemaOf = (key: string) => (Object.hasOwn(properties, key) ? properties[key] : schema.additionalProperties);
+  return Object.fromEntries(Object.entries(value).map(([key, item]): [string, Json] => [key, maskValue(schemaOf(key), item, mask)]));
 }

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { ClusterDescription } from '../../src/core/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
+import { standardCluster } from '../../src/matter/model/standard-model.ts';
+import { genericTools } from '../../src/profiles/generic-tools.ts';
+import { maskSecrets } from '../../src/tools/secret-params.ts';
 import { described } from './device-fixtures.ts';
 import { ToolHarness } from './tool-harness.ts';
 
@@ -121,5 +125,19 @@ describe('control_matter_device', () => {
     expect(hub.registry.resolve(TOOL).definition.parameters).toMatchObject({
       properties: { params: { properties: { pinCode: { 'x-secret': true } } } },
     });
+  });
+
+  test('keys, network credentials and setup codes in commands and responses are secret, there and in tools of their own', async () => {
+    const hub = await house();
+    const { parameters, returns } = hub.registry.resolve(TOOL).definition;
+    const fields = maskSecrets(parameters, { params: { credentials: 'aG9tZQ==', ssid: 'x', groupKeySet: { epochKey0: 'AAAA' } } });
+    expect(fields).toEqual({ params: { credentials: '[secret]', ssid: 'x', groupKeySet: '[secret]' } });
+    expect(maskSecrets(returns, { device_state: { response: { passphrase: 'hunter2' } } })).toEqual({
+      device_state: { response: { passphrase: '[secret]' } },
+    });
+    const login = genericTools(1, standardCluster('AccountLogin') as ClusterDescription);
+    const [getPin, withPin] = ['get_setup_pin', 'login'].map((action) => login.find((tool) => tool.action.endsWith(action)));
+    expect(withPin?.parameters).toMatchObject({ properties: { setupPin: { 'x-secret': true } } });
+    expect(getPin?.response).toMatchObject({ properties: { setupPin: { 'x-secret': true } } });
   });
 });

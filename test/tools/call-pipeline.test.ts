@@ -432,6 +432,30 @@ describe('secrets', () => {
     expect(JSON.stringify([heard, audited])).not.toContain('123456');
     expect(heard[0]?.data.params).toEqual({ pin: '[secret]' });
   });
+
+  test('a parameter is secret too where only one of several forms says so', async () => {
+    const { pipeline, registry, heard } = makeRoom();
+    const pin = { type: 'string', description: 'PIN', 'x-secret': true };
+    const forms = { anyOf: [{ type: 'object', additionalProperties: pin }, { type: 'null' }], description: 'PINs by name' };
+    registry.register(makeTool({ parameters: { type: 'object', properties: { pins: forms } } }));
+    await pipeline.call({ principal: owner, tool: 'probe', params: { pins: { ann: '123456' } } });
+    expect(heard[0]?.data.params).toEqual({ pins: { ann: '[secret]' } });
+  });
+
+  test('the secret part of a result reaches its caller and never the disk', async () => {
+    const { pipeline, registry, store, jobs } = makeRoom();
+    const returns = { type: 'object', properties: { code: { type: 'string', 'x-secret': true } } };
+    registry.register(makeTool({ returns, handler: async () => ({ code: '34970112332' }), execution: { async_allowed: true } }));
+    const request = { principal: owner, tool: 'probe', params: {} };
+    expect(await pipeline.call({ ...request, idempotencyKey: 'once' })).toMatchObject({ result: { code: '34970112332' } });
+    const started = await pipeline.callAsync(request);
+    await settled();
+    const id = started.kind === 'job' ? started.job.job_id : '';
+    expect(jobs.get(id, owner)).toMatchObject({ result: { code: '34970112332' } });
+    const kept = JSON.stringify([store.entries('jobs'), store.entries('idempotency')]);
+    expect(kept).toContain('[secret]');
+    expect(kept).not.toContain('34970112332');
+  });
 });
 
 describe('draining', () => {

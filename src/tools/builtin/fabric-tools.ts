@@ -33,7 +33,11 @@ function shareTool(ports: AdminPorts): RegisteredTool {
       returns: {
         type: 'object',
         required: ['qr_code', 'manual_code', 'expires_at'],
-        properties: { qr_code: { type: 'string' }, manual_code: { type: 'string' }, expires_at: { type: 'string', format: 'date-time' } },
+        properties: {
+          qr_code: { type: 'string', 'x-secret': true },
+          manual_code: { type: 'string', 'x-secret': true },
+          expires_at: { type: 'string', format: 'date-time' },
+        },
       },
     },
     async ({ seconds, ...params }, { signal }) => snakeJson(await ports.administration.share(deviceOf(params), seconds, { signal })),
