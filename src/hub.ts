@@ -9,6 +9,7 @@ import type { HubConfig } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import type { DeviceRoom } from './core/device-room.ts';
 import { EventBus } from './core/events.ts';
+import type { JsonObject } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
 import { NO_DEVICES } from './core/no-devices.ts';
 import { type Service, ServiceStack } from './core/service.ts';
@@ -28,6 +29,7 @@ import { basicTools } from './tools/builtin/basic-tools.ts';
 import { deviceAdminTools } from './tools/builtin/device-admin-tools.ts';
 import { jobTools } from './tools/builtin/job-tools.ts';
 import { sensorTools } from './tools/builtin/sensor-tools.ts';
+import { thermalTool } from './tools/builtin/thermal-tool.ts';
 import { CallPipeline } from './tools/call-pipeline.ts';
 import { type Capability, CapabilityCatalogue } from './tools/capability-catalogue.ts';
 import { IdempotencyStore } from './tools/idempotency-store.ts';
@@ -42,6 +44,9 @@ import { lexicalSearch } from './tools/tool-search.ts';
 const DAY_MS = 86_400_000;
 const DRAIN_MS = 10_000;
 const PROFILES = join(import.meta.dirname, '../device-profiles');
+
+/** What `source: builtin:<module>` of a tool manifest may name. */
+const MANIFEST_BUILTINS = new Map([['thermal', (name: string, config: JsonObject) => thermalTool(name, config)]]);
 
 interface HubOptions {
   readonly config: HubConfig;
@@ -191,7 +196,7 @@ export class Hub implements Service {
   async #loadOwnTools(registry: ToolRegistry): Promise<void> {
     const { manifestFile, plugins } = this.#config.tools;
     if (existsSync(manifestFile))
-      this.#registerAll(registry, await loadManifest(manifestFile, { builtins: new Map(), allowedPlugins: plugins }));
+      this.#registerAll(registry, await loadManifest(manifestFile, { builtins: MANIFEST_BUILTINS, allowedPlugins: plugins }));
   }
 
   async #openDoor({ credential, events, readings }: Ground, workshop: Workshop): Promise<void> {
