@@ -1,6 +1,8 @@
 import './matter-platform.ts';
-import { type DataNamespace, StorageDriver, type SupportedStorageTypes, toJson } from '@matter/main';
+import { mkdirSync } from 'node:fs';
+import { DatafileRoot, type DataNamespace, ImplementationError, StorageDriver, type SupportedStorageTypes, toJson } from '@matter/main';
 import { SqliteStorageDriver } from '@matter/nodejs';
+import { openMatterDatabase } from './matter-database.ts';
 
 type Write = () => void;
 
@@ -11,7 +13,9 @@ type Write = () => void;
  */
 export class BatchStorageDriver extends SqliteStorageDriver {
   static override async create(namespace: DataNamespace): Promise<BatchStorageDriver> {
-    const driver = new BatchStorageDriver({ namespaceOrPath: namespace });
+    if (!(namespace instanceof DatafileRoot)) throw new ImplementationError('This storage is kept in a folder');
+    mkdirSync(namespace.directory.path, { recursive: true });
+    const driver = new BatchStorageDriver({ databaseCreator: openMatterDatabase, namespaceOrPath: namespace });
     await driver.initialize();
     return driver;
   }

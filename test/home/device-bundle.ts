@@ -12,6 +12,7 @@ const ELSEWHERE = [
   '../matter/radio-frames.ts',
   '../../src/core/errors.ts',
   '../../src/matter/batch-storage-driver.ts',
+  '../../src/matter/matter-database.ts',
 ];
 const CACHE = join(ROOT, '.run/virtual-home');
 

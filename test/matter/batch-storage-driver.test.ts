@@ -3,12 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { BatchStorageDriver } from '../../src/matter/batch-storage-driver.ts';
+import { openMatterDatabase } from '../../src/matter/matter-database.ts';
 
 let dir: string;
 let driver: BatchStorageDriver;
+let database: ReturnType<typeof openMatterDatabase>;
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'driver-'));
-  driver = new BatchStorageDriver({ namespaceOrPath: join(dir, 'storage.db') });
+  driver = new BatchStorageDriver({
+    namespaceOrPath: join(dir, 'storage.db'),
+    databaseCreator(path) {
+      database = openMatterDatabase(path);
+      return database;
+    },
+  });
   await driver.initialize();
 });
 afterEach(async () => {
@@ -54,4 +62,28 @@ test('writes, deletions and clearings are applied in order, with the values of t
   batch.commit();
   expect(driver.get(['a', 'sub'], 'old')).toBeUndefined();
   expect(driver.values(['a'])).toEqual({ kept: { list: [1] } });
+});
+
+test('after a full disk, transactions are whole again', () => {
+  driver.set(['a'], 'x', 1);
+  database.exec('PRAGMA max_page_count = 1');
+  const refused = driver.begin();
+  refused.set(['a'], { x: 2, large: 'y'.repeat(100_000) });
+  expect(() => refused.commit()).toThrow(/full/);
+  refused[Symbol.dispose]();
+  expect(driver.values(['a'])).toEqual({ x: 1 });
+  const half = driver.begin();
+  half.set(['a'], 'x', 3);
+  half.set(['a'], 'large', 'y'.repeat(100_000));
+  expect(() => half.commit()).toThrow(/full/);
+  expect(driver.values(['a'])).toEqual({ x: 1 });
+  database.exec('PRAGMA max_page_count = 1000000');
+  const kept = driver.begin();
+  kept.set(['a'], { x: 4, large: 'y'.repeat(100_000) });
+  kept.commit();
+  expect(driver.get(['a'], 'x')).toBe(4);
+});
+
+test('each commit is on the disk when it returns', () => {
+  expect(database.prepare<{ synchronous: number }>('PRAGMA synchronous').get()?.synchronous).toBe(2);
 });
