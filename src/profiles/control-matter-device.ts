@@ -128,7 +128,10 @@ function effectOf(ports: MatterToolPorts, request: Request): Effect {
   const isRead = element.kind === 'attribute' && request.value === undefined;
   const name = element.kind === 'command' ? element.command.name : element.attribute.name;
   const target = `${device}/${element.endpoint}/${element.cluster.name}/${name}`;
-  if (isRead) return { permission: `device:read:${device}`, risk: 'none', target };
+  if (isRead) {
+    const area = element.attribute.readPrivilege === 'administer' ? 'admin:device' : 'device:read';
+    return { permission: `${area}:${device}`, risk: 'none', target };
+  }
   const compiled = ports.devices.get(device);
   const risk = compiled ? elementRisk(element, compiled, ports.profiles) : 'dangerous';
   return { permission: `${needsAdministrator(element) ? 'admin:device' : 'device:control'}:${device}`, risk, target };

@@ -65,6 +65,26 @@ function canonicalizeParameters(call: Call, context: StageContext): void {
 }
 
 function authorizeEffects(call: Call, context: StageContext): void {
+  call.effects = authorizedEffects(call, context);
+}
+
+/**
+ * Devices, groups and grants change while a call waits: what is about to run has to be what was authorised. CONFLICT
+ * when it reaches further now.
+ */
+export function confirmEffects(call: Call, context: StageContext): void {
+  const isSameTool = context.registry.get(call.tool.id) === call.tool;
+  const known = new Set(call.effects.map(effectKey));
+  if (isSameTool && authorizedEffects(call, context).every((effect) => known.has(effectKey(effect)))) return;
+  throw new AtmoError('CONFLICT', `What ${call.tool.id} would do has changed while the call waited; nothing was done, call it again`);
+}
+
+function effectKey({ permission, risk }: Effect): string {
+  return `${risk} ${permission}`;
+}
+
+/** The real effects of the call as things are now; PERMISSION_DENIED when the caller may not bring about all of them. */
+function authorizedEffects(call: Call, context: StageContext): readonly Effect[] {
   const { requires, metadata, execution } = call.tool.definition;
   const permissions = requires.permissions.map((permission) =>
     isTemplate(permission) ? fillPermission(permission, call.params) : permission,
@@ -72,8 +92,8 @@ function authorizeEffects(call: Call, context: StageContext): void {
   const ordinaryRisk = execution.hasSideEffects ? 'low' : 'none';
   const own = permissions.map((permission): Effect => ({ permission, risk: ordinaryRisk, target: call.tool.id }));
   const effects = call.tool.effects?.(call.params) ?? own;
-  call.effects = metadata.isDangerous ? effects.map((effect) => ({ ...effect, risk: 'dangerous' })) : effects;
   requirePermissions(call.request.principal, [...new Set([...permissions, ...effects.map((effect) => effect.permission)])], context);
+  return metadata.isDangerous ? effects.map((effect) => ({ ...effect, risk: 'dangerous' })) : effects;
 }
 
 async function claimIdempotencyKey(call: Call, context: StageContext): Promise<void> {

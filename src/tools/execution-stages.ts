@@ -1,6 +1,6 @@
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
-import type { Stage } from './admission-stages.ts';
+import { confirmEffects, type Stage } from './admission-stages.ts';
 import type { Call } from './call.ts';
 import { normalizeResult } from './call-answer.ts';
 import type { StageContext } from './call-collaborators.ts';
@@ -11,7 +11,7 @@ import { maskSecrets } from './secret-params.ts';
 import type { ToolContext } from './tool-definition.ts';
 
 /** What happens to an admitted call, in the order of design 4. */
-export const EXECUTION_STAGES: readonly Stage[] = [takeSlot, chooseRoute, auditIntent, runTool, checkResult];
+export const EXECUTION_STAGES: readonly Stage[] = [takeSlot, chooseRoute, auditIntent, confirmEffects, runTool, checkResult];
 
 async function takeSlot(call: Call, context: StageContext): Promise<void> {
   call.onEnd(await context.gate.enter(call.deadline.signal));

@@ -127,6 +127,18 @@ describe('control_matter_device', () => {
     });
   });
 
+  test('to read what only administrators may read needs their permission', async () => {
+    const router = described('DoorLock', { clusters: ['AccessControl'], device: { id: parseDeviceId('front-door') } });
+    const { registry } = await new ToolHarness(router).start();
+    const effects = (cluster: string, attribute: string) =>
+      registry
+        .resolve(TOOL)
+        .effects?.({ device_id: 'front-door', cluster, attribute })
+        .map(({ permission }) => permission);
+    expect(effects('AccessControl', 'Acl')).toEqual(['admin:device:front-door']);
+    expect(effects('DoorLock', 'LockState')).toEqual(['device:read:front-door']);
+  });
+
   test('keys, network credentials and setup codes in commands and responses are secret, there and in tools of their own', async () => {
     const hub = await house();
     const { parameters, returns } = hub.registry.resolve(TOOL).definition;

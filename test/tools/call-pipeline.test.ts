@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ApprovalQueue } from '../../src/core/approval-queue.ts';
+import type { Effect } from '../../src/core/authorizer.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
@@ -82,6 +83,7 @@ describe('the way of a call', () => {
       'takeSlot',
       'chooseRoute',
       'auditIntent',
+      'confirmEffects',
       'runTool',
       'checkResult',
     ]);
@@ -420,6 +422,53 @@ describe('routing', () => {
       execution: { node_id: 'b', hops: 1 },
     });
     expect(asked).toEqual(['a', 'b']);
+  });
+});
+
+describe('what changes while a call waits for its slot', () => {
+  const hall = { permission: 'device:control:hall', risk: 'low' as const, target: 'hall' };
+  const door = { permission: 'device:control:door', risk: 'dangerous' as const, target: 'door' };
+
+  /** A call that waits behind another one while `change` happens, and what its handler was given. */
+  async function queued(change: (room: ReturnType<typeof makeRoom>, effects: Effect[]) => void, principal = owner) {
+    const room = makeRoom({}, { maxConcurrent: 1 });
+    const gate = Promise.withResolvers<Json>();
+    const effects: Effect[] = [hall];
+    const ran: string[] = [];
+    const handler = async () => ran.push('ran');
+    room.registry.register(makeTool({ name: 'slow', handler: () => gate.promise }));
+    room.registry.register(makeTool({ effects: () => [...effects], handler, permissions: ['device:control'] }));
+    const first = room.pipeline.call({ principal: owner, tool: 'slow', params: {} });
+    const second = room.pipeline.call({ principal, tool: 'probe', params: {} });
+    await settled();
+    change(room, effects);
+    gate.resolve('done');
+    await first;
+    return { answer: await second, ran };
+  }
+
+  test('a call whose effects stay the same runs', async () => {
+    expect(await queued(() => {})).toMatchObject({ answer: { status: 'success' }, ran: ['ran'] });
+  });
+
+  test('a call that would now open a door does not', async () => {
+    const { answer, ran } = await queued((_, effects) => effects.push(door));
+    expect(answer).toMatchObject({ error: { code: 'CONFLICT' } });
+    expect(ran).toEqual([]);
+  });
+
+  test('a call whose grant was withdrawn does not run', async () => {
+    const permissions = ['device:control:hall'];
+    const { answer, ran } = await queued(() => permissions.pop(), { id: 'agent-1', kind: 'agent', permissions });
+    expect(answer).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
+    expect(ran).toEqual([]);
+  });
+
+  test('a call of a tool that went away or became another one does not run', async () => {
+    const gone = await queued(({ registry }) => registry.unregister(registry.resolve('probe').id));
+    expect(gone).toMatchObject({ answer: { error: { code: 'CONFLICT' } }, ran: [] });
+    const replaced = await queued(({ registry }) => registry.register(makeTool({ handler: async () => 'other' }), { replace: true }));
+    expect(replaced).toMatchObject({ answer: { error: { code: 'CONFLICT' } }, ran: [] });
   });
 });
 
