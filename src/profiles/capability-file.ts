@@ -50,6 +50,8 @@ export interface ParamEntry extends Conversion {
   readonly example?: Json;
   /** Attributes with the device's own limits, raw. */
   readonly limits?: { readonly min?: string; readonly max?: string };
+  /** Attribute in which the device lists or flags those of the names that it has. */
+  readonly offered?: string;
   /** Narrower than what the device allows: `int [5-600]`, in human units. */
   readonly narrow?: Shorthand;
   readonly secret?: boolean;

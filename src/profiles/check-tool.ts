@@ -111,14 +111,9 @@ function checkParam(
   checkConversion(report, pointer, { entry, schema: slot });
   if (entry.choices) checkChoices(report, pointer, { choices: entry.choices, cluster, model: given.model });
   if (entry.narrow !== undefined) checkShorthand(report, `${pointer}/narrow`, entry.narrow);
-  for (const limit of [entry.limits?.min, entry.limits?.max]) {
-    const isKnown = limit === undefined || cluster.attributes.some((attribute) => attribute.name === limit);
-    if (!isKnown)
-      report.unknown(
-        `${pointer}/limits`,
-        limit,
-        cluster.attributes.map((attribute) => attribute.name),
-      );
+  const attributes = cluster.attributes.map((attribute) => attribute.name);
+  for (const [key, named] of Object.entries({ limits: [entry.limits?.min, entry.limits?.max], offered: [entry.offered] })) {
+    for (const name of named) if (name !== undefined && !attributes.includes(name)) report.unknown(`${pointer}/${key}`, name, attributes);
   }
 }
 

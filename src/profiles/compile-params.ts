@@ -4,6 +4,7 @@ import type { ClusterView } from './cluster-view.ts';
 import { chooseConverter } from './compile-value.ts';
 import type { ConversionContext } from './converter.ts';
 import { sampleOf } from './human-schema.ts';
+import { onlyOffered } from './offered-names.ts';
 import { narrowed } from './parameter-shorthand.ts';
 
 /** A raw field or attribute that a parameter may fill. */
@@ -31,7 +32,8 @@ interface Place {
 /** A parameter of a capability on this very cluster. */
 export function compileParam(name: string, entry: ParamEntry, place: Place): CompiledParam {
   const converter = chooseConverter(entry, place.slot.schema);
-  const wide = withoutNull(converter.schema(contextOf(entry, place)));
+  const allowed = withoutNull(converter.schema(contextOf(entry, place)));
+  const wide = entry.offered === undefined ? allowed : onlyOffered(allowed, place.view.live(entry.offered));
   const bare = entry.narrow === undefined ? wide : narrowed(wide, entry.narrow);
   const unit = converter.unit ?? entry.unit ?? '';
   const wished = entry.example ?? entry.default;
