@@ -193,6 +193,10 @@ describe('removal', () => {
 
   test('a dead device is kept unless it is removed by force', async () => {
     await home.device('Thermostat').powerOff();
+    expect(await refusal('hub:rename_device', { ...thermostat, name: 'Ghost' })).toMatchObject({
+      code: expect.stringMatching(/UNREACHABLE|UNKNOWN/),
+    });
+    expect(await hub.get('/api/v1/devices/thermostat')).toMatchObject({ name: 'Thermostat' });
     const startedMs = performance.now();
     expect(await refusal('hub:remove_device', thermostat)).toMatchObject({ code: 'DEVICE_UNREACHABLE' });
     expect(performance.now() - startedMs).toBeLessThan(6_000);

@@ -10,6 +10,7 @@ import type {
   ShareCode,
 } from '../../core/device-administration.ts';
 import type { Device } from '../../core/device-model.ts';
+import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { CredentialSets } from '../credential-sets.ts';
@@ -74,11 +75,15 @@ export class MatterAdministration implements DeviceAdministration {
     return ids;
   }
 
+  /** The label first: when the device does not answer, nothing is renamed. One that keeps no label is renamed here only. */
   async rename(device: DeviceId, name: string, options: Cancellable): Promise<Device> {
-    const renamed = this.#parts.devices.rename(device, name);
-    const label = this.#labelPath(renamed);
-    if (label) await this.#parts.devices.wholeNodes.write(label, truncateUtf8(name, NODE_LABEL_BYTES), options);
-    return renamed;
+    const label = this.#labelPath(device);
+    try {
+      if (label) await this.#parts.devices.wholeNodes.write(label, truncateUtf8(name, NODE_LABEL_BYTES), options);
+    } catch (error) {
+      if (!(error instanceof AtmoError && REFUSALS.has(error.code))) throw error;
+    }
+    return this.#parts.devices.rename(device, name);
   }
 
   setArea(device: DeviceId, area: string | null): Device {
@@ -189,16 +194,20 @@ export class MatterAdministration implements DeviceAdministration {
     return new NodeClusters(this.#parts.devices.wholeNodes, this.#root(device).id, signal);
   }
 
-  #labelPath(device: Device) {
-    if (device.kind === 'node') return { device: device.id, endpoint: 0, cluster: 'BasicInformation', attribute: 'NodeLabel' };
-    const endpoints = this.#parts.devices.describe(device.id)?.endpoints ?? [];
+  #labelPath(device: DeviceId) {
+    const isNode = this.#parts.devices.get(device)?.kind === 'node';
+    if (isNode) return { device, endpoint: 0, cluster: 'BasicInformation', attribute: 'NodeLabel' };
+    const endpoints = this.#parts.devices.describe(device)?.endpoints ?? [];
     const cluster = 'BridgedDeviceBasicInformation';
     const bridged = endpoints.find(({ clusters }) =>
       clusters.some(({ name, attributes }) => name === cluster && hasWritableLabel(attributes)),
     );
-    return bridged && { device: device.id, endpoint: bridged.endpoint, cluster, attribute: 'NodeLabel' };
+    return bridged && { device, endpoint: bridged.endpoint, cluster, attribute: 'NodeLabel' };
   }
 }
+
+/** What a device answers that does not let its label be written. */
+const REFUSALS: ReadonlySet<string> = new Set(['CLUSTER_STATUS', 'NOT_SUPPORTED']);
 
 /** Length limit of NodeLabel (Core §11.1.5.6). */
 const NODE_LABEL_BYTES = 32;
