@@ -7,6 +7,11 @@ export interface Principal {
   readonly permissions: readonly string[];
 }
 
+/** Tells principals apart also where an agent has the id of the owner or of a hub. */
+export function principalKey({ kind, id }: Principal): string {
+  return `${kind}:${id}`;
+}
+
 /** Port: turns a bearer credential into a principal. */
 export interface Authenticator {
   /** Throws UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED. */

@@ -1,6 +1,6 @@
 import type { Effect } from '../core/authorizer.ts';
 import { AtmoError } from '../core/errors.ts';
-import type { Principal } from '../core/principal.ts';
+import { type Principal, principalKey } from '../core/principal.ts';
 import type { Call } from './call.ts';
 import type { StageContext } from './call-collaborators.ts';
 import { fillPermission, isTemplate } from './permission-template.ts';
@@ -100,7 +100,7 @@ async function claimIdempotencyKey(call: Call, context: StageContext): Promise<v
   const { idempotencyKey: key, principal } = call.request;
   if (key === undefined) return;
   const callHash = `${call.mode}:${call.hash(context.sealSecret)}`;
-  const result = context.idempotency.claim({ principalId: principal.id, key, callHash });
+  const result = context.idempotency.claim({ principalId: principalKey(principal), key, callHash });
   if (result.kind === 'claimed') call.claim = result.claim;
   else call.repeated = await orAborted(result.answer, call.deadline.signal);
 }

@@ -175,7 +175,7 @@ export class CallPipeline {
 /** The last step of admission for a job: from here on its own signal ends it, not the request's. */
 function createJob(call: Call, context: StageContext): void {
   if (call.repeated) return;
-  const job = context.jobs.create(call.request.principal.id, call.tool);
+  const job = context.jobs.create(call.request.principal, call.tool);
   call.job = job;
   const view = copyJsonObject(job.view, RESULT_LIMITS);
   call.claim?.settle(view, view);

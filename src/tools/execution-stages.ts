@@ -119,6 +119,7 @@ function toolContext(call: Call, context: StageContext): ToolContext {
   const { principal, sessionId } = call.request;
   return {
     agentId: principal.id,
+    agentKind: principal.kind,
     sessionId: sessionId ?? call.traceId,
     traceId: call.traceId,
     requestId: call.requestId,

@@ -5,7 +5,7 @@ import type { EventBus } from '../core/events.ts';
 import type { JobId } from '../core/ids.ts';
 import { isJsonObject, type Json, type JsonSchema } from '../core/json.ts';
 import type { KeyValueStore } from '../core/key-value-store.ts';
-import type { Principal } from '../core/principal.ts';
+import { type Principal, principalKey } from '../core/principal.ts';
 import type { CallAnswer } from './call-answer.ts';
 import { copyJsonObject, RESULT_LIMITS } from './plain-json.ts';
 import { maskResult } from './secret-params.ts';
@@ -79,13 +79,13 @@ export class JobStore {
   }
 
   /** RESOURCE_EXCEEDED when all the jobs that the hub may keep are still running. */
-  create(ownerId: string, tool: RegisteredTool): RunningJob {
+  create(owner: Principal, tool: RegisteredTool): RunningJob {
     this.#makeRoom();
     const id = randomUUID() as JobId;
     const controller = new AbortController();
     this.#controllers.set(id, controller);
     const view: JobView = { job_id: id, tool: tool.id, status: 'queued', created_at: this.#isoNow() };
-    this.#save({ ownerId, hasSideEffects: tool.definition.execution.hasSideEffects, view });
+    this.#save({ ownerId: principalKey(owner), hasSideEffects: tool.definition.execution.hasSideEffects, view });
     return {
       view,
       signal: controller.signal,
@@ -192,7 +192,7 @@ export class JobStore {
 }
 
 function mayRead(record: JobRecord, principal: Principal): boolean {
-  return record.ownerId === principal.id || principal.kind === 'owner';
+  return record.ownerId === principalKey(principal) || principal.kind === 'owner';
 }
 
 function isFinished(view: JobView): boolean {

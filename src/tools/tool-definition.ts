@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import type { ToolId } from '../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Principal } from '../core/principal.ts';
 
 export const TOOL_SCHEMA_ID = 'https://atmosphere.dev/schemas/tool/v1';
 export const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'] as const;
@@ -66,6 +67,7 @@ export interface ToolDefinition {
 /** What a handler gets to know and use (source 000 §9, source 001 ExecutionContext). */
 export interface ToolContext {
   readonly agentId: string;
+  readonly agentKind: Principal['kind'];
   readonly sessionId: string;
   readonly traceId: string;
   readonly requestId: string;

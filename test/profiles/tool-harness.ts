@@ -97,6 +97,7 @@ export class ToolHarness {
   #context(): ToolContext {
     return {
       agentId: 'test',
+      agentKind: 'agent',
       sessionId: '',
       traceId: '',
       requestId: '',

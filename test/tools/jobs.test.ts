@@ -77,6 +77,19 @@ describe('a job', () => {
     expect(await status()).toMatchObject({ result: { status: 'cancelled' } });
   });
 
+  test('of the owner does not exist for an agent that calls itself owner, nor does the answer of its idempotency key', async () => {
+    const impostor = { ...me, id: 'owner' };
+    const { pipeline, registry, jobs } = makeRoom();
+    registry.register(makeTool({ handler: async () => 'private', execution: { async_allowed: true } }));
+    for (const tool of jobTools(jobs)) registry.register(tool);
+    const started = await pipeline.callAsync({ principal: owner, tool: 'probe', params: {} });
+    const params = { job_id: started.kind === 'job' ? started.job.job_id : '' };
+    expect(await pipeline.call({ principal: impostor, tool: 'job_status', params })).toMatchObject({ error: { code: 'JOB_NOT_FOUND' } });
+    expect(await pipeline.call({ principal: owner, tool: 'job_status', params })).toMatchObject({ status: 'success' });
+    const first = await pipeline.call({ principal: owner, tool: 'probe', params: {}, idempotencyKey: 'k' });
+    expect(await pipeline.call({ principal: impostor, tool: 'probe', params: {}, idempotencyKey: 'k' })).not.toEqual(first);
+  });
+
   test('of somebody else does not exist; the owner reads all', async () => {
     const room = makeRoom();
     room.registry.register(makeTool(asJob));

@@ -49,7 +49,7 @@ export function jobTools(jobs: JobStore): readonly RegisteredTool[] {
 }
 
 function caller(context: ToolContext): Principal {
-  return { id: context.agentId, kind: context.agentId === 'owner' ? 'owner' : 'agent', permissions: context.permissions };
+  return { id: context.agentId, kind: context.agentKind, permissions: context.permissions };
 }
 
 function viewJson(view: JobView): Json {
