@@ -43,7 +43,9 @@ export class SnapshotFolder {
    * VACUUM INTO would block it for the whole copy), then drops the oldest copies beyond the number kept.
    */
   async take(database: DatabaseSync, nowMs: number): Promise<Snapshot> {
-    const path = join(this.#directory, `${this.#prefix}${nowMs}.snapshot`);
+    // A board without a battery clock may have told a later time before: the newest copy has to be the one with the highest.
+    const takenMs = Math.max(nowMs, (this.list()[0]?.takenMs ?? -1) + 1);
+    const path = join(this.#directory, `${this.#prefix}${takenMs}.snapshot`);
     const partial = join(this.#directory, `${this.#prefix}partial`);
     try {
       removeDatabase(partial);
@@ -55,7 +57,7 @@ export class SnapshotFolder {
       removeDatabase(partial);
     }
     for (const old of this.list().slice(this.#kept)) rmSync(old.path, { force: true });
-    return { path, takenMs: nowMs };
+    return { path, takenMs };
   }
 
   /** The newest copy that quick_check finds sound. */

@@ -1,0 +1,25 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { SnapshotFolder } from '../../src/journal/snapshot-folder.ts';
+
+test('the newest copy is the one taken last, also when the clock was years ahead before', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'snapshots-'));
+  try {
+    using database = new DatabaseSync(join(directory, 'state.db'));
+    database.exec('CREATE TABLE entry (n INTEGER)');
+    const folder = new SnapshotFolder(directory, 'state.db', 2);
+    const fromTheFuture = Date.UTC(2099, 0, 1);
+    for (const nowMs of [fromTheFuture, fromTheFuture + 1, 5_000, 6_000]) {
+      database.exec('INSERT INTO entry VALUES (1)');
+      await folder.take(database, nowMs);
+    }
+    expect(folder.list()).toHaveLength(2);
+    using newest = new DatabaseSync(folder.newestSound()?.path ?? '', { readOnly: true });
+    expect(newest.prepare('SELECT count(*) AS n FROM entry').get()?.n).toBe(4);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
