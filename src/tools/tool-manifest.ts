@@ -45,6 +45,7 @@ const DEFAULT_ENTRY = 'createTool';
 /** The tools of a manifest file, YAML or JSON. CONFIG_INVALID names file and line. */
 export async function loadManifest(path: string, sources: ManifestSources): Promise<readonly RegisteredTool[]> {
   const entries = parseManifest(readText(path), path);
+  trustedPath(path, sources.uid ?? process.getuid?.() ?? 0);
   return Promise.all(entries.map((entry) => loadEntry(entry, path, sources)));
 }
 

@@ -77,6 +77,9 @@ describe('a tool manifest', () => {
     chmodSync(join(directory, 'my_tools'), 0o770);
     await expect(load(fileEntry)).rejects.toThrow(/can be written by others; run chmod go-w/);
     chmodSync(join(directory, 'my_tools'), 0o700);
+    chmodSync(directory, 0o777);
+    await expect(load(fileEntry)).rejects.toThrow(/can be written by others; run chmod go-w/);
+    chmodSync(directory, 0o700);
     chmodSync(join(directory, 'my_tools/analyzer.mjs'), 0o606);
     await expect(load(fileEntry)).rejects.toThrow(/can be written by others/);
     chmodSync(join(directory, 'my_tools/analyzer.mjs'), 0o600);

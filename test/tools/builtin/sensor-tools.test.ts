@@ -77,6 +77,11 @@ describe('read_temperature', () => {
 });
 
 describe('query_sensor', () => {
+  test('a leap second is a mistake of the caller, not of the hub', async () => {
+    const params = { sensor_id: 'hall-sensor/temperature', time_range: { start: '2016-12-31T23:59:60Z' } };
+    expect(await room(...house).call('query_sensor', params)).toMatchObject({ error: { code: 'VALIDATION_ERROR' } });
+  });
+
   test('tells the latest value; on and off are 1 and 0', async () => {
     const { call } = room(...house);
     expect(await call('query_sensor', { sensor_id: 'hall-sensor/temperature' })).toMatchObject({
