@@ -4,8 +4,9 @@ import { type EventFeed, type FeedSink, matchesType } from './event-feed.ts';
 import { field } from './query.ts';
 import { defineRoute, type Route } from './route.ts';
 
-/** Chunks that may wait for a slow listener before it is let go. */
-const MAX_PENDING_CHUNKS = 1_000;
+/** Bytes that may wait for a slow listener before it is let go; what a board can spare for all listeners together. */
+const MAX_PENDING_BYTES = 1_048_576;
+const MAX_LISTENERS = 32;
 
 /** The stream of the hub's events. */
 export function eventRoutes(feed: EventFeed): readonly Route[] {
@@ -18,12 +19,18 @@ export function eventRoutes(feed: EventFeed): readonly Route[] {
       answers: { 200: 'text/event-stream' },
       handle(request, query) {
         const types = parseTypes(query.types);
+        refuseCrowd(feed.listenerCount);
         const lastEventId = request.header('last-event-id');
         const body = streamOf((sink) => feed.subscribe(sink, { types, ...(lastEventId !== undefined && { lastEventId }) }));
         return { status: 200, headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' }, body };
       },
     }),
   ];
+}
+
+function refuseCrowd(listeners: number): void {
+  if (listeners < MAX_LISTENERS) return;
+  throw new AtmoError('RESOURCE_EXCEEDED', `${listeners} listeners hear the events already; close one first`, { listeners });
 }
 
 function parseTypes(text: string | undefined): readonly string[] {
@@ -49,6 +56,6 @@ function streamOf(subscribe: (sink: FeedSink) => () => void): ReadableStream<Uin
       },
       cancel: () => unsubscribe(),
     },
-    { highWaterMark: 2 * MAX_PENDING_CHUNKS },
+    new ByteLengthQueuingStrategy({ highWaterMark: MAX_PENDING_BYTES }),
   );
 }

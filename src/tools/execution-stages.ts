@@ -10,6 +10,9 @@ import { runAttempts } from './run-attempts.ts';
 import { maskSecrets } from './secret-params.ts';
 import type { ToolContext } from './tool-definition.ts';
 
+/** Longest JSON text of parameters that an event repeats. */
+const MAX_SHOWN_LENGTH = 4_096;
+
 /** What happens to an admitted call, in the order of design 4. */
 export const EXECUTION_STAGES: readonly Stage[] = [takeSlot, chooseRoute, auditIntent, confirmEffects, runTool, checkResult];
 
@@ -53,8 +56,7 @@ async function auditIntent(call: Call, context: StageContext): Promise<void> {
 async function runTool(call: Call, context: StageContext): Promise<void> {
   call.claim?.dispatched();
   call.isDispatched = true;
-  const params = maskSecrets(call.tool.definition.parameters, call.params);
-  context.events.emit('agi.tool.invoked', call.tool.id, { ...eventData(call), params });
+  context.events.emit('agi.tool.invoked', call.tool.id, { ...eventData(call), ...shownParams(call) });
   const { definition } = call.tool;
   const attempts = { definition, deadline: call.deadline, clock: context.clock };
   call.rawResult = await runAttempts({ ...attempts, run: () => runOnRoute(call, context) });
@@ -75,6 +77,13 @@ function checkResult(call: Call, context: StageContext): void {
     const doubt = definition.execution.hasSideEffects ? '; it has run and may have taken effect' : '';
     throw new AtmoError('RESULT_INVALID', `The answer of ${id} breaks its own schema: ${message}${doubt}`);
   }
+}
+
+/** Events are remembered for listeners that come back: long parameters would fill a board's memory. */
+function shownParams(call: Call): JsonObject {
+  const params = maskSecrets(call.tool.definition.parameters, call.params);
+  const { length } = JSON.stringify(params);
+  return length <= MAX_SHOWN_LENGTH ? { params } : { params_length: length };
 }
 
 /** What every event of a call carries. */

@@ -42,6 +42,21 @@ describe('GET /api/v1/events', () => {
     expect(feed.listenerCount).toBe(0);
   });
 
+  test('a listener that does not read is let go before a megabyte waits for it', async () => {
+    const { events, feed, open } = makeStream();
+    const response = await open('/api/v1/events');
+    for (let sent = 0; sent < 12; sent++) events.emit('device.event', 'lamp', { text: 'x'.repeat(100_000) });
+    expect(feed.listenerCount).toBe(0);
+    await response.body?.cancel();
+  });
+
+  test('takes only as many listeners as a board can feed', async () => {
+    const { feed, open } = makeStream();
+    for (let count = 0; count < 32; count++) expect((await open('/api/v1/events')).status).toBe(200);
+    expect(await (await open('/api/v1/events')).json()).toMatchObject({ status: 503, code: 'RESOURCE_EXCEEDED' });
+    expect(feed.listenerCount).toBe(32);
+  });
+
   test('resumes after Last-Event-ID', async () => {
     const { events, open } = makeStream();
     const ids: string[] = [];

@@ -472,6 +472,14 @@ describe('what changes while a call waits for its slot', () => {
   });
 });
 
+test('long parameters are not repeated in events, which are remembered', async () => {
+  const { pipeline, registry, heard } = makeRoom();
+  registry.register(makeTool({ parameters: { type: 'object' } }));
+  await pipeline.call({ principal: owner, tool: 'probe', params: { text: 'x'.repeat(10_000) } });
+  expect(heard[0]?.data).toMatchObject({ params_length: 10_011 });
+  expect(JSON.stringify(heard)).not.toContain('xxx');
+});
+
 describe('secrets', () => {
   test('a secret parameter is in no event and no audit row, yet reaches the handler', async () => {
     const { pipeline, registry, heard, audited } = makeRoom();

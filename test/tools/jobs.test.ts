@@ -136,10 +136,10 @@ describe('a job', () => {
     const room = makeRoom();
     const jobs = new JobStore({ store: room.store, clock: room.clock, events: room.events }, { maxJobs: 1 });
     const tool = makeTool(asJob);
-    const first = jobs.create(me.id, tool);
-    expect(() => jobs.create(me.id, tool)).toThrow(/1 jobs are running/);
+    const first = jobs.create(me, tool);
+    expect(() => jobs.create(me, tool)).toThrow(/1 jobs are running/);
     first.settle(await room.pipeline.call({ principal: me, tool: 'nothing', params: {} }));
-    jobs.create(me.id, tool);
+    jobs.create(me, tool);
     expect(() => jobs.get(first.view.job_id, me)).toThrow(/No job/);
   });
 });
