@@ -113,6 +113,14 @@ const ROWS: readonly ClassRow[] = [
 
 /** Calls that are refused, and what the refusal names. */
 const REFUSALS: readonly (readonly [string, JsonObject, string, RegExp])[] = [
+  ['matter:front_door_unlock', { pin: '0815' }, 'CLUSTER_STATUS', /refus|failure|answered/i],
+  ['matter:front_door_unlock', { pin: 'abcd' }, 'VALIDATION_ERROR', /pin/],
+  ['matter:washer_set_rinses', { rinses: 'max' }, 'VALIDATION_ERROR', /none.*normal.*extra/],
+  ['matter:bedroom_fan_set_rocking', { rocking: ['rock_round'] }, 'VALIDATION_ERROR', /rock_left_right/],
+  ['matter:living_room_lamp_set_brightness', { brightness: 40, colour: 'red' }, 'VALIDATION_ERROR', /colour/],
+  ['matter:living_room_lamp_set_brightness', { brightness: 'bright' }, 'VALIDATION_ERROR', /brightness.*1.*100/s],
+  ['matter:living_room_lamp_set_brightness', {}, 'VALIDATION_ERROR', /brightness/],
+  ['matter:living_room_lamp_set_brightnes', { brightness: 40 }, 'TOOL_NOT_FOUND', /living_room_lamp_set_brightness/],
   ['core:turn_on_light', { device_id: 'Kitchen window' }, 'NOT_SUPPORTED', /bedroom-lamp.*/],
   ['core:turn_on_light', { device_id: 'Bedroom lmp' }, 'DEVICE_NOT_FOUND', /bedroom-lamp|Bedroom lamp/],
   ['core:turn_on_light', { device_id: 'Hall light', color: 'red' }, 'NOT_SUPPORTED', /color/],
