@@ -16,6 +16,13 @@ export type QueryOf<Spec extends QuerySpec> = {
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
+const FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
 function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,9})(ms|s|m|h|d|w)$/.exec(text);
   const unitMs = UNITS_MS[match?.[2] ?? ''];
@@ -47,7 +54,7 @@ export const field = {
   flag: (description: string): QueryField<boolean> => ({
     description,
     schema: { type: 'boolean' },
-    parse: (text) => ({ true: true, '1': true, false: false, '0': false })[text],
+    parse: (text) => FLAGS.get(text),
   }),
   choice: <const T extends string>(description: string, choices: readonly T[]): QueryField<T> => ({
     description,

@@ -45,7 +45,11 @@ const text: Converter = {
 
 const time = (perSecond: number): Converter => ({
   takes: ['integer'],
-  toHuman: (raw) => new Date((numberOf(raw) / perSecond) * 1000).toISOString(),
+  // What a device tells may lie beyond the end of all calendars.
+  toHuman: (raw) => {
+    const at = new Date((numberOf(raw) / perSecond) * 1000);
+    return Number.isNaN(at.getTime()) ? null : at.toISOString();
+  },
   toRaw: (human) => Math.round((Date.parse(String(human)) / 1000) * perSecond),
   schema: () => ({ type: 'string', format: 'date-time' }),
 });

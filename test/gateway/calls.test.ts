@@ -133,6 +133,12 @@ describe('jobs', () => {
     expect((await ask(gateway, '/api/v1/jobs?status=failed')).json.jobs).toEqual([]);
   });
 
+  test('a flag that only every object has is not a flag', async () => {
+    const { gateway } = makeDimmer(async () => ({}));
+    const answer = await ask(gateway, '/api/v1/tools/dim/invoke?async=constructor', { body: { level: 9 } });
+    expect(answer.status).toBe(400);
+  });
+
   test('DELETE cancels a running job', async () => {
     const { gateway } = makeDimmer((_params, { signal }) => aborted(signal));
     const { json } = await ask(gateway, '/api/v1/tools/dim/invoke?async=true', { body: { level: 9 } });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Json, JsonSchema } from '../../src/core/json.ts';
 import type { ConversionContext } from '../../src/profiles/converter.ts';
 import { CONVERTERS, type ConverterName } from '../../src/profiles/converters.ts';
+import { parseColor } from '../../src/profiles/recipes/color-names.ts';
 
 const U8: JsonSchema = { type: 'integer', minimum: 0, maximum: 254 };
 const U16: JsonSchema = { type: 'integer', minimum: 0, maximum: 65_535 };
@@ -61,6 +62,15 @@ describe('converters', () => {
 
   test.each(PAIRS)('%s turns back into raw %j from %j', (name, raw, human, context) => {
     expect(CONVERTERS[name].toRaw(human, { schema: U16, ...context })).toEqual(raw);
+  });
+
+  test('a time beyond all calendars is not known', () => {
+    expect(CONVERTERS.time_micro.toHuman('18446744073709551615', { schema: {} })).toBeNull();
+  });
+
+  test('a word that every object has is no color', () => {
+    expect(() => parseColor('constructor')).toThrow(/The color "constructor" is not known/);
+    expect(parseColor('red')).toEqual({ rgb: { r: 255, g: 0, b: 0 } });
   });
 
   test('each converter stands in the table', () => {

@@ -47,9 +47,9 @@ export const COLOR_NAMES: readonly string[] = [...Object.keys(COLORS), ...Object
 /** A colour from a word or `#rrggbb`; VALIDATION_ERROR lists the words. */
 export function parseColor(text: string): NamedColor {
   const word = text.trim().toLowerCase().replace(/[_-]+/g, ' ');
-  const kelvin = WHITES[word];
+  const kelvin = Object.hasOwn(WHITES, word) ? WHITES[word] : undefined;
   if (kelvin !== undefined) return { kelvin };
-  const hex = /^#([0-9a-f]{6})$/.exec(COLORS[word] ?? word)?.[1];
+  const hex = /^#([0-9a-f]{6})$/.exec((Object.hasOwn(COLORS, word) && COLORS[word]) || word)?.[1];
   if (hex !== undefined) return { rgb: rgbOf(Number.parseInt(hex, 16)) };
   throw new AtmoError(
     'VALIDATION_ERROR',
