@@ -71,6 +71,21 @@ export function describeEvents(ownedHome: () => OwnedHome): void {
       );
     });
 
+    test('a job keeps no secret: neither in its answer nor on the disk', async () => {
+      const { hub } = ownedHome();
+      const answer = await hub.request('/api/v1/tools/matter%3Afront_door_lock/invoke?async=true', {
+        method: 'POST',
+        body: JSON.stringify({ pin: PIN }),
+        headers: { 'content-type': 'application/json' },
+      });
+      const { job_id: id } = (await answer.json()) as { job_id: string };
+      await expect.poll(() => hub.get(`/api/v1/jobs/${id}`), SOON).toMatchObject({ status: 'succeeded' });
+      expect(JSON.stringify(await hub.get(`/api/v1/jobs/${id}`))).not.toContain(PIN);
+      const files = await ownedHome().hubFiles();
+      expect(files.length).toBeGreaterThan(3);
+      expect(files.filter(({ content }) => content.includes(PIN)).map(({ name }) => name)).toEqual([]);
+    });
+
     test('each call was told, and no secret was', () => {
       const { events, hub } = ownedHome();
       const all = JSON.stringify(events.events);

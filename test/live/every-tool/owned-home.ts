@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -96,6 +96,13 @@ export class OwnedHome implements AsyncDisposable {
 
   async sensors(): Promise<readonly SensorView[]> {
     return ((await this.hub.get('/api/v1/sensors')) as unknown as { sensors: readonly SensorView[] }).sensors;
+  }
+
+  /** Everything that the hub has written to its state directory so far. */
+  async hubFiles(): Promise<readonly { readonly name: string; readonly content: Buffer }[]> {
+    const entries = await readdir(join(this.#dir, 'hub'), { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+    return Promise.all(files.map(async (name) => ({ name, content: await readFile(name) })));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
