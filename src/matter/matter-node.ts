@@ -8,10 +8,10 @@ import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Service } from '../core/service.ts';
-import { BatchStorageDriver } from './batch-storage-driver.ts';
 import type { HubBle } from './ble/hub-ble.ts';
 import { routeMatterLog } from './matter-log.ts';
-import { MatterStorage, NODE_FOLDER } from './matter-storage.ts';
+import { BatchStorageDriver } from './storage/batch-storage-driver.ts';
+import { MatterStorage, NODE_FOLDER } from './storage/matter-storage.ts';
 
 // A controller never shows its vendor id for certification; the CSA keeps 0xFFF1 to 0xFFF4 for such use.
 const TEST_VENDOR = VendorId(0xfff1);

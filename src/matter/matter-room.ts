@@ -14,10 +14,10 @@ import { GroupBook } from './administration/group-book.ts';
 import { GroupCast } from './administration/group-cast.ts';
 import { MatterAdministration } from './administration/matter-administration.ts';
 import { NodeCare } from './administration/node-care.ts';
-import { Commissioner, type CommissionerOptions } from './commissioner.ts';
-import { CommissioningJournal } from './commissioning-journal.ts';
-import { CredentialSets } from './credential-sets.ts';
-import { MatterDevices } from './matter-devices.ts';
+import { Commissioner, type CommissionerOptions } from './commissioning/commissioner.ts';
+import { CommissioningJournal } from './commissioning/commissioning-journal.ts';
+import { CredentialSets } from './commissioning/credential-sets.ts';
+import { MatterDevices } from './devices/matter-devices.ts';
 import { MatterNode, type MatterNodeOptions } from './matter-node.ts';
 
 export interface MatterRoomCollaborators {

@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CredentialSets } from '../../src/matter/credential-sets.ts';
-import { fetchActiveDataset } from '../../src/matter/thread-border-router.ts';
+import { CredentialSets } from '../../src/matter/commissioning/credential-sets.ts';
+import { fetchActiveDataset } from '../../src/matter/commissioning/thread-border-router.ts';
 import { MemoryStore } from '../matter/memory-store.ts';
 import { THREAD_DATASET } from '../matter/thread-dataset.ts';
 

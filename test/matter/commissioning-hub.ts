@@ -5,10 +5,10 @@ import { AtmoError } from '../../src/core/errors.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
 import type { KeyValueStore } from '../../src/core/key-value-store.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import type { DeviceRecorder } from '../../src/matter/adoption.ts';
 import type { HubBle } from '../../src/matter/ble/hub-ble.ts';
-import { Commissioner, type CommissionerOptions } from '../../src/matter/commissioner.ts';
-import { CredentialSets } from '../../src/matter/credential-sets.ts';
+import type { DeviceRecorder } from '../../src/matter/commissioning/adoption.ts';
+import { Commissioner, type CommissionerOptions } from '../../src/matter/commissioning/commissioner.ts';
+import { CredentialSets } from '../../src/matter/commissioning/credential-sets.ts';
 import { MatterNode } from '../../src/matter/matter-node.ts';
 
 /** What a commissioning came to, refusals included. */

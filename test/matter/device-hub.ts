@@ -4,7 +4,7 @@ import { Seconds } from '@matter/main';
 import { systemClock } from '../../src/core/clock.ts';
 import type { Device } from '../../src/core/device-model.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import { MatterDevices } from '../../src/matter/matter-devices.ts';
+import { MatterDevices } from '../../src/matter/devices/matter-devices.ts';
 import { MatterNode, type MatterNodeOptions } from '../../src/matter/matter-node.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
 import { MemoryStore } from './memory-store.ts';

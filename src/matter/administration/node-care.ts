@@ -5,8 +5,8 @@ import type { Device } from '../../core/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import { interactionError } from '../interaction-error.ts';
-import type { MatterDevices } from '../matter-devices.ts';
+import { interactionError } from '../devices/interaction-error.ts';
+import type { MatterDevices } from '../devices/matter-devices.ts';
 import { NodeClusters, rootDevice } from './node-clusters.ts';
 
 /** Clusters that tell how a node is doing, and what of each is worth a look (Core §11.12 to §11.16, §9.16). */

@@ -1,0 +1,287 @@
+import '../matter-platform.ts';
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { causedBy, Millis } from '@matter/main';
+import { GeneralCommissioning } from '@matter/main/clusters/general-commissioning';
+import type { ClientNode } from '@matter/main/node';
+import { type AttestationFinding, CommissioningError, PeerSet, Subscribe } from '@matter/main/protocol';
+import { NodeId } from '@matter/main/types';
+import type { Clock } from '../../core/clock.ts';
+import type { AttestationPolicy, CommissionProgress, CommissionRequest, CommissionStep } from '../../core/device-administration.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { MatterNode } from '../matter-node.ts';
+import { type AttestationVerdict, judgeAttestation } from './attestation.ts';
+import { commissioningFailed, type FailureReason, reasonOf } from './commission-failure.ts';
+import { type CommissionStage, observedFlow } from './commission-flow.ts';
+import type { CommissioningEntry, CommissioningJournal } from './commissioning-journal.ts';
+import type { CredentialSets } from './credential-sets.ts';
+import { DeviceSearch } from './device-search.ts';
+import type { SetupPayload } from './setup-code.ts';
+
+interface Collaborators {
+  readonly matter: MatterNode;
+  readonly journal: CommissioningJournal;
+  readonly credentials: CredentialSets;
+  readonly clock: Clock;
+}
+
+interface AttemptOptions {
+  readonly entry: CommissioningEntry;
+  readonly payload: SetupPayload;
+  readonly request: CommissionRequest;
+  readonly discoveryTimeoutMs?: number;
+  readonly joinTimeoutMs?: number;
+  readonly attestation?: AttestationPolicy;
+  readonly countryCode?: string;
+}
+
+interface RunOptions {
+  readonly signal: AbortSignal;
+  onProgress(progress: CommissionProgress): void;
+}
+
+type NodeOptions = Exclude<Parameters<ClientNode['commission']>[0], string | number>;
+
+const DISCOVERY_TIMEOUT_MS = 30_000;
+const JOIN_TIMEOUT_MS = 120_000;
+const PAIRING_TIMEOUT_MS = 10_000;
+const REFUSED_WITHIN_MS = 1_500;
+/** A refused passcode ends the search unless another device of the same discriminator comes up within this time. */
+const OTHER_DEVICE_WAIT_MS = 2_000;
+const STILL_SEARCHING_MS = 5_000;
+
+/** One try to commission the device of one payload. */
+export class CommissionAttempt {
+  readonly #collaborators: Collaborators;
+  readonly #options: AttemptOptions;
+  readonly #run: RunOptions;
+  /** Stops what runs: the caller's signal, or a device that does not join in time. */
+  readonly #stop = new AbortController();
+  #step: CommissionStep = 'discover';
+  #stage: CommissionStage = 'intent';
+  #isPaired = false;
+  #isRolledBack = false;
+  #verdict: AttestationVerdict | undefined;
+  #knownAddress: { readonly type: 'udp'; readonly ip: string; readonly port: number } | undefined;
+  #cancelJoinTimer: () => void = () => {};
+
+  constructor(collaborators: Collaborators, options: AttemptOptions, run: RunOptions) {
+    this.#collaborators = collaborators;
+    this.#options = options;
+    this.#run = run;
+  }
+
+  /** True when the device was told to forget what it had been given. */
+  get isRolledBack(): boolean {
+    return this.#isRolledBack;
+  }
+
+  /** Answers the accepted attestation findings once the device is on our fabric and its structure is known. */
+  async run(): Promise<readonly string[]> {
+    const { signal } = this.#run;
+    const stop = (): void => this.#stop.abort(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    try {
+      const { address } = this.#options.request;
+      await (address === undefined ? this.#search() : this.#tryKnownAddress(address));
+      return this.#verdict?.findings ?? [];
+    } finally {
+      this.#cancelJoinTimer();
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  async #search(): Promise<void> {
+    const { matter, clock } = this.#collaborators;
+    const { payload, request, discoveryTimeoutMs = DISCOVERY_TIMEOUT_MS } = this.#options;
+    const usesBle = request.wifi !== undefined || request.thread !== undefined;
+    using search = new DeviceSearch(matter.peers, payload, usesBle ? 'ble' : 'ip');
+    const endMs = clock.monotonic() + discoveryTimeoutMs;
+    let refusal: AtmoError | undefined;
+    for (;;) {
+      const leftMs = endMs - clock.monotonic();
+      if (this.#stop.signal.aborted) throw this.#cancelled();
+      if (leftMs <= 0) throw refusal ?? commissioningFailed(search.sawClosedWindow ? 'window_closed' : 'not_found', 'discover');
+      this.#tell('discover', `searching ${usesBle ? 'over Bluetooth' : 'on the network'}, ${Math.ceil(leftMs / 1000)} s left`);
+      const node = await search.next(
+        clock,
+        Math.min(leftMs, refusal === undefined ? STILL_SEARCHING_MS : OTHER_DEVICE_WAIT_MS),
+        this.#stop.signal,
+      );
+      if (node === undefined && refusal !== undefined) throw refusal;
+      refusal = node === undefined ? refusal : await this.#tryCandidate(node);
+      if (node !== undefined && refusal === undefined) return;
+    }
+  }
+
+  /** Answers why this device was not the one; throws when it was, and failed. */
+  async #tryCandidate(node: ClientNode): Promise<AtmoError | undefined> {
+    try {
+      await this.#try(node);
+      return undefined;
+    } catch (error) {
+      if (this.#isPaired || !(error instanceof AtmoError) || error.code !== 'COMMISSIONING_FAILED') throw error;
+      return error;
+    }
+  }
+
+  async #tryKnownAddress(address: { readonly host: string; readonly port: number }): Promise<void> {
+    const { entry } = this.#options;
+    this.#knownAddress = { type: 'udp', ip: await resolveHost(address.host), port: address.port };
+    const descriptor = { deviceIdentifier: `address-${entry.id}`, addresses: [this.#knownAddress] };
+    const node = await this.#collaborators.matter.peers.forDescriptor(descriptor);
+    await node.construction.ready;
+    try {
+      await this.#try(node);
+    } finally {
+      if (!node.lifecycle.isCommissioned) await node.delete();
+    }
+  }
+
+  /** One address after the other: matter.js would wait 15 s before the second even when the first was refused. */
+  async #try(node: ClientNode): Promise<void> {
+    const addresses = (node.state.commissioning.addresses ?? []).map((address) => ({ ...address }));
+    let failure = commissioningFailed('unreachable', 'connect');
+    for (const address of addresses) {
+      await node.set({ commissioning: { addresses: [address] } });
+      const result = await this.#pair(node);
+      if ('peripheralAddress' in address) await this.#collaborators.matter.ble?.centralInterface.release(address.peripheralAddress);
+      if (result === undefined) return;
+      failure = result;
+      if (this.#isPaired || failure.details.reason !== 'unreachable') break;
+    }
+    throw failure;
+  }
+
+  /** Answers why the device could not be commissioned at the address that it has now. */
+  async #pair(node: ClientNode): Promise<AtmoError | undefined> {
+    const { matter, clock } = this.#collaborators;
+    this.#tell('connect', 'pairing');
+    const startedMs = clock.monotonic();
+    try {
+      await matter.peers.runCommissioning(node, () => node.commission(this.#nodeOptions()));
+      return undefined;
+    } catch (error) {
+      // On our fabric already: what failed is the first look at its structure, which the subscription repeats.
+      if (node.lifecycle.isCommissioned) return undefined;
+      return this.#failure(error, clock.monotonic() - startedMs);
+    }
+  }
+
+  #nodeOptions(): NodeOptions {
+    const { matter } = this.#collaborators;
+    const { entry, payload, countryCode = 'XX' } = this.#options;
+    return {
+      passcode: payload.passcode,
+      nodeId: NodeId(BigInt(entry.nodeId)),
+      fabric: matter.fabric,
+      commissioningFlowImpl: observedFlow({
+        signal: this.#stop.signal,
+        onStep: (step, note) => this.#enter(step, note),
+        onStage: (stage) => this.#reach(stage),
+      }),
+      abort: this.#stop.signal,
+      timeout: Millis(PAIRING_TIMEOUT_MS),
+      defaultSubscription: Subscribe({
+        attributes: [{}],
+        events: [{ isUrgent: true }],
+        fabricFilter: true,
+        keepSubscriptions: false,
+        ...matter.subscription,
+      }),
+      onAttestationFailure: (findings) => this.#judge(findings),
+      regulatoryLocation: GeneralCommissioning.RegulatoryLocationType.IndoorOutdoor,
+      regulatoryCountryCode: countryCode,
+      ...this.#networkOptions(),
+    };
+  }
+
+  #networkOptions(): Pick<NodeOptions, 'wifiNetwork' | 'threadNetwork'> {
+    const { credentials } = this.#collaborators;
+    const { wifi, thread } = this.#options.request;
+    const wifiSet = wifi === undefined ? undefined : credentials.credentialsFor('wifi', wifi);
+    const threadSet = thread === undefined ? undefined : credentials.credentialsFor('thread', thread);
+    return {
+      ...(wifiSet && { wifiNetwork: { wifiSsid: wifiSet.ssid, wifiCredentials: wifiSet.password } }),
+      ...(threadSet && { threadNetwork: { operationalDataset: threadSet.datasetHex } }),
+    };
+  }
+
+  #judge(findings: readonly AttestationFinding[]): boolean {
+    const { attestation = this.#options.attestation, acceptAttestation } = this.#options.request;
+    this.#verdict = judgeAttestation(attestation ?? 'ask', findings, acceptAttestation === true ? 'accepted' : 'not-accepted');
+    return this.#verdict.isAccepted;
+  }
+
+  #enter(step: CommissionStep, note: string): void {
+    this.#isPaired = true;
+    if (step === 'join' && this.#step !== 'join') this.#enterJoin();
+    this.#tell(step, note);
+  }
+
+  #enterJoin(): void {
+    const { matter, clock } = this.#collaborators;
+    const { entry, joinTimeoutMs = JOIN_TIMEOUT_MS } = this.#options;
+    this.#cancelJoinTimer = clock.after(joinTimeoutMs, () => this.#stop.abort(new AtmoError('TIMEOUT', 'The device did not join in time')));
+    if (this.#knownAddress === undefined) return;
+    // Where mDNS does not reach, the address that was given is the only one to try.
+    const peer = matter.node.env.get(PeerSet).for(matter.fabric.addressOf(NodeId(BigInt(entry.nodeId))));
+    peer.descriptor.operationalAddress ??= this.#knownAddress;
+  }
+
+  #reach(stage: CommissionStage): void {
+    this.#collaborators.journal.reach(this.#options.entry.id, stage);
+    this.#stage = stage;
+  }
+
+  #tell(step: CommissionStep, note: string): void {
+    this.#step = step;
+    this.#run.onProgress({ step, note });
+  }
+
+  #failure(error: unknown, tookMs: number): AtmoError {
+    // matter.js answers its own and the device's errors by ending the fail-safe, for which the device has to be in reach.
+    this.#isRolledBack = this.#stage === 'credentials' && this.#step !== 'join' && causedBy(error, CommissioningError);
+    if (this.#run.signal.aborted) return this.#cancelled();
+    if (this.#verdict?.isAccepted === false) {
+      return commissioningFailed('attestation_refused', 'attest', { cause: error, findings: this.#verdict.findings });
+    }
+    const journalFault = storageFaultOf(error);
+    if (journalFault !== undefined) return journalFault;
+    return commissioningFailed(this.#reason(error, tookMs), this.#step, { cause: error });
+  }
+
+  #reason(error: unknown, tookMs: number): FailureReason {
+    if (this.#stop.signal.aborted) return 'not_joined';
+    if (this.#isPaired) return reasonOf(error, 'flow');
+    const reason = reasonOf(error, 'pairing');
+    // matter.js tells a refusal and silence alike; only a refusal comes before the retransmissions end (Core §4.12.2.1).
+    return reason === 'unreachable' && tookMs < REFUSED_WITHIN_MS ? 'window_closed' : reason;
+  }
+
+  #cancelled(): AtmoError {
+    return new AtmoError('CANCELLED', `Commissioning was stopped at "${this.#step}"`, { step: this.#step });
+  }
+}
+
+/** The journal's own error, where that is what stopped the flow. */
+function storageFaultOf(error: unknown): AtmoError | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause instanceof AtmoError && cause.code === 'STORAGE_FAILED') return cause;
+  return undefined;
+}
+
+async function resolveHost(host: string): Promise<string> {
+  if (isIP(host) !== 0) return host;
+  try {
+    return (await lookup(host)).address;
+  } catch (cause) {
+    throw new AtmoError(
+      'VALIDATION_ERROR',
+      `The address ${JSON.stringify(host)} is neither an IP address nor a name that can be resolved`,
+      { pointer: '/address/host' },
+      { cause },
+    );
+  }
+}

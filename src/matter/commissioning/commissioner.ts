@@ -1,0 +1,185 @@
+import '../matter-platform.ts';
+import { Crypto } from '@matter/main';
+import { NodeId } from '@matter/main/types';
+import type { Clock } from '../../core/clock.ts';
+import type {
+  AttestationPolicy,
+  CommissionRequest,
+  CommissionResult,
+  DeviceAdministration,
+  HalfCommissioned,
+} from '../../core/device-administration.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Service } from '../../core/service.ts';
+import type { MatterNode } from '../matter-node.ts';
+import { Adoption, type DeviceRecorder } from './adoption.ts';
+import { CommissionAttempt } from './commission-attempt.ts';
+import { type CommissioningEntry, CommissioningJournal } from './commissioning-journal.ts';
+import type { CredentialSets } from './credential-sets.ts';
+import { parseSetupCode, type SetupPayload, setupPayload } from './setup-code.ts';
+
+export interface CommissionerOptions {
+  /** How long a device is searched for. Default 30 s. */
+  readonly discoveryTimeoutMs?: number;
+  /** How long a device may take to show up on its network. Default 120 s: Thread devices are slow. */
+  readonly joinTimeoutMs?: number;
+  /** Policy of requests that name none. Default `ask`. */
+  readonly attestation?: AttestationPolicy;
+  /** Two letters of ISO 3166 for the radio rules that the device keeps; XX leaves them open. */
+  readonly countryCode?: string;
+}
+
+interface Collaborators {
+  readonly matter: MatterNode;
+  readonly store: KeyValueStore;
+  readonly credentials: CredentialSets;
+  readonly recorder: DeviceRecorder;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+type CommissionOptions = Parameters<DeviceAdministration['commission']>[1];
+
+/** Brings devices into the home, one journal entry each, so that no interruption leaves a device that the hub forgot. */
+export class Commissioner implements Service, Pick<DeviceAdministration, 'commission' | 'halfCommissioned' | 'forget'> {
+  readonly #collaborators: Collaborators;
+  readonly #options: CommissionerOptions;
+  readonly #journal: CommissioningJournal;
+  readonly #adoption: Adoption;
+  readonly #running = new Set<SetupPayload>();
+  readonly #closing = new AbortController();
+
+  constructor(collaborators: Collaborators, options: CommissionerOptions = {}) {
+    this.#collaborators = collaborators;
+    this.#options = options;
+    this.#journal = new CommissioningJournal(collaborators);
+    this.#adoption = new Adoption({ ...collaborators, journal: this.#journal });
+  }
+
+  /** Takes up in the background what an interruption left; the Matter node must run. */
+  async start(): Promise<void> {
+    this.#adoption.start();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    this.#adoption[Symbol.dispose]();
+  }
+
+  /**
+   * Commissions the device of a code; a code of several payloads, its devices one after the other. Errors:
+   * VALIDATION_ERROR, CONFLICT (the same device is being commissioned), NOT_FOUND (credentials), NOT_CONFIGURED (no
+   * BLE), STORAGE_FAILED (nothing was done), CANCELLED, COMMISSIONING_FAILED with `step`, `reason`, `advice`.
+   */
+  async commission(request: CommissionRequest, options: CommissionOptions): Promise<CommissionResult> {
+    options.onProgress({ step: 'parse', note: 'reading the code' });
+    const payloads = payloadsOf(request);
+    this.#checkRadio(request);
+    const results: CommissionResult[] = [];
+    for (const payload of payloads) results.push(await this.#commissionOne(payload, request, options));
+    options.onProgress({ step: 'done', note: 'ready' });
+    return {
+      nodeId: results[0]?.nodeId ?? '',
+      devices: results.flatMap((result) => result.devices),
+      findings: results.flatMap((result) => result.findings),
+    };
+  }
+
+  halfCommissioned(): readonly HalfCommissioned[] {
+    return this.#journal.halfCommissioned();
+  }
+
+  /** NOT_FOUND when nothing of this id is half commissioned. */
+  forget(id: string): void {
+    if (!this.halfCommissioned().some((half) => half.id === id)) {
+      throw new AtmoError('NOT_FOUND', `No half commissioned device has the id ${JSON.stringify(id)}`);
+    }
+    this.#journal.close(id);
+  }
+
+  async #commissionOne(payload: SetupPayload, request: CommissionRequest, options: CommissionOptions): Promise<CommissionResult> {
+    this.#claim(payload);
+    try {
+      const { matter } = this.#collaborators;
+      const nodeId = NodeId.randomOperationalNodeId(matter.node.env.get(Crypto));
+      const shortDiscriminator = shortDiscriminatorOf(payload);
+      const entry = this.#journal.open(String(nodeId), { ...request, ...(shortDiscriminator !== undefined && { shortDiscriminator }) });
+      return await this.#run(entry, payload, { request, options });
+    } finally {
+      this.#running.delete(payload);
+    }
+  }
+
+  async #run(
+    entry: CommissioningEntry,
+    payload: SetupPayload,
+    { request, options }: { readonly request: CommissionRequest; readonly options: CommissionOptions },
+  ): Promise<CommissionResult> {
+    const signal = AbortSignal.any([options.signal, this.#closing.signal]);
+    const attempt = new CommissionAttempt(
+      { ...this.#collaborators, journal: this.#journal },
+      { ...this.#options, entry, payload, request },
+      { ...options, signal },
+    );
+    try {
+      const findings = await attempt.run();
+      options.onProgress({ step: 'record', note: 'making its tools' });
+      const devices = await this.#collaborators.recorder.record(entry.nodeId, request);
+      this.#journal.finish(entry.id);
+      return { nodeId: entry.nodeId, devices, findings };
+    } catch (error) {
+      this.#cleanUp(entry.id, attempt);
+      throw error;
+    }
+  }
+
+  /** What is left after a failure: nothing, or something that the adoption has to bring to an end. */
+  #cleanUp(id: string, attempt: CommissionAttempt): void {
+    const entry = this.#journal.get(id);
+    if (entry.stage === 'intent' || attempt.isRolledBack) this.#journal.close(id);
+    else void this.#adoption.adopt(entry);
+  }
+
+  /** Two codes are of one device when passcode and the upper discriminator bits are the same: all that a manual code tells. */
+  #claim(payload: SetupPayload): void {
+    const isSame = (other: SetupPayload): boolean =>
+      other.passcode === payload.passcode && shortDiscriminatorOf(other) === shortDiscriminatorOf(payload);
+    if ([...this.#running].some(isSame)) {
+      throw new AtmoError('CONFLICT', 'This device is being commissioned already; wait until that has ended');
+    }
+    this.#running.add(payload);
+  }
+
+  #checkRadio(request: CommissionRequest): void {
+    const { credentials } = this.#collaborators;
+    if (request.wifi === undefined && request.thread === undefined) return;
+    if (request.wifi !== undefined) credentials.credentialsFor('wifi', request.wifi);
+    if (request.thread !== undefined) credentials.credentialsFor('thread', request.thread);
+    if (this.#collaborators.matter.ble !== undefined) return;
+    throw new AtmoError(
+      'NOT_CONFIGURED',
+      'Giving a device Wi-Fi or Thread credentials needs Bluetooth, which is off: set matter.ble to true',
+    );
+  }
+}
+
+function payloadsOf(request: CommissionRequest): readonly SetupPayload[] {
+  if (request.code !== undefined) return parseSetupCode(request.code);
+  if (request.passcode === undefined) {
+    throw new AtmoError('VALIDATION_ERROR', 'Give a setup code, or a passcode with its discriminator', { pointer: '/code' });
+  }
+  if (request.discriminator !== undefined) return [setupPayload(request.passcode, request.discriminator)];
+  if (request.address === undefined) {
+    throw new AtmoError('VALIDATION_ERROR', 'A passcode alone does not find a device: add its discriminator or its address', {
+      pointer: '/discriminator',
+    });
+  }
+  const { passcode } = setupPayload(request.passcode, 0);
+  return [{ passcode }];
+}
+
+function shortDiscriminatorOf(payload: SetupPayload): number | undefined {
+  return payload.discriminator === undefined ? payload.shortDiscriminator : payload.discriminator >> 8;
+}

@@ -1,0 +1,136 @@
+import { AtmoError } from '../../core/errors.ts';
+import type { DeviceId } from '../../core/ids.ts';
+import { parseDeviceId, slug } from '../../core/ids.ts';
+import { isJsonObject, type Json } from '../../core/json.ts';
+import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { PlannedDevice } from './device-map.ts';
+import { deviceText } from './device-text.ts';
+
+const SPACE = 'devices';
+// Leaves room for a suffix within the 64 characters of a device id.
+const MAX_SLUG = 56;
+
+/** What the hub itself knows of a device. */
+export interface DeviceEntry {
+  readonly id: DeviceId;
+  /** The name that a person gave it here. */
+  readonly name?: string;
+  readonly area?: string;
+  readonly lastSeenMs: number;
+}
+
+/** What a person said about a node before it joined. */
+export interface DeviceWish {
+  readonly name?: string;
+  readonly area?: string;
+}
+
+/** Ids, names and areas of devices, kept on disk by node id and UniqueID or endpoint, so that they outlive restarts and renames. */
+export class DeviceBook {
+  readonly #store: KeyValueStore;
+  readonly #wishFor: (nodeId: string) => DeviceWish | undefined;
+  #entries: Map<string, DeviceEntry> | undefined;
+
+  /** `wishFor` tells what was wished for a node that is just joining. */
+  constructor(store: KeyValueStore, wishFor: (nodeId: string) => DeviceWish | undefined = () => undefined) {
+    this.#store = store;
+    this.#wishFor = wishFor;
+  }
+
+  /** The entry of a device; a device seen for the first time gets its id here, from the name wished for it or the one it has. */
+  entryOf(planned: PlannedDevice): DeviceEntry {
+    const known = this.#all.get(planned.key);
+    if (known !== undefined) return known;
+    const wish = planned.kind === 'node' ? this.#wishFor(planned.nodeId) : undefined;
+    const name = deviceText(wish?.name);
+    const area = deviceText(wish?.area);
+    return this.#save(planned.key, {
+      id: this.#freeId(name || this.#nameAsPart(planned) || planned.label || planned.productName),
+      ...(name !== '' && { name }),
+      ...(area !== '' && { area }),
+      lastSeenMs: 0,
+    });
+  }
+
+  /** What people call it: the name given here, to it or to the device that it is a part of, else the device's own label, else product and area. */
+  nameOf(planned: PlannedDevice): string {
+    const { name, area } = this.entryOf(planned);
+    if (name !== undefined) return name;
+    const asPart = this.#nameAsPart(planned);
+    if (asPart !== '') return deviceText(asPart);
+    if (planned.label !== '') return deviceText(planned.label);
+    return deviceText(area === undefined ? planned.productName : `${planned.productName} ${area}`);
+  }
+
+  /** An empty name goes back to what the device says. */
+  rename(key: string, name: string): void {
+    const { name: _, ...rest } = this.#known(key);
+    const text = deviceText(name);
+    this.#save(key, text === '' ? rest : { ...rest, name: text });
+  }
+
+  setArea(key: string, area: string | null): void {
+    const { area: _, ...rest } = this.#known(key);
+    const text = deviceText(area);
+    this.#save(key, text === '' ? rest : { ...rest, area: text });
+  }
+
+  saw(key: string, atMs: number): void {
+    const entry = this.#all.get(key);
+    if (entry !== undefined && entry.lastSeenMs !== atMs) this.#save(key, { ...entry, lastSeenMs: atMs });
+  }
+
+  /** Forgets a node with everything behind it. */
+  forgetNode(nodeId: string): void {
+    for (const key of [...this.#all.keys()]) {
+      if (key !== nodeId && !key.startsWith(`${nodeId}/`)) continue;
+      this.#all.delete(key);
+      this.#store.delete(SPACE, key);
+    }
+  }
+
+  /** `Fridge cabinet 1`, where a person calls the whole `Fridge`; empty when nobody named the whole. */
+  #nameAsPart({ parentKey, partTitle }: PlannedDevice): string {
+    if (parentKey === undefined || partTitle === undefined) return '';
+    const name = this.#all.get(parentKey)?.name;
+    return name === undefined ? '' : `${name} ${partTitle}`;
+  }
+
+  get #all(): Map<string, DeviceEntry> {
+    this.#entries ??= new Map(this.#store.entries(SPACE).flatMap(({ key, value }) => parseEntry(key, value)));
+    return this.#entries;
+  }
+
+  #known(key: string): DeviceEntry {
+    const entry = this.#all.get(key);
+    if (entry === undefined) throw new AtmoError('DEVICE_NOT_FOUND', `No device of key ${key} was ever seen`);
+    return entry;
+  }
+
+  #save(key: string, entry: DeviceEntry): DeviceEntry {
+    this.#all.set(key, entry);
+    this.#store.set(SPACE, key, { ...entry });
+    return entry;
+  }
+
+  #freeId(name: string): DeviceId {
+    const base = slug(name, '-').slice(0, MAX_SLUG).replace(/-+$/, '') || 'device';
+    const taken = new Set([...this.#all.values()].map(({ id }) => String(id)));
+    for (let suffix = 1; ; suffix++) {
+      const id = suffix === 1 ? base : `${base}-${suffix}`;
+      if (!taken.has(id)) return parseDeviceId(id);
+    }
+  }
+}
+
+function parseEntry(key: string, value: Json): readonly (readonly [string, DeviceEntry])[] {
+  if (!isJsonObject(value) || typeof value.id !== 'string') return [];
+  const { id, name, area, lastSeenMs } = value;
+  const entry: DeviceEntry = {
+    id: parseDeviceId(id),
+    ...(typeof name === 'string' && { name }),
+    ...(typeof area === 'string' && { area }),
+    lastSeenMs: typeof lastSeenMs === 'number' ? lastSeenMs : 0,
+  };
+  return [[key, entry]];
+}

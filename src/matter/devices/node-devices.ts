@@ -1,0 +1,163 @@
+import type { Endpoint } from '@matter/main';
+import type { ClientNode } from '@matter/main/node';
+import type { Device, DeviceDescription, Reachability } from '../../core/device-model.ts';
+import type { DeviceId } from '../../core/ids.ts';
+import { describeCluster } from '../model/cluster-description.ts';
+import type { DeviceBook } from './device-book.ts';
+import { type PlannedDevice, planDevices } from './device-map.ts';
+import type { EndpointSnapshot, NodeSnapshot } from './node-snapshot.ts';
+import { clustersOf } from './peer-clusters.ts';
+import { PeerLink } from './peer-link.ts';
+import { isSleepy, snapshotOf, stateOf } from './peer-snapshot.ts';
+
+/** A device with the plan behind it and the structure that would make it a changed device. */
+export interface KnownDevice {
+  readonly device: Device;
+  readonly planned: PlannedDevice;
+  /** Equal exactly when name, area, endpoints, types and clusters are. */
+  readonly signature: string;
+}
+
+interface NodeDevicesOptions {
+  readonly node: ClientNode;
+  readonly nodeId: string;
+  readonly book: DeviceBook;
+}
+
+/** The devices of one Matter node, as its cached structure and the hub's own book say. */
+export class NodeDevices {
+  readonly node: ClientNode;
+  readonly nodeId: string;
+  readonly link: PeerLink;
+  readonly #book: DeviceBook;
+  #snapshot: NodeSnapshot;
+  #known: readonly KnownDevice[] = [];
+  #reachability: Reachability = 'unknown';
+  /** When the running subscription last confirmed all values, ms since 1970. */
+  confirmedMs = 0;
+  isSleepy: boolean;
+
+  constructor({ node, nodeId, book }: NodeDevicesOptions) {
+    this.node = node;
+    this.nodeId = nodeId;
+    this.link = new PeerLink(node);
+    this.#book = book;
+    this.#snapshot = snapshotOf(node, nodeId);
+    this.isSleepy = isSleepy(node);
+  }
+
+  get known(): readonly KnownDevice[] {
+    return this.#known;
+  }
+
+  /** Reads the structure again; answers the devices that there were before. */
+  refresh(): readonly KnownDevice[] {
+    const before = this.#known;
+    this.#snapshot = snapshotOf(this.node, this.nodeId);
+    this.isSleepy = isSleepy(this.node);
+    const plans = planDevices(this.#snapshot);
+    this.#known = plans.map((planned) => this.#know(planned, plans));
+    if (before.length === 0) this.confirmedMs = Math.max(this.confirmedMs, ...this.#known.map(({ device }) => device.lastSeenMs));
+    return before;
+  }
+
+  get reachability(): Reachability {
+    return this.#reachability;
+  }
+
+  /** Takes over what the monitor found; answers the devices before. */
+  setReachability(reachability: Reachability): readonly KnownDevice[] {
+    this.#reachability = reachability;
+    return this.refresh();
+  }
+
+  find(id: DeviceId): KnownDevice | undefined {
+    return this.#known.find(({ device }) => device.id === id);
+  }
+
+  /** The device that an endpoint belongs to. */
+  holding(endpoint: number): KnownDevice | undefined {
+    return this.#known.find(({ planned }) => planned.endpoints.includes(endpoint));
+  }
+
+  endpoint(number: number): Endpoint | undefined {
+    return this.node.endpoints.has(number) ? this.node.endpoints.for(number) : undefined;
+  }
+
+  describe({ device, planned }: KnownDevice): DeviceDescription {
+    const endpoints = planned.endpoints.flatMap(
+      (number) => this.#snapshot.endpoints.find((candidate) => candidate.number === number) ?? [],
+    );
+    return { device, endpoints: endpoints.map((snapshot) => this.#describeEndpoint(snapshot)) };
+  }
+
+  /** The device with its present age. */
+  deviceNow({ device }: KnownDevice): Device {
+    const lastHeardMs = this.link.lastHeardMs();
+    return lastHeardMs > device.lastSeenMs ? { ...device, lastSeenMs: lastHeardMs } : device;
+  }
+
+  /** Writes down when each device was seen last. */
+  remember(): void {
+    for (const known of this.#known) this.#book.saw(known.planned.key, this.deviceNow(known).lastSeenMs);
+  }
+
+  #describeEndpoint(snapshot: EndpointSnapshot): DeviceDescription['endpoints'][number] {
+    const endpoint = this.endpoint(snapshot.number);
+    const clusters = endpoint === undefined ? [] : [...clustersOf(endpoint).values()];
+    return {
+      endpoint: snapshot.number,
+      deviceTypes: snapshot.deviceTypes,
+      tags: snapshot.tags,
+      clusters: clusters.map(({ shape, state }) => describeCluster(shape, state)),
+    };
+  }
+
+  #know(planned: PlannedDevice, plans: readonly PlannedDevice[]): KnownDevice {
+    const entry = this.#book.entryOf(planned);
+    const parent = plans.find(({ key }) => key === planned.parentKey);
+    const area = entry.area ?? (parent && this.#book.entryOf(parent).area);
+    const { facts } = planned;
+    const device: Device = {
+      id: entry.id,
+      name: this.#book.nameOf(planned),
+      ...(area !== undefined && { area }),
+      kind: planned.kind,
+      nodeId: this.nodeId,
+      ...(parent && { parent: this.#book.entryOf(parent).id }),
+      vendor: facts.vendor,
+      product: facts.product,
+      ...(facts.serial !== '' && { serial: facts.serial }),
+      ...(facts.softwareVersion !== '' && { softwareVersion: facts.softwareVersion }),
+      deviceTypes: planned.deviceTypes,
+      reachability: this.#reachabilityOf(planned, parent),
+      lastSeenMs: Math.max(entry.lastSeenMs, this.link.lastHeardMs()),
+      isSleepy: this.isSleepy,
+    };
+    return { device, planned, signature: this.#signatureOf(device, planned) };
+  }
+
+  // A bridge that answers may still say that it cannot reach what is behind it (Core §9.13.4.7).
+  #reachabilityOf(planned: PlannedDevice, parent: PlannedDevice | undefined): Reachability {
+    if (this.#reachability !== 'reachable') return this.#reachability;
+    const bridged = [planned, parent].find((candidate) => candidate?.kind === 'bridged');
+    const endpoint = bridged?.endpoints[0] === undefined ? undefined : this.endpoint(bridged.endpoints[0]);
+    if (endpoint === undefined) return 'reachable';
+    return stateOf(endpoint, 'bridgedDeviceBasicInformation').reachable === false ? 'unreachable' : 'reachable';
+  }
+
+  #signatureOf({ reachability: _, lastSeenMs: __, ...device }: Device, planned: PlannedDevice): string {
+    const endpoints = planned.endpoints.map((number) => this.#snapshot.endpoints.find((endpoint) => endpoint.number === number));
+    const elements = planned.endpoints.map((number) => this.#elementsOf(number));
+    return JSON.stringify([device, endpoints, elements]);
+  }
+
+  #elementsOf(number: number): readonly unknown[] {
+    const endpoint = this.endpoint(number);
+    if (endpoint === undefined) return [];
+    return Object.keys(endpoint.behaviors.supported).map((behavior) => {
+      const { attributeList, acceptedCommandList, featureMap } = stateOf(endpoint, behavior);
+      return [behavior, attributeList, acceptedCommandList, featureMap];
+    });
+  }
+}

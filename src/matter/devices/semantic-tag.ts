@@ -1,0 +1,15 @@
+import { Matter } from '@matter/model';
+import type { SemanticTag } from '../../core/device-model.ts';
+import { deviceText } from './device-text.ts';
+
+/** What distinguishes an endpoint from its likes, in words: `left`, `freezer`, or the device's own label; empty without tags. */
+export function tagLabel(tags: readonly SemanticTag[]): string {
+  const words = tags.map((tag) => deviceText(tag.label) || standardWord(tag));
+  return [...new Set(words.filter((word) => word !== ''))].join(' ');
+}
+
+function standardWord({ namespace, tag }: SemanticTag): string {
+  const tags = Matter.semanticNamespaces.find(({ id }) => id === namespace);
+  const name = [...(tags?.children ?? [])].find(({ id }) => id === tag)?.name ?? '';
+  return name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+}

@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../../src/core/clock.ts';
+import type { Reachability } from '../../../src/core/device-model.ts';
+import {
+  MAINS_POLICY,
+  type ReachabilityLink,
+  ReachabilityMonitor,
+  type ReachabilityPolicy,
+  sleepyPolicy,
+} from '../../../src/matter/devices/reachability.ts';
+
+/** A node that answers or not as the test says; a question without an answer takes its whole time. */
+class FakeLink implements ReachabilityLink {
+  readonly #clock: ManualClock;
+  isThere = true;
+  heardMs = 0;
+  probes = 0;
+  drops = 0;
+
+  constructor(clock: ManualClock) {
+    this.#clock = clock;
+  }
+
+  lastHeardMs(): number {
+    return this.heardMs;
+  }
+
+  probe(timeoutMs: number): Promise<boolean> {
+    this.probes += 1;
+    if (!this.isThere) return new Promise((resolve) => this.#clock.after(timeoutMs, () => resolve(false)));
+    this.heardMs = this.#clock.now();
+    return Promise.resolve(true);
+  }
+
+  drop(): void {
+    this.drops += 1;
+  }
+}
+
+function setUp(policy: ReachabilityPolicy = MAINS_POLICY, random = 0) {
+  const clock = new ManualClock();
+  const link = new FakeLink(clock);
+  const changes: [Reachability, number][] = [];
+  const startMs = clock.now();
+  const monitor = new ReachabilityMonitor({
+    clock,
+    policy,
+    link,
+    random: () => random,
+    onChange: (state) => changes.push([state, clock.now() - startMs]),
+  });
+  monitor.start();
+  return { clock, link, monitor, changes };
+}
+
+/** Moves time on in small steps and lets what was promised settle between them. */
+async function pass(clock: ManualClock, ms: number): Promise<void> {
+  for (let passedMs = 0; passedMs < ms; passedMs += 100) {
+    clock.advance(100);
+    for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+  }
+}
+
+describe('a node on mains power', () => {
+  test('that reports by itself is never asked', async () => {
+    const { clock, link, monitor } = setUp();
+    for (let second = 0; second < 120; second++) {
+      link.heardMs = clock.now();
+      await pass(clock, 1_000);
+    }
+    expect(link.probes).toBe(0);
+    expect(monitor.state).toBe('reachable');
+  });
+
+  test('that is quiet is asked about every ten seconds, jitter spreads it', async () => {
+    const { clock, link, monitor } = setUp(MAINS_POLICY, 0.5);
+    await pass(clock, 80_000);
+    expect(monitor.state).toBe('reachable');
+    expect(link.probes).toBeGreaterThanOrEqual(7);
+    expect(link.probes).toBeLessThanOrEqual(9);
+  });
+
+  test.each([0, 0.5, 0.99])('that dies at any moment is known within 15 s (jitter %d)', async (random) => {
+    for (let deathMs = 0; deathMs < 11_000; deathMs += 1_100) {
+      const { clock, link, changes } = setUp(MAINS_POLICY, random);
+      await pass(clock, 20_000 + deathMs);
+      link.isThere = false;
+      await pass(clock, 20_000);
+      const [state, atMs] = changes.at(-1) ?? [];
+      expect(state).toBe('unreachable');
+      expect((atMs ?? 0) - 20_000 - deathMs).toBeLessThanOrEqual(15_000);
+      expect(link.drops).toBe(1);
+    }
+  });
+
+  test('one lost answer is no loss', async () => {
+    const { clock, link, monitor, changes } = setUp();
+    await pass(clock, 10_000);
+    link.isThere = false;
+    monitor.suspect();
+    await pass(clock, 1_000);
+    link.isThere = true;
+    await pass(clock, 5_000);
+    expect(changes.map(([state]) => state)).toEqual(['reachable']);
+    expect(link.drops).toBe(0);
+  });
+
+  test('a call without an answer brings the question forward', async () => {
+    const { clock, link, monitor, changes } = setUp();
+    await pass(clock, 12_000);
+    link.isThere = false;
+    monitor.suspect();
+    await pass(clock, 4_200);
+    expect(changes.at(-1)).toEqual(['unreachable', expect.any(Number)]);
+  });
+
+  test('that comes back is reachable as soon as it is heard, and looked for meanwhile', async () => {
+    const { clock, link, monitor } = setUp();
+    link.isThere = false;
+    await pass(clock, 30_000);
+    expect(monitor.state).toBe('unreachable');
+    const asked = link.probes;
+    await pass(clock, 30_000);
+    expect(link.probes).toBeGreaterThan(asked + 2);
+    link.isThere = true;
+    monitor.heard();
+    expect(monitor.state).toBe('reachable');
+    await pass(clock, 20_000);
+    expect(monitor.state).toBe('reachable');
+  });
+
+  test('never heard since the start is unknown first, then unreachable, within 15 s', async () => {
+    const { clock, link, monitor, changes } = setUp();
+    link.isThere = false;
+    expect(monitor.state).toBe('unknown');
+    await pass(clock, 15_000);
+    expect(changes.map(([state]) => state)).toEqual(['unreachable']);
+  });
+
+  test('a stopped monitor asks and tells nothing more', async () => {
+    const { clock, link, monitor, changes } = setUp();
+    monitor.stop();
+    monitor.heard();
+    monitor.suspect();
+    await pass(clock, 60_000);
+    expect([link.probes, changes.length]).toEqual([0, 0]);
+  });
+});
+
+describe('a node that sleeps', () => {
+  test('is never asked and counts as gone only after three missed reports', async () => {
+    const { clock, link, monitor, changes } = setUp(sleepyPolicy(300_000));
+    monitor.heard();
+    link.heardMs = clock.now();
+    monitor.suspect();
+    await pass(clock, 600_000);
+    expect(monitor.state).toBe('reachable');
+    await pass(clock, 900_000);
+    expect(changes.map(([state]) => state)).toEqual(['reachable', 'unreachable']);
+    expect(link.probes).toBe(0);
+  });
+});

@@ -1,0 +1,171 @@
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createLogger, silentLogger } from '../../../src/core/logger.ts';
+import { MatterStorage, NODE_FOLDER } from '../../../src/matter/storage/matter-storage.ts';
+import { inspectStorage } from '../../../src/matter/storage/storage-inspection.ts';
+
+let stateDir: string;
+let database: string;
+let storage: MatterStorage;
+
+/** A storage file as matter.js's sqlite driver writes it, big enough for damage in its middle. */
+function writeDatabase(rootKey: string, fabrics = boxedFabrics('77')): void {
+  rmSync(database, { force: true });
+  const db = new DatabaseSync(database);
+  db.exec(`CREATE TABLE kvstore (context TEXT NOT NULL, key TEXT NOT NULL, value_type TEXT, value_json TEXT, value_blob BLOB,
+    CONSTRAINT PKPair PRIMARY KEY (context, key)) STRICT`);
+  const insert = db.prepare("INSERT INTO kvstore (context, key, value_type, value_json) VALUES (?, ?, 'json', ?)");
+  insert.run('certificates', 'rootCertBytes', '"cert"');
+  insert.run('certificates', 'rootKeyPair', JSON.stringify(rootKey));
+  insert.run('fabrics', 'fabrics', fabrics);
+  for (let peer = 1; peer <= 60; peer++) insert.run(`nodes.peer${peer}`, 'cache', JSON.stringify('x'.repeat(500)));
+  db.close();
+}
+
+function boxedFabrics(id: string): string {
+  return JSON.stringify([{ fabricId: JSON.stringify({ __object__: 'BigInt', __value__: id }) }]);
+}
+
+function overwrite(file: string, offset: number, bytes: Uint8Array): void {
+  const content = readFileSync(file);
+  content.set(bytes, offset);
+  writeFileSync(file, content);
+}
+
+const DAMAGES: readonly [string, () => void][] = [
+  ['its header zeroed', () => overwrite(database, 0, new Uint8Array(100))],
+  ['its second half cut off', () => truncateSync(database, Math.floor(statSync(database).size / 8192) * 4096)],
+  ['all of it cut off', () => truncateSync(database, 0)],
+  [
+    'noise over pages in its middle',
+    () =>
+      overwrite(
+        database,
+        4096,
+        new Uint8Array(16_384).map((_, at) => (at * 151 + 7) % 256),
+      ),
+  ],
+  ['a value cut within', () => edit('UPDATE kvstore SET value_json = substr(value_json, 1, 3) WHERE length(value_json) > 100')],
+  ['its fabric list emptied', () => edit("UPDATE kvstore SET value_json = '[]' WHERE key = 'fabrics'")],
+  ['its root key changed by one character', () => edit("UPDATE kvstore SET value_json = '\"key2\"' WHERE key = 'rootKeyPair'")],
+  ['the file deleted', () => rmSync(database)],
+];
+
+function edit(sql: string): void {
+  const db = new DatabaseSync(database);
+  db.exec(sql);
+  db.close();
+}
+
+beforeEach(() => {
+  stateDir = mkdtempSync(join(tmpdir(), 'matter-storage-'));
+  database = join(stateDir, NODE_FOLDER, 'storage.db');
+  storage = new MatterStorage({ logger: silentLogger }, { stateDir });
+});
+afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
+
+describe('storage of the fabric', () => {
+  test('a first start finds an empty folder that only its owner may read', () => {
+    storage.prepare();
+    expect(statSync(join(stateDir, NODE_FOLDER)).mode & 0o777).toBe(0o700);
+    expect(existsSync(database)).toBe(false);
+  });
+
+  test('loose rights on files and folders are taken away', () => {
+    storage.prepare();
+    writeDatabase('key1');
+    chmodSync(database, 0o644);
+    chmodSync(join(stateDir, NODE_FOLDER), 0o755);
+    storage.confirmFabric();
+    storage.snapshot();
+    storage.prepare();
+    for (const name of readdirSync(stateDir, { recursive: true, encoding: 'utf8' })) {
+      const { mode } = statSync(join(stateDir, name));
+      expect.soft(mode & 0o077, name).toBe(0);
+    }
+  });
+
+  test.each(DAMAGES)('with %s it is restored from the newest good snapshot', (_name, damage) => {
+    storage.prepare();
+    writeDatabase('key1');
+    storage.confirmFabric();
+    storage.snapshot();
+    storage.snapshot();
+    const before = inspectStorage(database);
+    damage();
+    const lines: string[] = [];
+    new MatterStorage({ logger: createLogger('error', (line) => lines.push(line)) }, { stateDir }).prepare();
+    expect(inspectStorage(database)).toEqual(before);
+    expect(lines.join()).toContain('matter.storage_restored');
+  });
+
+  test.each(DAMAGES)('with %s and no good snapshot it is refused, saying what to do', (_name, damage) => {
+    storage.prepare();
+    writeDatabase('key1');
+    storage.confirmFabric();
+    damage();
+    expect(() => storage.prepare()).toThrow(
+      expect.objectContaining({ code: 'STORAGE_FAILED', message: expect.stringContaining('atmo restore') }),
+    );
+  });
+
+  test('a damaged snapshot is passed over for an older one', () => {
+    storage.prepare();
+    writeDatabase('key1');
+    storage.confirmFabric();
+    storage.snapshot();
+    storage.snapshot();
+    const newest = readdirSync(join(stateDir, 'snapshots')).sort().at(-1) ?? '';
+    writeFileSync(join(stateDir, 'snapshots', newest), 'nonsense');
+    rmSync(database);
+    storage.prepare();
+    expect(inspectStorage(database)).toMatchObject({ state: 'whole', identity: { fabricId: '77' } });
+  });
+
+  test('a restored file is not overtaken by the write-ahead log of the damaged one', () => {
+    storage.prepare();
+    writeDatabase('key1');
+    storage.confirmFabric();
+    storage.snapshot();
+    rmSync(database);
+    writeFileSync(`${database}-wal`, 'left over');
+    storage.prepare();
+    expect(existsSync(`${database}-wal`)).toBe(false);
+    expect(readdirSync(join(stateDir, 'quarantine', '1'))).toEqual(['storage.db-wal']);
+  });
+
+  test('another fabric in place of ours is refused while running too', () => {
+    storage.prepare();
+    writeDatabase('key1');
+    storage.confirmFabric();
+    writeDatabase('key1', boxedFabrics('78'));
+    expect(() => storage.confirmFabric()).toThrow(/another fabric/);
+  });
+
+  test('only the three newest snapshots stay', () => {
+    storage.prepare();
+    writeDatabase('key1');
+    for (let i = 0; i < 5; i++) storage.snapshot();
+    expect(readdirSync(join(stateDir, 'snapshots')).sort()).toEqual(['00000003.db', '00000004.db', '00000005.db']);
+  });
+
+  test('a snapshot that fails is a warning and leaves no part behind', () => {
+    storage.prepare();
+    writeFileSync(database, 'nonsense');
+    const lines: string[] = [];
+    new MatterStorage({ logger: createLogger('warn', (line) => lines.push(line)) }, { stateDir }).snapshot();
+    expect(lines.join()).toContain('matter.snapshot_failed');
+    expect(readdirSync(join(stateDir, 'snapshots'))).toEqual([]);
+  });
+
+  test('locks of a process that is gone do not stop the start', () => {
+    storage.prepare();
+    writeFileSync(join(stateDir, NODE_FOLDER, 'matter.pid'), '1 token');
+    writeFileSync(join(stateDir, NODE_FOLDER, 'matter.lock'), '');
+    storage.prepare();
+    expect(readdirSync(join(stateDir, NODE_FOLDER))).toEqual([]);
+  });
+});
