@@ -11,8 +11,8 @@ const ELSEWHERE = [
   '../matter/virtual-peripheral.ts',
   '../matter/radio-frames.ts',
   '../../src/core/errors.ts',
-  '../../src/matter/batch-storage-driver.ts',
-  '../../src/matter/matter-database.ts',
+  '../../src/matter/storage/batch-storage-driver.ts',
+  '../../src/matter/storage/matter-database.ts',
 ];
 const CACHE = join(ROOT, '.run/virtual-home');
 
