@@ -95,6 +95,8 @@ export interface Device {
   readonly id: DeviceId;
   /** Name that people use; unique names are not guaranteed, ids are. At most 64 characters, no control characters. */
   readonly name: string;
+  /** True where a person gave the name here; absent where it is what the device says of itself. */
+  readonly isNamedHere?: true;
   readonly area?: string;
   readonly kind: 'node' | 'bridged' | 'part';
   /** Operational node id in this hub's fabric, decimal text. */

@@ -9,8 +9,8 @@ const HASH_LENGTH = 6;
 
 /**
  * The device part of tool names: the device's name, or its id where the name has no Latin letters. Of several devices of
- * one name, the one whose id is that name keeps it plain, else the one with the first id; the others get a hash of their
- * id. Depends on the set of devices only, so names are the same after every start.
+ * one name, one that a person named so keeps it plain, since any device may call itself like another; among equals the one
+ * whose id is that name, else the first id. The others get a hash of their id. Depends on the set of devices only, so names are the same after every start.
  */
 export function deviceSlugs(devices: readonly Device[]): ReadonlyMap<DeviceId, string> {
   const groups = Map.groupBy(devices, plainSlug);
@@ -43,7 +43,7 @@ function plainSlug(device: Device): string {
 }
 
 function rank(device: Device, plain: string): string {
-  return `${slug(device.id, '_') === plain ? 0 : 1}${device.id}`;
+  return `${device.isNamedHere ? 0 : 1}${slug(device.id, '_') === plain ? 0 : 1}${device.id}`;
 }
 
 function hash(text: string): string {

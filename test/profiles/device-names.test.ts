@@ -27,6 +27,12 @@ describe('names of device tools', () => {
     expect(new Map([...deviceSlugs([first, second, third])].sort())).toEqual(new Map([...slugs].sort()));
   });
 
+  test('of two devices of one name the one that a person named so keeps it, whatever the other calls itself', () => {
+    const lock = { ...device('lock-a1', 'Front Door'), isNamedHere: true as const };
+    const slugs = deviceSlugs([device('front-door', 'Front Door'), device('a-fake', 'Front Door'), lock]);
+    expect(slugs.get(lock.id)).toBe('front_door');
+  });
+
   test('stay within 40 characters, differ, and keep the action readable', () => {
     const slug = 'guest_bathroom_mirror_cabinet_light_left';
     expect(toolName(slug, 'turn_on')).toMatch(/^guest_bathroom_mirror_cab_turn_on_[0-9a-f]{6}$/);

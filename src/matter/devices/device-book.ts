@@ -62,6 +62,11 @@ export class DeviceBook {
     return deviceText(area === undefined ? planned.productName : `${planned.productName} ${area}`);
   }
 
+  /** True when the name of `nameOf` comes from a person and not from the device. */
+  isNamedHere(planned: PlannedDevice): boolean {
+    return this.entryOf(planned).name !== undefined || this.#nameAsPart(planned) !== '';
+  }
+
   /** An empty name goes back to what the device says. */
   rename(key: string, name: string): void {
     const { name: _, ...rest } = this.#known(key);

@@ -121,6 +121,7 @@ export class NodeDevices {
     const device: Device = {
       id: entry.id,
       name: this.#book.nameOf(planned),
+      ...(this.#book.isNamedHere(planned) && { isNamedHere: true }),
       ...(area !== undefined && { area }),
       kind: planned.kind,
       nodeId: this.nodeId,

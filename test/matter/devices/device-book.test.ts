@@ -58,6 +58,14 @@ describe('ids and names of devices', () => {
     expect(book.nameOf(planned('1', 'Desk'))).toBe('Desk');
   });
 
+  test('it is known whether a person gave the name, to the device or to the whole that it is a part of', () => {
+    const book = new DeviceBook(new MemoryStore());
+    const part: PlannedDevice = { ...planned('1/p2', 'Humidity'), kind: 'part', parentKey: '1', partTitle: 'humidity sensor' };
+    expect([planned('1', 'Desk'), part].map((one) => book.isNamedHere(one))).toEqual([false, false]);
+    book.rename('1', 'Mine');
+    expect([planned('1', 'Desk'), part].map((one) => book.isNamedHere(one))).toEqual([true, true]);
+  });
+
   test('a name of no Latin letters still has an id', () => {
     expect(new DeviceBook(new MemoryStore()).entryOf(planned('1', '灯')).id).toBe('device');
   });
