@@ -15,11 +15,14 @@ export interface SchemaProblem {
 }
 
 const MAX_PROBLEMS = 20;
+/** A hostile body makes tens of thousands of errors; nobody reads more than the first. */
+const MAX_CONSIDERED = 200;
 /** Keywords that only say that one of their branches failed; the branches' own errors follow beside them. */
 const COMPOUND = new Set(['if', 'allOf', '$ref']);
 
 /** ajv's errors as problems that a person can act on; the schema is the annotated one, for examples and titles. */
-export function describeProblems(schema: JsonSchema, value: Json, errors: readonly ErrorObject[]): readonly SchemaProblem[] {
+export function describeProblems(schema: JsonSchema, value: Json, allErrors: readonly ErrorObject[]): readonly SchemaProblem[] {
+  const errors = allErrors.slice(0, MAX_CONSIDERED);
   const branching = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf');
   const telling = errors.filter((error) => !COMPOUND.has(error.keyword) && !isWithinBranch(error, branching));
   const problems = telling.map((error) => describeError(schema, value, error));
