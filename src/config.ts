@@ -22,7 +22,6 @@ export interface HubConfig {
   readonly tools: {
     readonly manifestFile: string;
     readonly disabled: readonly string[];
-    readonly defaultTimeoutMs: number;
     readonly maxConcurrent: number;
     readonly maxQueued: number;
     /** Packages that manifest entries `plugin:<name>` may load. */
@@ -30,7 +29,8 @@ export interface HubConfig {
   };
   /** Folder with the owner's own profile files. */
   readonly profilesDir: string;
-  readonly history: { readonly rawDays: number; readonly rollupDays: number };
+  /** How long single readings, 5-minute sums and hourly sums are kept. */
+  readonly history: { readonly rawDays: number; readonly fiveMinuteDays: number; readonly hourlyDays: number };
 }
 
 const positive = { type: 'integer', minimum: 1 };
@@ -54,13 +54,16 @@ export const CONFIG_SCHEMA = {
     tools: section({
       manifest: { type: 'string' },
       disabled: names,
-      default_timeout_ms: { ...positive, maximum: 3_600_000, default: 30_000 },
       max_concurrent: { ...positive, maximum: 10_000, default: 256 },
       max_queued: { ...positive, maximum: 100_000, default: 1024 },
       plugins: names,
     }),
     profiles: { type: 'string' },
-    history: section({ raw_days: { ...positive, default: 14 }, rollup_days: { ...positive, default: 730 } }),
+    history: section({
+      raw_days: { ...positive, default: 7 },
+      five_minute_days: { ...positive, default: 30 },
+      hourly_days: { ...positive, default: 365 },
+    }),
   },
 } as const;
 
@@ -71,13 +74,12 @@ interface ConfigFile {
   tools: {
     manifest?: string;
     disabled: string[];
-    default_timeout_ms: number;
     max_concurrent: number;
     max_queued: number;
     plugins: string[];
   };
   profiles?: string;
-  history: { raw_days: number; rollup_days: number };
+  history: { raw_days: number; five_minute_days: number; hourly_days: number };
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -102,13 +104,16 @@ export function loadConfig(env: Environment, stateDir: string): HubConfig {
     tools: {
       manifestFile: file.tools.manifest ?? join(stateDir, 'tools.yaml'),
       disabled: file.tools.disabled,
-      defaultTimeoutMs: file.tools.default_timeout_ms,
       maxConcurrent: file.tools.max_concurrent,
       maxQueued: file.tools.max_queued,
       plugins: file.tools.plugins,
     },
     profilesDir: file.profiles ?? join(stateDir, 'profiles'),
-    history: { rawDays: file.history.raw_days, rollupDays: file.history.rollup_days },
+    history: {
+      rawDays: file.history.raw_days,
+      fiveMinuteDays: file.history.five_minute_days,
+      hourlyDays: file.history.hourly_days,
+    },
   };
 }
 

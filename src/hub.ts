@@ -123,8 +123,8 @@ export class Hub implements Service {
     const places = { directory: directory.root, snapshotDirectory: directory.snapshots };
     const store = new StateStore(journal, places);
     await this.#stack.start(store);
-    const { rawDays, rollupDays } = this.#config.history;
-    const retentionMs = { raw: rawDays * DAY_MS, '5min': rollupDays * DAY_MS, '1h': rollupDays * DAY_MS };
+    const { rawDays, fiveMinuteDays, hourlyDays } = this.#config.history;
+    const retentionMs = { raw: rawDays * DAY_MS, '5min': fiveMinuteDays * DAY_MS, '1h': hourlyDays * DAY_MS };
     const readings = new HistoryStore(journal, { ...places, retentionMs });
     await this.#stack.start(readings);
     const credential = new OwnerCredential(directory.root);
@@ -140,7 +140,7 @@ export class Hub implements Service {
     const capabilities = new CapabilityCatalogue(registry);
     for (const [type, description] of OWN_CAPABILITIES) capabilities.add({ type, description: () => description });
     const authorizer = new OwnerAuthorizer();
-    const { defaultTimeoutMs: _, disabled, maxConcurrent, maxQueued } = this.#config.tools;
+    const { disabled, maxConcurrent, maxQueued } = this.#config.tools;
     this.#pipeline = new CallPipeline(
       {
         registry,

@@ -20,9 +20,10 @@ export async function writeAccessList(clusters: NodeClusters, entries: readonly 
   await clusters.write('AccessControl', 'Acl', { value: entries });
 }
 
-/** An entry that lets one node use what is on one endpoint, as a binding needs it (Core §9.10.7). */
-export function operateEntry(nodeId: string, endpoint: number): AccessEntry {
-  return { privilege: 'Operate', authMode: 'Case', subjects: [nodeId], targets: [{ cluster: null, endpoint, deviceType: null }] };
+/** An entry that lets one node use an endpoint, or one cluster of it, as a binding needs it (Core §9.10.7). */
+export function operateEntry(nodeId: string, target: { readonly endpoint: number; readonly clusterId?: number }): AccessEntry {
+  const { endpoint, clusterId = null } = target;
+  return { privilege: 'Operate', authMode: 'Case', subjects: [nodeId], targets: [{ cluster: clusterId, endpoint, deviceType: null }] };
 }
 
 /** An entry that lets members of a group use the node's clusters. */

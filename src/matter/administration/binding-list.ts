@@ -34,7 +34,8 @@ function toEntry(target: BindingTarget): JsonObject {
   return target.clusterId === undefined ? entry : { ...entry, cluster: target.clusterId };
 }
 
-function pointsTo(entry: JsonObject, target: BindingTarget): boolean {
+/** Whether an entry of the list is this binding, with the same cluster or likewise without one. */
+export function pointsTo(entry: JsonObject, target: BindingTarget): boolean {
   const cluster = entry.cluster ?? undefined;
   return String(entry.node) === target.nodeId && entry.endpoint === target.endpoint && cluster === target.clusterId;
 }

@@ -3,7 +3,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { operateEntry, readAccessList, withEntry, withoutEntry, writeAccessList } from './access-list.ts';
-import { addBinding, type BindingTarget, readBindings, removeBinding } from './binding-list.ts';
+import { addBinding, type BindingTarget, pointsTo, readBindings, removeBinding } from './binding-list.ts';
 import { asObjects, type NodeAccess, NodeClusters, rootDevice } from './node-clusters.ts';
 
 export interface BindingEnd {
@@ -34,7 +34,7 @@ export class DeviceBindings {
     // A source that cannot be bound must not leave a right behind.
     await readBindings(sourceNode, source.endpoint);
     const targetNode = this.#clusters(target.device, signal);
-    const entry = operateEntry(rootDevice(this.#directory, source.device).nodeId, target.endpoint);
+    const entry = operateEntry(rootDevice(this.#directory, source.device).nodeId, point);
     await writeAccessList(targetNode, withEntry(await readAccessList(targetNode), entry), this.#adminNodeId());
     await addBinding(sourceNode, source.endpoint, point);
   }
@@ -46,7 +46,7 @@ export class DeviceBindings {
     await removeBinding(sourceNode, source.endpoint, point);
     if (await this.#stillBound(sourceNode, source.device, point)) return;
     const targetNode = this.#clusters(target.device, signal);
-    const entry = operateEntry(rootDevice(this.#directory, source.device).nodeId, target.endpoint);
+    const entry = operateEntry(rootDevice(this.#directory, source.device).nodeId, point);
     await writeAccessList(targetNode, withoutEntry(await readAccessList(targetNode), entry), this.#adminNodeId());
   }
 
@@ -54,7 +54,7 @@ export class DeviceBindings {
     const endpoints = this.#directory.describe(device)?.endpoints ?? [];
     const withBindings = endpoints.filter(({ clusters }) => clusters.some(({ name }) => name === 'Binding'));
     const lists = await Promise.all(withBindings.map(({ endpoint }) => readBindings(source, endpoint)));
-    return asObjects(lists.flat()).some((entry) => String(entry.node) === target.nodeId && entry.endpoint === target.endpoint);
+    return asObjects(lists.flat()).some((entry) => pointsTo(entry, target));
   }
 
   #bindingTarget(target: BindingEnd & { readonly cluster?: string }): BindingTarget {

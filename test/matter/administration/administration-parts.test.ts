@@ -87,10 +87,10 @@ describe('fabrics', () => {
 describe('access control', () => {
   test('a list that locks this hub out is refused', async () => {
     const node = new FakeNode();
-    await expect(writeAccessList(node.clusters, [operateEntry('5', 1)], '112233')).rejects.toThrow(/let this hub/);
+    await expect(writeAccessList(node.clusters, [operateEntry('5', { endpoint: 1 })], '112233')).rejects.toThrow(/let this hub/);
     await expect(writeAccessList(node.clusters, [{ ...ADMIN, subjects: ['5'] }], '112233')).rejects.toThrow(/let this hub/);
     expect(node.log).toEqual([]);
-    await writeAccessList(node.clusters, [ADMIN, operateEntry('5', 1)], '112233');
+    await writeAccessList(node.clusters, [ADMIN, operateEntry('5', { endpoint: 1 })], '112233');
     expect(node.attributes.get('0/AccessControl/Acl')).toHaveLength(2);
   });
 
@@ -99,6 +99,11 @@ describe('access control', () => {
     expect(withEntry([two], { ...two, subjects: ['2', '1'] })).toHaveLength(1);
     expect(withoutEntry([ADMIN, two], { ...two, subjects: ['2', '1'] })).toEqual([ADMIN]);
   });
+});
+
+test('a binding of one cluster grants that cluster alone', () => {
+  expect(operateEntry('5', { endpoint: 1, clusterId: 6 }).targets).toEqual([{ cluster: 6, endpoint: 1, deviceType: null }]);
+  expect(operateEntry('5', { endpoint: 1 }).targets).toEqual([{ cluster: null, endpoint: 1, deviceType: null }]);
 });
 
 test('a binding is added once and taken away again, others stay', async () => {
