@@ -2,9 +2,9 @@
  * Runs every check of the repository: format, lint, types, dead code, profiles, unit tests and, where private networks
  * are possible, live tests and the demo. `--no-live` leaves the last two out. Exit 0 only if nothing failed.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { capture, show } from './check/command.ts';
+import { capture } from './check/command.ts';
 import { closingLine, failure, type Outcome, PASSED, skip, sum } from './check/tally.ts';
 import { outcomeOf } from './check/vitest-report.ts';
 
@@ -39,40 +39,43 @@ async function runCheck({ title, command: [program, ...args] }: Check): Promise<
 }
 
 /** Two at a time: boards and the machines of continuous integration have few cores. */
-async function runAllStatic(): Promise<readonly Outcome[]> {
-  const waiting = [...STATIC_CHECKS];
+async function inPairs<Item>(items: readonly Item[], run: (item: Item) => Promise<Outcome>): Promise<readonly Outcome[]> {
+  const waiting = [...items];
   const worker = async (): Promise<Outcome[]> => {
     const outcomes: Outcome[] = [];
-    for (let check = waiting.shift(); check; check = waiting.shift()) outcomes.push(await runCheck(check));
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) outcomes.push(await run(item));
     return outcomes;
   };
   return (await Promise.all([worker(), worker()])).flat();
 }
 
-async function runTests(project: string, prefix: readonly string[]): Promise<Outcome> {
-  const reportFile = `.run/vitest-${project}-${process.pid}.json`;
+/** Runs vitest with `options`, behind `prefix`, and shows what it said when it ends. */
+async function runTests(title: string, prefix: readonly string[], options: readonly string[]): Promise<Outcome> {
+  const reportFile = `.run/vitest-${title.replace(/\W+/g, '-')}-${process.pid}.json`;
   mkdirSync('.run', { recursive: true });
-  const vitest = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--project', project];
+  const vitest = ['vitest', 'run', '--config', 'test/vitest.config.ts', ...options];
   const [program = '', ...args] = [...prefix, ...vitest, '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
-  console.log(`\n${project} tests`);
-  const { status } = await show(program, args);
-  if (!existsSync(reportFile)) return failure(`${project} tests ended with status ${status} and without a report`);
-  const outcome = outcomeOf(`${project} tests`, JSON.parse(readFileSync(reportFile, 'utf8')));
+  const { status, output } = await capture(program, args);
+  console.log(`\n${title}\n${output.trimEnd()}`);
+  if (!existsSync(reportFile)) return failure(`${title} ended with status ${status} and without a report`);
+  const outcome = outcomeOf(title, JSON.parse(readFileSync(reportFile, 'utf8')));
   rmSync(reportFile);
   const isStatusExplained = status === 0 || outcome.tally.failed > 0;
-  return isStatusExplained ? outcome : failure(`${project} tests ended with status ${status}`);
+  return isStatusExplained ? outcome : failure(`${title} ended with status ${status}`);
 }
 
-/** Live tests and the demo, one after the other: both measure time. */
+/** Each file of live tests in a private network of its own, the largest first; then the demo. */
 async function runNetworked(): Promise<readonly Outcome[]> {
   const probe = await capture('scripts/in-netns', ['--', 'true']);
   if (probe.status === NO_NETNS) return [skip(`all live tests and the demo: ${probe.output.trim()}`)];
-  return [await runTests('live', ['scripts/in-netns', '--']), await runCheck(DEMO)];
+  const files = globSync('test/live/**/*.test.ts').sort((a, b) => statSync(b).size - statSync(a).size);
+  const live = await inPairs(files, (file) => runTests(file, ['scripts/in-netns', '--'], ['--project', 'live', file]));
+  return [...live, await runCheck(DEMO)];
 }
 
 const { values } = parseArgs({ options: { 'no-live': { type: 'boolean', default: false } } });
 process.chdir(new URL('..', import.meta.url).pathname);
-const outcomes = [...(await runAllStatic()), await runTests('unit', [])];
+const outcomes = [...(await inPairs(STATIC_CHECKS, runCheck)), await runTests('unit tests', [], ['--project', 'unit'])];
 outcomes.push(...(values['no-live'] ? [skip('all live tests and the demo: --no-live was given')] : await runNetworked()));
 const total = sum(outcomes.map((outcome) => outcome.tally));
 console.log(`\n${outcomes.flatMap((outcome) => outcome.notes).join('\n')}\n${closingLine(total)}`);

@@ -15,6 +15,8 @@ export default defineConfig({
           include: ['test/live/**/*.test.ts'],
           pool: 'forks',
           fileParallelism: false,
+          // They measure time on machines that others share; what fails twice is wrong.
+          retry: 1,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 
 export interface Finished {
   readonly status: number;
-  /** Standard output and error in the order in which they came; empty when they were shown as they came. */
+  /** Standard output and error in the order in which they came. */
   readonly output: string;
 }
 
@@ -12,17 +12,8 @@ export function capture(command: string, args: readonly string[]): Promise<Finis
   const chunks: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
   child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk));
-  return finish(child, () => Buffer.concat(chunks).toString());
-}
-
-/** Runs a program in the repository's root and shows what it says as it comes. */
-export function show(command: string, args: readonly string[]): Promise<Finished> {
-  return finish(spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'] }), () => '');
-}
-
-function finish(child: ReturnType<typeof spawn>, output: () => string): Promise<Finished> {
-  return new Promise((resolve) => {
-    child.once('error', (error) => resolve({ status: 127, output: error.message }));
-    child.once('close', (code) => resolve({ status: code ?? 1, output: output() }));
-  });
+  const { promise, resolve } = Promise.withResolvers<Finished>();
+  child.once('error', (error) => resolve({ status: 127, output: error.message }));
+  child.once('close', (code) => resolve({ status: code ?? 1, output: Buffer.concat(chunks).toString() }));
+  return promise;
 }
