@@ -1,5 +1,5 @@
 import { checkProfileFiles } from '../src/profile-workbench.ts';
-import { formatProblem } from '../src/profiles/profile-check.ts';
+import { formatProblem } from '../src/profiles/profile-problem.ts';
 
 /** `profile-check [FILE…]`: checks all profiles of this checkout, with the given files among them. Exit 1 with one line per mistake. */
 const problems = await checkProfileFiles(process.argv.slice(2));

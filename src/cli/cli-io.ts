@@ -1,6 +1,6 @@
 import type { DeviceDescription } from '../core/device-model.ts';
-import type { ProfileProblem } from '../profiles/profile-check.ts';
 import type { DraftFile } from '../profiles/profile-draft.ts';
+import type { ProfileProblem } from '../profiles/profile-problem.ts';
 
 /** Where text goes. */
 export interface TextSink {

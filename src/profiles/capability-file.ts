@@ -2,10 +2,12 @@ import type { Risk } from '../core/authorizer.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { ConverterName } from './converters.ts';
 import type { Shorthand } from './parameter-shorthand.ts';
-import type { RecipeName } from './recipes/recipe-table.ts';
 
 /** Risk as files state it: `highest` is the highest of all tools of the same endpoint, for scenes that may do anything there. */
 export type StatedRisk = Risk | 'highest';
+
+/** Logic of the hub that a tool may name where data cannot say it. */
+export type RecipeName = 'set_color' | 'set_temperature' | 'adjust_temperature' | 'adjust_brightness' | 'select_areas';
 
 /** Names that a device lists itself in an attribute: the modes, inputs or levels that it has. */
 export interface ChoicesEntry {

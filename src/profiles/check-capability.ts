@@ -6,8 +6,9 @@ import { CheckReport } from './check-report.ts';
 import { checkTool } from './check-tool.ts';
 import { rawKind } from './converter.ts';
 import { memberOf } from './name-converters.ts';
-import type { ProfileProblem, StandardModel } from './profile-check.ts';
 import type { RawProfileFile } from './profile-files.ts';
+import type { ProfileProblem } from './profile-problem.ts';
+import type { StandardModel } from './standard-view.ts';
 import { elementsOf } from './tool-elements.ts';
 
 /** Mistakes in the meaning of a capability file: does the standard have what it names, and do converters fit? */

@@ -5,7 +5,7 @@ import type { CheckReport } from './check-report.ts';
 import { fieldAt } from './cluster-view.ts';
 import { chooseConverter } from './compile-value.ts';
 import { rawKind } from './converter.ts';
-import type { StandardModel } from './profile-check.ts';
+import type { StandardModel } from './standard-view.ts';
 
 /** A choice's list has to be there, with the members that it takes id and name from. */
 export function checkChoices(

@@ -1,9 +1,10 @@
 import type { CapabilityFile } from './capability-file.ts';
 import { CheckReport } from './check-report.ts';
 import type { DeviceFile } from './device-file.ts';
-import type { ProfileProblem, StandardModel } from './profile-check.ts';
 import type { RawProfileFile } from './profile-files.ts';
+import type { ProfileProblem } from './profile-problem.ts';
 import { matchKey } from './profile-set.ts';
+import type { StandardModel } from './standard-view.ts';
 
 interface DeviceContext {
   readonly capabilities: ReadonlyMap<string, CapabilityFile>;

@@ -1,4 +1,4 @@
-import type { ProfileProblem } from './profile-check.ts';
+import type { ProfileProblem } from './profile-problem.ts';
 
 /** Collects what is wrong in one file. */
 export class CheckReport {

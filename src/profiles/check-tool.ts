@@ -8,8 +8,8 @@ import type { CheckReport } from './check-report.ts';
 import { fieldAt } from './cluster-view.ts';
 import { enumNames, isNullable, rawKind } from './converter.ts';
 import { type Shorthand, schemaOfShorthand } from './parameter-shorthand.ts';
-import type { StandardModel } from './profile-check.ts';
 import { RECIPES } from './recipes/recipe-table.ts';
+import type { StandardModel } from './standard-view.ts';
 import { snake } from './words.ts';
 
 /** First words that tell what a tool does; a tool's name starts with one of them. */

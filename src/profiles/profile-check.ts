@@ -1,26 +1,10 @@
-import type { ClusterDescription } from '../core/device-model.ts';
 import type { CapabilityFile } from './capability-file.ts';
 import { checkCapability } from './check-capability.ts';
 import { checkDevices } from './check-device.ts';
 import type { RawProfileFile } from './profile-files.ts';
+import type { ProfileProblem } from './profile-problem.ts';
 import { ProfileSchemaCheck, type ProfileSchemas } from './profile-schemas.ts';
-
-/** One mistake in a profile file. */
-export interface ProfileProblem {
-  readonly file: string;
-  /** JSON pointer within the file. */
-  readonly pointer: string;
-  readonly problem: string;
-  readonly fix: string;
-}
-
-/** What the check has to know of the standard; matter/ has it. */
-export interface StandardModel {
-  readonly clusterNames: readonly string[];
-  /** With all its features and elements, or narrowed to some features. */
-  cluster(name: string, features?: readonly string[]): ClusterDescription | undefined;
-  readonly deviceTypes: readonly { readonly name: string; readonly clusters: readonly { readonly name: string }[] }[];
-}
+import type { StandardModel } from './standard-view.ts';
 
 /** All mistakes in a set of profile files: form first, and meaning for those whose form is right. Empty when all is well. */
 export function checkProfiles(files: readonly RawProfileFile[], schemas: ProfileSchemas, model: StandardModel): readonly ProfileProblem[] {
@@ -33,11 +17,6 @@ export function checkProfiles(files: readonly RawProfileFile[], schemas: Profile
     ...twoUsualOnes(capabilitiesOf(right)),
     ...checkDevices(right, model),
   ];
-}
-
-/** One line for people: file, place, what, and what to do. */
-export function formatProblem(problem: ProfileProblem): string {
-  return `${problem.file}${problem.pointer === '' ? '' : ` at ${problem.pointer}`}: ${problem.problem}\n    fix: ${problem.fix}`;
 }
 
 interface CheckedCapability {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { JsonSchema } from '../core/json.ts';
-import type { ProfileProblem } from './profile-check.ts';
 import type { RawProfileFile } from './profile-files.ts';
+import type { ProfileProblem } from './profile-problem.ts';
 
 /** The two schemas of profile files. */
 export interface ProfileSchemas {

@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import { standardCluster, standardClusterNames, standardDeviceTypes } from '../../src/matter/model/standard-model.ts';
 import { compileDevice } from '../../src/profiles/compile-device.ts';
-import { checkProfiles, formatProblem, type StandardModel } from '../../src/profiles/profile-check.ts';
+import { checkProfiles } from '../../src/profiles/profile-check.ts';
 import { draftProfile } from '../../src/profiles/profile-draft.ts';
 import { profileFilesOf, type RawProfileFile, readProfileDirectory } from '../../src/profiles/profile-files.ts';
+import { formatProblem } from '../../src/profiles/profile-problem.ts';
 import { readProfileSchemas } from '../../src/profiles/profile-schemas.ts';
 import { ProfileSet } from '../../src/profiles/profile-set.ts';
+import type { StandardModel } from '../../src/profiles/standard-view.ts';
 import { described, PROFILE_DIRECTORY, profiles } from './device-fixtures.ts';
 
 const model: StandardModel = { clusterNames: standardClusterNames(), cluster: standardCluster, deviceTypes: standardDeviceTypes() };

@@ -1,3 +1,4 @@
+import type { RecipeName } from '../capability-file.ts';
 import { adjustBrightness } from './adjust-brightness.ts';
 import { adjustTemperature } from './adjust-temperature.ts';
 import type { Recipe } from './recipe.ts';
@@ -12,6 +13,4 @@ export const RECIPES = {
   adjust_temperature: adjustTemperature,
   adjust_brightness: adjustBrightness,
   select_areas: selectAreas,
-} as const satisfies Record<string, Recipe>;
-
-export type RecipeName = keyof typeof RECIPES;
+} as const satisfies Record<RecipeName, Recipe>;
