@@ -96,7 +96,17 @@ export class Hub implements Service {
     return this.#gateway?.url ?? '';
   }
 
+  /** CONFIG_INVALID, CONFLICT (another hub has the state directory) or STORAGE_FAILED; nothing runs on after a failure. */
   async start(): Promise<void> {
+    try {
+      await this.#startParts();
+    } catch (error) {
+      await this.#stack[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #startParts(): Promise<void> {
     const ground = await this.#layGround();
     this.#health = { ...this.#health, nodeId: ground.hubId, startedAtMs: this.#clock.now() };
     const workshop = this.#openWorkshop(ground);
