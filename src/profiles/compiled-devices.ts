@@ -1,6 +1,6 @@
 import type { DeviceDescription } from '../core/device-model.ts';
 import type { DeviceId } from '../core/ids.ts';
-import type { CompiledDevice } from './compile-device.ts';
+import type { CompiledDevice } from './compiled-device.ts';
 
 /** What profiles made of the devices that are here. */
 export interface CompiledDevices {

@@ -1,7 +1,7 @@
 import type { Device } from '../core/device-model.ts';
 import type { JsonSchema } from '../core/json.ts';
 import type { ToolDefinition } from '../tools/tool-definition.ts';
-import type { DeviceTool } from './compile-device.ts';
+import type { DeviceTool } from './compiled-device.ts';
 import { quoted, words } from './words.ts';
 
 /** Definition of a device's tool in the hub's form. `name` is its final name. */

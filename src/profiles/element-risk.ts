@@ -1,7 +1,7 @@
 import { maxRisk, type Risk } from '../core/authorizer.ts';
 import type { AttributeDescription, ClusterDescription, CommandDescription } from '../core/device-model.ts';
 import { isAdministrative } from './administrative-clusters.ts';
-import type { CompiledDevice } from './compile-device.ts';
+import type { CompiledDevice } from './compiled-device.ts';
 import { privilegeRisk } from './privilege-risk.ts';
 import type { ProfileSet } from './profile-set.ts';
 import type { ToolBlueprint } from './tool-blueprint.ts';

@@ -4,7 +4,7 @@ import type { EventBus } from '../core/events.ts';
 import { type DeviceId, parseSensorId, type SensorId } from '../core/ids.ts';
 import type { Json } from '../core/json.ts';
 import type { ReadingStore, ReadingValue } from '../core/reading-store.ts';
-import type { CompiledDevice, DeviceReading } from './compile-device.ts';
+import type { CompiledDevice, DeviceReading } from './compiled-device.ts';
 import { plain } from './words.ts';
 
 interface FedSensor {

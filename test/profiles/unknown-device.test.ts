@@ -7,7 +7,8 @@ import { standardCluster, standardClusterNames, standardClusterShape } from '../
 import { fromJson } from '../../src/matter/model/value-codec.ts';
 import type { ValueShape } from '../../src/matter/model/value-shape.ts';
 import { isAdministrative } from '../../src/profiles/administrative-clusters.ts';
-import { compileDevice, type DeviceTool } from '../../src/profiles/compile-device.ts';
+import { compileDevice } from '../../src/profiles/compile-device.ts';
+import type { DeviceTool } from '../../src/profiles/compiled-device.ts';
 import type { DeviceStep } from '../../src/profiles/device-plan.ts';
 import { ProfileSet } from '../../src/profiles/profile-set.ts';
 import { anyValueOf } from '../matter/model/arbitrary-value.ts';

@@ -7,7 +7,7 @@ import { p } from '../../tools/parameter-builder.ts';
 import type { DeviceNames } from '../../tools/resolve-device.ts';
 import type { SchemaValidator } from '../../tools/schema-validator.ts';
 import type { CallerView, ToolContext } from '../../tools/tool-definition.ts';
-import type { CompiledDevice, DeviceTool } from '../compile-device.ts';
+import type { CompiledDevice, DeviceTool } from '../compiled-device.ts';
 import type { CompiledDevices } from '../compiled-devices.ts';
 import { runDeviceTool, toolEffects } from '../device-tool.ts';
 import { plain } from '../words.ts';
