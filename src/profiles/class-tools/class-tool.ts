@@ -38,6 +38,16 @@ export const CLASS_TOOL = {
   timeoutMs: 15_000,
 } as const;
 
+/** True for the tool of an action, also where its name ends in its endpoint because several endpoints have the action. */
+export function isAction(tool: DeviceTool, action: string): boolean {
+  return tool.action === action || tool.action === `${action}_${tool.endpoint}`;
+}
+
+/** The tool of a device that does an action of a capability. */
+export function toolFor(compiled: CompiledDevice, capability: string, action: string): DeviceTool | undefined {
+  return compiled.tools.find((tool) => tool.capability === capability && isAction(tool, action));
+}
+
 /** Parameters with the device's id in place of its name. */
 export function withDeviceId<Params extends { readonly device_id: string }>(
   ports: ClassToolPorts,
@@ -59,17 +69,38 @@ export function delegate(ports: ClassToolPorts, tool: DeviceTool, params: JsonOb
   return { tool, params: ports.validator.parameters(tool.parameters, params) };
 }
 
-/** The effects of all delegations: the same as if the caller had used the device's own tools. */
-export function delegatedEffects(compiled: CompiledDevice, delegations: readonly Delegation[]): readonly Effect[] {
-  return delegations.flatMap(({ tool, params }) => toolEffects(compiled.device, tool, params));
+interface DelegatedAnswer {
+  readonly state: JsonObject;
+  readonly isSettled: boolean;
+  /** What the last of the device's tools answered. */
+  readonly answer: JsonObject;
+}
+
+/** How a class tool works through the device's own tools: what it declares, and `run`. */
+export function delegating<Request extends { readonly device_id: string }>(
+  ports: ClassToolPorts,
+  delegationsOf: (ports: ClassToolPorts, request: Request) => readonly Delegation[],
+) {
+  return {
+    declared: {
+      canonicalize: (params: Request, caller: CallerView): JsonObject => withDeviceId(ports, params, caller),
+      /** The same as if the caller had used the device's own tools. */
+      effects: (params: Request): readonly Effect[] => {
+        const { device } = deviceOf(ports, params);
+        return delegationsOf(ports, params).flatMap((delegation) => toolEffects(device, delegation.tool, delegation.params));
+      },
+    },
+    run: (params: Request, context: ToolContext): Promise<DelegatedAnswer> =>
+      runDelegations(ports, { compiled: deviceOf(ports, params), delegations: delegationsOf(ports, params) }, context),
+  };
 }
 
 /** Runs delegations in order; later answers complete the earlier ones' state. */
-export async function runDelegations(
+async function runDelegations(
   ports: ClassToolPorts,
   work: { readonly compiled: CompiledDevice; readonly delegations: readonly Delegation[] },
   context: ToolContext,
-): Promise<{ readonly state: JsonObject; readonly isSettled: boolean; readonly answer: JsonObject }> {
+): Promise<DelegatedAnswer> {
   let state: JsonObject = {};
   let answer: JsonObject = {};
   let isSettled = true;

@@ -11,10 +11,9 @@ import {
   type ClassToolPorts,
   type Delegation,
   delegate,
-  delegatedEffects,
+  delegating,
   deviceOf,
   deviceParameter,
-  runDelegations,
   withDeviceId,
 } from './class-tool.ts';
 
@@ -26,6 +25,7 @@ interface ControlRequest {
 
 /** `control_device` (source 000 §5): any of a device's own tools by its action. Permission and risk are that tool's. */
 export function controlDevice(ports: ClassToolPorts): RegisteredTool {
+  const work = delegating(ports, (_, request: ControlRequest) => [delegationOf(ports, request)]);
   const tool = defineTool(
     {
       ...CLASS_TOOL,
@@ -51,16 +51,15 @@ export function controlDevice(ports: ClassToolPorts): RegisteredTool {
         },
       },
       examples: [{ description: 'Dim a light', params: { device_id: 'desk-lamp', command: 'set_brightness', params: { brightness: 40 } } }],
+      ...work.declared,
       canonicalize(params, caller) {
         const resolved = { ...params, ...withDeviceId(ports, params, caller) } as ControlRequest;
         const delegation = delegationOf(ports, resolved);
         return { device_id: resolved.device_id, command: delegation.tool.action, params: delegation.params };
       },
-      effects: (params) => delegatedEffects(deviceOf(ports, params), [delegationOf(ports, params)]),
     },
     async (params, context) => {
-      const compiled = deviceOf(ports, params);
-      const { state, answer } = await runDelegations(ports, { compiled, delegations: [delegationOf(ports, params)] }, context);
+      const { state, answer } = await work.run(params, context);
       return {
         success: true,
         new_state: state,

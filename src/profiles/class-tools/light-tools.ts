@@ -9,12 +9,11 @@ import {
   type ClassToolPorts,
   type Delegation,
   delegate,
-  delegatedEffects,
+  delegating,
   deviceOf,
   deviceParameter,
+  isAction,
   notFitting,
-  runDelegations,
-  withDeviceId,
 } from './class-tool.ts';
 
 const LIGHT_NOUNS = new Set(['light', 'dimmer', 'plug', 'switch']);
@@ -37,6 +36,7 @@ interface LightRequest {
 
 /** `turn_on_light` (source 000 §5): also dims and colors where the light can. */
 export function turnOnLight(ports: ClassToolPorts): RegisteredTool {
+  const work = delegating(ports, onDelegations);
   return defineTool(
     {
       ...LIGHT_TOOL,
@@ -51,15 +51,18 @@ export function turnOnLight(ports: ClassToolPorts): RegisteredTool {
       },
       returns: RETURNS,
       examples: [{ description: 'Dimmed and red', params: { device_id: 'desk-lamp', brightness: 40, color: 'red' } }],
-      canonicalize: (params, caller) => withDeviceId(ports, params, caller),
-      effects: (params) => delegatedEffects(deviceOf(ports, params), onDelegations(ports, params)),
+      ...work.declared,
     },
-    (params, context) => runLight(ports, { compiled: deviceOf(ports, params), delegations: onDelegations(ports, params) }, context),
+    async (params, context) => {
+      const { state, isSettled } = await work.run(params, context);
+      return { success: true, state, settled: isSettled };
+    },
   );
 }
 
 /** `turn_off_light`, the other half. */
 export function turnOffLight(ports: ClassToolPorts): RegisteredTool {
+  const work = delegating(ports, offDelegations);
   return defineTool(
     {
       ...LIGHT_TOOL,
@@ -70,20 +73,13 @@ export function turnOffLight(ports: ClassToolPorts): RegisteredTool {
       parameters: { device_id: deviceParameter },
       returns: RETURNS,
       examples: [{ description: 'Off', params: { device_id: 'desk-lamp' } }],
-      canonicalize: (params, caller) => withDeviceId(ports, params, caller),
-      effects: (params) => delegatedEffects(deviceOf(ports, params), offDelegations(ports, params)),
+      ...work.declared,
     },
-    (params, context) => runLight(ports, { compiled: deviceOf(ports, params), delegations: offDelegations(ports, params) }, context),
+    async (params, context) => {
+      const { state, isSettled } = await work.run(params, context);
+      return { success: true, state, settled: isSettled };
+    },
   );
-}
-
-async function runLight(
-  ports: ClassToolPorts,
-  work: Parameters<typeof runDelegations>[1],
-  context: Parameters<typeof runDelegations>[2],
-): Promise<JsonObject> {
-  const { state, isSettled } = await runDelegations(ports, work, context);
-  return { success: true, state, settled: isSettled };
 }
 
 function onDelegations(ports: ClassToolPorts, request: LightRequest): readonly Delegation[] {
@@ -145,8 +141,4 @@ function need(compiled: CompiledDevice, endpoint: number, wanted: { readonly act
 
 function toolAt(compiled: CompiledDevice, endpoint: number, action: string): DeviceTool | undefined {
   return compiled.tools.find((tool) => tool.endpoint === endpoint && isAction(tool, action));
-}
-
-function isAction(tool: DeviceTool, action: string): boolean {
-  return tool.action === action || tool.action === `${action}_${tool.endpoint}`;
 }

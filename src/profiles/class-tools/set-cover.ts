@@ -7,12 +7,11 @@ import {
   type ClassToolPorts,
   type Delegation,
   delegate,
-  delegatedEffects,
+  delegating,
   deviceOf,
   deviceParameter,
   notFitting,
-  runDelegations,
-  withDeviceId,
+  toolFor,
 } from './class-tool.ts';
 
 interface CoverRequest {
@@ -22,6 +21,7 @@ interface CoverRequest {
 
 /** `set_cover`: blinds, shades and shutters by how far they are open. */
 export function setCover(ports: ClassToolPorts): RegisteredTool {
+  const work = delegating(ports, delegations);
   return defineTool(
     {
       ...CLASS_TOOL,
@@ -41,12 +41,10 @@ export function setCover(ports: ClassToolPorts): RegisteredTool {
         properties: { success: { type: 'boolean' }, state: { type: 'object' }, settled: { type: 'boolean' } },
       },
       examples: [{ description: 'Half open', params: { device_id: 'bedroom-blind', open_percent: 50 } }],
-      canonicalize: (params, caller) => withDeviceId(ports, params, caller),
-      effects: (params) => delegatedEffects(deviceOf(ports, params), delegations(ports, params)),
+      ...work.declared,
     },
     async (params, context) => {
-      const compiled = deviceOf(ports, params);
-      const { state, isSettled } = await runDelegations(ports, { compiled, delegations: delegations(ports, params) }, context);
+      const { state, isSettled } = await work.run(params, context);
       return { success: true, state, settled: isSettled };
     },
   );
@@ -62,7 +60,5 @@ function delegations(ports: ClassToolPorts, request: CoverRequest): readonly Del
 }
 
 function coverTool(compiled: CompiledDevice, action: string): DeviceTool | undefined {
-  return compiled.tools.find(
-    (tool) => tool.capability === 'window-covering' && (tool.action === action || tool.action === `${action}_${tool.endpoint}`),
-  );
+  return toolFor(compiled, 'window-covering', action);
 }

@@ -8,12 +8,11 @@ import {
   type ClassToolPorts,
   type Delegation,
   delegate,
-  delegatedEffects,
+  delegating,
   deviceOf,
   deviceParameter,
   notFitting,
-  runDelegations,
-  withDeviceId,
+  toolFor,
 } from './class-tool.ts';
 
 const SETPOINT = { heat: 'heat', cool: 'cool', auto: 'both', off: undefined } as const;
@@ -27,6 +26,7 @@ interface ThermostatRequest {
 
 /** `set_thermostat` (source 000 §5): absolute setpoint and mode, in the caller's unit. */
 export function setThermostat(ports: ClassToolPorts): RegisteredTool {
+  const work = delegating(ports, delegations);
   return defineTool(
     {
       ...CLASS_TOOL,
@@ -53,12 +53,10 @@ export function setThermostat(ports: ClassToolPorts): RegisteredTool {
         },
       },
       examples: [{ description: 'Heat to 21.5 °C', params: { device_id: 'hall-thermostat', target_temp: 21.5, mode: 'heat' } }],
-      canonicalize: (params, caller) => withDeviceId(ports, params, caller),
-      effects: (params) => delegatedEffects(deviceOf(ports, params), delegations(ports, params)),
+      ...work.declared,
     },
     async (params, context) => {
-      const compiled = deviceOf(ports, params);
-      const { state } = await runDelegations(ports, { compiled, delegations: delegations(ports, params) }, context);
+      const { state } = await work.run(params, context);
       return { success: true, current_temp: state.temperature ?? null, unit: params.unit, state };
     },
   );
@@ -82,9 +80,7 @@ function delegations(ports: ClassToolPorts, request: ThermostatRequest): readonl
 }
 
 function thermostatTool(compiled: CompiledDevice, action: string): DeviceTool | undefined {
-  return compiled.tools.find(
-    (tool) => tool.capability === 'thermostat' && (tool.action === action || tool.action === `${action}_${tool.endpoint}`),
-  );
+  return toolFor(compiled, 'thermostat', action);
 }
 
 function takes(tool: DeviceTool, parameter: string): boolean {
