@@ -14,6 +14,7 @@ import type { Service } from '../../core/service.ts';
 import type { MatterNode } from '../matter-node.ts';
 import { DeviceBook, type DeviceWish } from './device-book.ts';
 import { DeviceCalls } from './device-calls.ts';
+import { deviceChanges } from './device-changes.ts';
 import { deviceEvent } from './device-events.ts';
 import { DeviceInteractions } from './device-interactions.ts';
 import { Listeners } from './listeners.ts';
@@ -219,13 +220,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   /** Tells how the devices of a node differ from before. */
   #tell(node: NodeDevices, before: readonly KnownDevice[]): void {
     this.#index = undefined;
-    for (const { device } of before) if (node.find(device.id) === undefined) this.#changes.tell({ kind: 'removed', device });
-    for (const { device, signature } of node.known) {
-      const old = before.find((candidate) => candidate.device.id === device.id);
-      if (old === undefined) this.#changes.tell({ kind: 'added', device });
-      else if (old.signature !== signature) this.#changes.tell({ kind: 'changed', device, before: old.device });
-      if (old !== undefined && old.device.reachability !== device.reachability) this.#changes.tell({ kind: 'reachability', device });
-    }
+    for (const change of deviceChanges(before, node.known)) this.#changes.tell(change);
   }
 
   #hear(change: ChangeNotificationService.Change): void {

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import type { Device } from '../../../src/core/device-model.ts';
+import { deviceChanges } from '../../../src/matter/devices/device-changes.ts';
+import type { KnownDevice } from '../../../src/matter/devices/node-devices.ts';
+
+const known = (id: string, signature = 'same', reachability: Device['reachability'] = 'reachable'): KnownDevice =>
+  ({ device: { id, reachability }, signature }) as KnownDevice;
+const summary = (before: readonly KnownDevice[], now: readonly KnownDevice[]): readonly string[] =>
+  deviceChanges(before, now).map(({ kind, device }) => `${kind} ${device.id}`);
+
+test('a node that stays as it was has no changes', () => {
+  expect(summary([known('a'), known('b')], [known('b'), known('a')])).toEqual([]);
+});
+
+test('what is gone is told before what has come', () => {
+  expect(summary([known('a'), known('b')], [known('c'), known('a')])).toEqual(['removed b', 'added c']);
+});
+
+test('another structure and another reachability are two changes of one device', () => {
+  const before = known('a');
+  const now = known('a', 'other', 'unreachable');
+  expect(deviceChanges([before], [now])).toEqual([
+    { kind: 'changed', device: now.device, before: before.device },
+    { kind: 'reachability', device: now.device },
+  ]);
+});
