@@ -56,7 +56,6 @@ export class MatterNode implements Service {
   readonly #options: MatterNodeOptions;
   readonly #addedListeners = new Set<(peer: ClientNode) => void>();
   readonly #removedListeners = new Set<(peer: ClientNode) => void>();
-  readonly #fabricListeners = new Set<() => void>();
   readonly #known = new Set<ClientNode>();
   readonly #storage: MatterStorage;
   #cancelSnapshot: (() => void) | undefined;
@@ -110,11 +109,6 @@ export class MatterNode implements Service {
   /** Hears each node that leaves our fabric, decommissioned, forgotten, or reset at the device. */
   onPeerRemoved(listener: (peer: ClientNode) => void): () => void {
     return subscribe(this.#removedListeners, listener);
-  }
-
-  /** Hears that fabric or peers changed: what is worth a snapshot. */
-  onFabricChange(listener: () => void): () => void {
-    return subscribe(this.#fabricListeners, listener);
   }
 
   /** STORAGE_FAILED when the fabric's storage is damaged beyond the snapshots. */
@@ -214,7 +208,7 @@ export class MatterNode implements Service {
 
   #watchPeer(peer: ClientNode): void {
     if (peer.lifecycle.isCommissioned && peer.nodeType === 'client') this.#known.add(peer);
-    peer.lifecycle.commissioned.on(() => this.#tellFabricChange());
+    peer.lifecycle.commissioned.on(() => this.#snapshotSoon());
     peer.lifecycle.decommissioned.on(() => this.#forget(peer));
     // The first time online after commissioning is when the structure has been read.
     peer.lifecycle.online.on(() => {
@@ -228,7 +222,7 @@ export class MatterNode implements Service {
   #forget(peer: ClientNode): void {
     if (!this.#known.delete(peer)) return;
     for (const listener of this.#removedListeners) listener(peer);
-    this.#tellFabricChange();
+    this.#snapshotSoon();
   }
 
   #snapshotNow(): void {
@@ -237,10 +231,9 @@ export class MatterNode implements Service {
     this.#storage.snapshot();
   }
 
-  #tellFabricChange(): void {
+  #snapshotSoon(): void {
     this.#cancelSnapshot?.();
     this.#cancelSnapshot = this.#clock.after(SNAPSHOT_DELAY_MS, () => this.#snapshotNow());
-    for (const listener of this.#fabricListeners) listener();
   }
 }
 
