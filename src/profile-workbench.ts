@@ -1,18 +1,19 @@
 import { basename, dirname, join } from 'node:path';
 import type { DeviceDescription } from './core/device-model.ts';
+import { isJsonObject } from './core/json.ts';
 import { standardCluster, standardClusterNames, standardDeviceTypes } from './matter/model/standard-model.ts';
 import { loadProfiles } from './profiles/load-profiles.ts';
 import { checkProfiles } from './profiles/profile-check.ts';
-import type { ProfileProblem } from './profiles/profile-problem.ts';
 import { type DraftFile, draftProfile } from './profiles/profile-draft.ts';
-import { readProfileDirectory, readProfileFile } from './profiles/profile-files.ts';
+import { type RawProfileFile, readProfileDirectory, readProfileFile } from './profiles/profile-files.ts';
+import type { ProfileProblem } from './profiles/profile-problem.ts';
 import { readProfileSchemas } from './profiles/profile-schemas.ts';
 
 const PROFILES = join(import.meta.dirname, '../device-profiles');
 
 /** Mistakes in the product's profiles, with the given files among them in place of those of the same name. */
 export async function checkProfileFiles(paths: readonly string[]): Promise<readonly ProfileProblem[]> {
-  const given = paths.map((path) => readProfileFile(basename(dirname(path)) === 'capabilities' ? 'capabilities' : 'devices', path));
+  const given = paths.map(readGivenFile);
   const isReplaced = (kind: string, id: string) => given.some((other) => other.kind === kind && other.id === id);
   const ours = readProfileDirectory(PROFILES).filter((file) => !isReplaced(file.kind, file.id));
   const model = { clusterNames: standardClusterNames(), cluster: standardCluster, deviceTypes: standardDeviceTypes() };
@@ -22,4 +23,12 @@ export async function checkProfileFiles(paths: readonly string[]): Promise<reado
 /** Ready-to-edit profile files for a device. */
 export async function draftProfileFor(description: DeviceDescription): Promise<readonly DraftFile[]> {
   return draftProfile(description, loadProfiles(PROFILES));
+}
+
+function readGivenFile(path: string): RawProfileFile {
+  const folder = basename(dirname(path));
+  const file = readProfileFile(folder === 'capabilities' ? 'capabilities' : 'devices', path);
+  // Outside both folders the content tells: only a capability names its cluster.
+  const isCapability = folder !== 'devices' && isJsonObject(file.content) && 'cluster' in file.content;
+  return isCapability ? { ...file, kind: 'capabilities' } : file;
 }

@@ -43,11 +43,11 @@ function humanText(result: Json, { columns }: ToolVerb): string {
   );
 }
 
-/** The whole number at an operand. */
-export function integerOperand(call: Invocation, index: number): number {
+/** The whole number at an operand, whose name the mistake tells. */
+export function integerOperand(call: Invocation, index: number, name: string): number {
   const text = call.operand(index);
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw usage(`${JSON.stringify(text)} has to be a whole number`);
+  throw usage(`${name} has to be a whole number, not ${JSON.stringify(text)}`);
 }
 
 /** `DEVICE` or `DEVICE/ENDPOINT`; endpoint 1 unless it is said. */

@@ -88,7 +88,9 @@ export interface EndpointDescription {
   readonly clusters: readonly ClusterDescription[];
 }
 
-export type Reachability = 'reachable' | 'unreachable' | 'unknown';
+/** Whether a device answers; `unknown` until the hub has tried since its start. */
+export const REACHABILITIES = ['reachable', 'unreachable', 'unknown'] as const;
+export type Reachability = (typeof REACHABILITIES)[number];
 
 /** A device as people see it: a Matter node, one bridged device, or one logical part of a composed device. */
 export interface Device {

@@ -26,7 +26,9 @@ export interface Reading {
   readonly reachability: Reachability;
 }
 
-export type Aggregation = 'none' | 'avg' | 'min' | 'max' | 'sum';
+/** How the readings of a bucket become one value; `none` gives them as they came. */
+export const AGGREGATIONS = ['none', 'avg', 'min', 'max', 'sum'] as const;
+export type Aggregation = (typeof AGGREGATIONS)[number];
 
 export interface HistoryQuery {
   readonly sensor: SensorId;

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/device-directory.ts';
-import type { Device } from '../core/device-model.ts';
+import { type Device, REACHABILITIES } from '../core/device-model.ts';
 import type { ReadingStore } from '../core/reading-store.ts';
 import { json } from './answer.ts';
 import { deviceView, endpointView, findDevice } from './device-view.ts';
@@ -28,7 +28,7 @@ function listRoute({ directory, catalogue, readings, clock }: DeviceCollaborator
     summary: 'Every device with reachability, age, tools and readings',
     query: {
       area: field.text('only devices in this area'),
-      reachability: field.choice('only devices of this reachability', ['reachable', 'unreachable', 'unknown']),
+      reachability: field.choice('only devices of this reachability', REACHABILITIES),
     },
     answers: { 200: 'devices' },
     handle(request, query) {

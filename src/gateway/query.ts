@@ -84,11 +84,17 @@ export function parseQuery(search: URLSearchParams, spec: QuerySpec, nowMs: numb
     const value = known?.parse(text, nowMs);
     if (!known) mistakes.push({ parameter: name, message: `unknown; known are ${Object.keys(spec).join(', ') || 'none'}` });
     else if (name in values) mistakes.push({ parameter: name, message: 'given more than once' });
-    else if (value === undefined)
-      mistakes.push({ parameter: name, message: `${JSON.stringify(text)} is not of ${JSON.stringify(known.schema)}` });
+    else if (value === undefined) mistakes.push({ parameter: name, message: `${JSON.stringify(text)} is not ${wanted(known)}` });
     else values[name] = value;
   }
   if (mistakes.length === 0) return values;
   const text = mistakes.map((mistake) => `${mistake.parameter}: ${mistake.message}`).join('; ');
   throw new AtmoError('VALIDATION_ERROR', `The query is not valid: ${text}`, { problems: mistakes });
+}
+
+function wanted({ schema, description }: QueryField<unknown>): string {
+  if (Array.isArray(schema.enum)) return `one of ${schema.enum.join(', ')}`;
+  if (schema.type === 'boolean') return 'true or false';
+  if (schema.type === 'integer') return `a whole number from ${schema.minimum} to ${schema.maximum}`;
+  return `what it takes: ${description}`;
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts';
 import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
 import { parseSensorId, type SensorId } from '../core/ids.ts';
-import type { Aggregation, HistoryQuery, Reading, ReadingStore } from '../core/reading-store.ts';
+import { AGGREGATIONS, type HistoryQuery, type Reading, type ReadingStore } from '../core/reading-store.ts';
 import { json } from './answer.ts';
 import { timeText } from './device-view.ts';
 import { field, type QueryOf } from './query.ts';
@@ -10,7 +10,6 @@ import { readingView } from './reading-view.ts';
 import { defineRoute, type Route } from './route.ts';
 
 const DAY_MS = 86_400_000;
-const AGGREGATIONS: readonly Aggregation[] = ['none', 'avg', 'min', 'max', 'sum'];
 const HISTORY_QUERY = {
   since: field.time('begin of the range, 24 h ago by default'),
   until: field.time('end of the range, now by default'),

@@ -1,4 +1,4 @@
-import type { Device } from '../core/device-model.ts';
+import { type Device, REACHABILITIES } from '../core/device-model.ts';
 import type { JsonSchema } from '../core/json.ts';
 import type { ToolDefinition } from '../tools/tool-definition.ts';
 import type { DeviceTool } from './compiled-device.ts';
@@ -65,7 +65,7 @@ function returnsOf(tool: DeviceTool): JsonSchema {
       properties: {
         state,
         age_seconds: { type: 'integer', minimum: 0, description: 'Seconds since the device said so' },
-        reachability: { type: 'string', enum: ['reachable', 'unreachable', 'unknown'] },
+        reachability: { type: 'string', enum: REACHABILITIES },
       },
       required: ['state', 'age_seconds', 'reachability'],
       additionalProperties: false,

@@ -9,7 +9,7 @@ export const call: Command = {
   name: 'call',
   summary: 'call a tool by name',
   operands: [
-    { name: 'TOOL', help: 'tool name (atmo tools lists them)' },
+    { name: 'TOOL', help: 'tool name, as atmo tools lists it' },
     { name: 'KEY=VALUE', help: "parameters, typed by the tool's schema", isOptional: true, isRepeated: true },
   ],
   options: {

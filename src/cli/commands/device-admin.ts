@@ -41,7 +41,7 @@ const VERBS: readonly ToolVerb[] = [
     summary: "take a device away from another controller, by the index that 'device fabrics' shows",
     tool: 'hub:remove_fabric',
     operands: [DEVICE, { name: 'INDEX', help: 'fabric index' }],
-    params: (call) => ({ device_id: call.operand(0), fabric_index: integerOperand(call, 1) }),
+    params: (call) => ({ device_id: call.operand(0), fabric_index: integerOperand(call, 1, 'INDEX') }),
   },
   {
     name: 'device remove',

@@ -1,11 +1,13 @@
-import { usage } from '../command.ts';
-import { commandOf, endpointOf, integerOperand, type ToolVerb } from '../device-verbs.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject } from '../../core/json.ts';
+import { type Invocation, usage } from '../command.ts';
+import { commandOf, endpointOf, type ToolVerb } from '../device-verbs.ts';
 import { jsonObject, readInput } from '../text-input.ts';
 
 const SOURCE = { name: 'SOURCE', help: 'DEVICE/ENDPOINT that sends, such as a switch' };
 const TARGET = { name: 'TARGET', help: 'DEVICE/ENDPOINT that is told what to do' };
 const CLUSTER = { cluster: { value: 'NAME', help: 'only this cluster, such as OnOff' } };
-const GROUP = { name: 'GROUP', help: 'number of the group' };
+const GROUP = { name: 'GROUP', help: 'number or unique name of the group' };
 
 const VERBS: readonly ToolVerb[] = [
   {
@@ -53,21 +55,21 @@ const VERBS: readonly ToolVerb[] = [
     summary: 'add a device to a group',
     tool: 'hub:add_group_member',
     operands: [GROUP, { name: 'MEMBER', help: 'DEVICE or DEVICE/ENDPOINT' }],
-    params: (call) => ({ group: integerOperand(call, 0), ...endpointOf(call.operand(1)) }),
+    params: async (call) => ({ group: await groupOf(call), ...endpointOf(call.operand(1)) }),
   },
   {
     name: 'group drop',
     summary: 'take a device out of a group',
     tool: 'hub:remove_group_member',
     operands: [GROUP, { name: 'MEMBER', help: 'DEVICE or DEVICE/ENDPOINT' }],
-    params: (call) => ({ group: integerOperand(call, 0), ...endpointOf(call.operand(1)) }),
+    params: async (call) => ({ group: await groupOf(call), ...endpointOf(call.operand(1)) }),
   },
   {
     name: 'group remove',
     summary: 'remove a group from its members and from the hub',
     tool: 'hub:delete_group',
     operands: [GROUP],
-    params: (call) => ({ group: integerOperand(call, 0) }),
+    params: async (call) => ({ group: await groupOf(call) }),
   },
   {
     name: 'group call',
@@ -76,7 +78,7 @@ const VERBS: readonly ToolVerb[] = [
     operands: [GROUP, { name: 'CLUSTER', help: 'such as OnOff' }, { name: 'COMMAND', help: 'such as Off' }],
     options: { params: { value: 'JSON', help: 'fields of the command, in raw Matter units' } },
     params: async (call) => ({
-      group: integerOperand(call, 0),
+      group: await groupOf(call),
       cluster: call.operand(1),
       command: call.operand(2),
       params: jsonObject(await readInput(call.text('params') ?? '{}', call.io), '--params'),
@@ -88,6 +90,18 @@ function bindingParams(source: string, target: string, cluster: string | undefin
   if (source === target) throw usage('Source and target have to be different endpoints');
   const { device_id, endpoint } = endpointOf(target);
   return { ...endpointOf(source), target_device_id: device_id, target_endpoint: endpoint, ...(cluster !== undefined && { cluster }) };
+}
+
+/** The number of the group that the first operand names. */
+async function groupOf(call: Invocation): Promise<number> {
+  const text = call.operand(0);
+  if (/^\d{1,5}$/.test(text)) return Number(text);
+  const groups = await call.hub.call('hub:list_groups', {});
+  const named = (Array.isArray(groups) ? groups : []).filter(isJsonObject).filter(({ name }) => name === text);
+  const [group, other] = named;
+  if (typeof group?.id === 'number' && !other) return group.id;
+  if (other) throw usage(`${named.length} groups are called ${JSON.stringify(text)}; give the number that "atmo groups" shows`);
+  throw new AtmoError('NOT_FOUND', `There is no group ${JSON.stringify(text)}; "atmo groups" lists them`);
 }
 
 /** Bindings and groups: each verb is one tool. */

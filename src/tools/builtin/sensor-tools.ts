@@ -1,20 +1,20 @@
+import { REACHABILITIES } from '../../core/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { parseSensorId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
-import type { Reading, ReadingStore } from '../../core/reading-store.ts';
+import { AGGREGATIONS, type Reading, type ReadingStore } from '../../core/reading-store.ts';
 import { defineTool } from '../define-tool.ts';
 import { p } from '../parameter-builder.ts';
 import { resolveSensor, resolveSensorAt } from '../resolve-sensor.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 
-const AGGREGATIONS = ['none', 'avg', 'min', 'max', 'sum'] as const;
 const UNITS = ['celsius', 'fahrenheit', 'kelvin'] as const;
 const DAY_MS = 86_400_000;
 
 const freshness = {
   timestamp: { type: 'string', format: 'date-time' },
   age_seconds: { type: 'number', minimum: 0 },
-  reachability: { enum: ['reachable', 'unreachable', 'unknown'] },
+  reachability: { enum: REACHABILITIES },
 };
 
 /** `query_sensor` and `read_temperature` (source 000 §5, §8.6) over everything that has readings. */
