@@ -1,39 +1,25 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Device } from '../../src/core/device-model.ts';
 import type { AtmoError } from '../../src/core/errors.ts';
-import { homeOf, standardHome } from '../home/home-spec.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
-import { VirtualHome } from '../home/virtual-home.ts';
-import { DeviceHub, until } from '../matter/device-hub.ts';
+import { type DeviceHub, until } from '../matter/device-hub.ts';
+import { type OneDevice, startOneDevice } from '../matter/one-device.ts';
 
 const ROUNDS = 5;
 const TRIES = 40;
 /** The last repetition of a message by the protocol comes 13 s after the first (Core §4.12.8, five transmissions). */
 const LAST_REPETITION_MS = 14_000;
 
-let dir: string;
-let home: VirtualHome;
+let one: OneDevice;
 let hub: DeviceHub;
 let lamp: VirtualDevice;
 let device: Device;
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'device-abandoned-'));
-  home = await VirtualHome.start({ spec: homeOf(standardHome(), ['Living room lamp']), dir: join(dir, 'home') });
-  hub = new DeviceHub(dir);
-  await hub.start();
-  lamp = home.device('Living room lamp');
-  const [first] = await hub.commission(lamp);
-  device = first ?? expect.unreachable('no device came');
+  one = await startOneDevice('Living room lamp');
+  ({ hub, virtual: lamp, device } = one);
 });
-afterAll(async () => {
-  await hub[Symbol.asyncDispose]();
-  await home[Symbol.asyncDispose]();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => one?.[Symbol.asyncDispose]());
 
 const outcome = (work: Promise<unknown>): Promise<string> =>
   work.then(

@@ -1,34 +1,20 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Device } from '../../src/core/device-model.ts';
 import type { AtmoError } from '../../src/core/errors.ts';
-import { homeOf, standardHome } from '../home/home-spec.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
-import { VirtualHome } from '../home/virtual-home.ts';
-import { DeviceHub, until } from '../matter/device-hub.ts';
+import { type DeviceHub, until } from '../matter/device-hub.ts';
+import { type OneDevice, startOneDevice } from '../matter/one-device.ts';
 
-let dir: string;
-let home: VirtualHome;
+let one: OneDevice;
 let hub: DeviceHub;
 let lamp: VirtualDevice;
 let device: Device;
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'reachability-'));
-  home = await VirtualHome.start({ spec: homeOf(standardHome(), ['Living room lamp']), dir: join(dir, 'home') });
-  hub = new DeviceHub(dir);
-  await hub.start();
-  lamp = home.device('Living room lamp');
-  const [first] = await hub.commission(lamp);
-  device = first ?? expect.unreachable('no device came');
+  one = await startOneDevice('Living room lamp');
+  ({ hub, virtual: lamp, device } = one);
 });
-afterAll(async () => {
-  await hub[Symbol.asyncDispose]();
-  await home[Symbol.asyncDispose]();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => one?.[Symbol.asyncDispose]());
 
 const is = (reachability: Device['reachability'], limitMs: number): Promise<number> =>
   until(() => hub.devices.get(device.id)?.reachability === reachability, limitMs);

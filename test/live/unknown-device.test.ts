@@ -6,18 +6,10 @@ import type { JsonObject } from '../../src/core/json.ts';
 import { homeOf, standardHome } from '../home/home-spec.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
+import { SPARKLE_MODEL } from '../matter/sparkle-model.ts';
 import { RunningHub } from './running-hub.ts';
 
 const SOON = { timeout: 10_000, interval: 100 };
-const MODEL = {
-  name: 'Sparkle',
-  id: '0xfff1fc01',
-  attributes: [
-    { name: 'SparkleCount', id: '0xfff10001', type: 'uint16', writable: true },
-    { name: 'SparkleColor', id: '0xfff10002', type: 'string', max: 16 },
-  ],
-  commands: [{ name: 'AddSparkles', id: '0xfff10000', fields: [{ name: 'Amount', type: 'uint8', min: 1, max: 9 }] }],
-};
 
 let dir: string;
 let home: VirtualHome;
@@ -57,7 +49,7 @@ describe('a cluster that only its manufacturer knows', () => {
   test('has tools for all that it can do once a file in the state directory describes it', async () => {
     await hub.stop();
     await mkdir(join(dir, 'hub', 'cluster-models'), { recursive: true });
-    await writeFile(join(dir, 'hub', 'cluster-models', 'sparkle.json'), JSON.stringify(MODEL));
+    await writeFile(join(dir, 'hub', 'cluster-models', 'sparkle.json'), JSON.stringify(SPARKLE_MODEL));
     hub = await RunningHub.start({ stateDir: join(dir, 'hub') });
     const names = ['party_light_sparkle_add_sparkles', 'party_light_sparkle_read', 'party_light_sparkle_set_sparkle_count'];
     await expect.poll(toolNames, SOON).toEqual(names);
