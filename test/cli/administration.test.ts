@@ -92,6 +92,7 @@ describe('administration of devices', () => {
     ['group add 5 lamp', ['addGroupMember', 5, { device: 'lamp', endpoint: 1 }]],
     ['group drop 5 lamp/2', ['removeGroupMember', 5, { device: 'lamp', endpoint: 2 }]],
     ['group remove 5', ['deleteGroup', 5]],
+    ['group add All lamp', ['addGroupMember', 5, { device: 'lamp', endpoint: 1 }]],
     ['group call 5 OnOff Off', ['invokeGroup', 5, 'OnOff', 'Off', {}]],
     ['credentials list', ['credentials']],
     ['credentials remove home', ['removeCredentials', 'home']],
@@ -111,6 +112,11 @@ describe('administration of devices', () => {
     expect(out.match(/█|▀|▄/g)?.length).toBeGreaterThan(100);
     expect(out).toMatch(/Manual code {2}34970112332/);
     expect((await run(['device', 'share', 'lamp', '--json'])).json()).toMatchObject({ manual_code: '34970112332' });
+  });
+
+  test('a group that is not there sends people to the list', async () => {
+    const { run } = makeHub();
+    expect(await run(['group', 'remove', 'Nobody'])).toMatchObject({ code: 2, err: expect.stringContaining('"atmo groups" lists them') });
   });
 
   test('lists are tables', async () => {

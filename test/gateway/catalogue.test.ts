@@ -54,6 +54,7 @@ describe('GET /api/v1/tools', () => {
     expect((await ask(gateway, '/api/v1/tools?device=hall-lamp&format=openai')).json.tools[0]).toMatchObject({ type: 'function' });
     expect((await ask(gateway, '/api/v1/tools/tool_1?format=mcp')).json).toMatchObject({ name: 'tool_1', inputSchema: { type: 'object' } });
     expect((await ask(gateway, '/api/v1/tools?format=grpc')).status).toBe(400);
+    expect((await ask(gateway, '/api/v1/tools?format=grpc')).json.detail).toContain('"grpc" is not one of openai, anthropic, mcp');
   });
 
   test('a tool that a caller may not see answers like one that does not exist', async () => {
@@ -144,6 +145,10 @@ describe('sensors', () => {
     const at = (path: string) => ask(gateway, `/api/v1/sensors/${path}`);
     expect((await at('porch/temperature/readings?since=1h&until=2h')).status).toBe(400);
     expect((await at('porch/temperature/readings?since=yesterday')).status).toBe(400);
+    expect((await at('porch/temperature/readings?since=yesterday')).json.detail).toContain(
+      'ISO 8601, or a duration before now such as 24h',
+    );
+    expect((await at('porch/temperature/readings?limit=0')).json.detail).toMatch(/limit: "0" is not a whole number from 1 to \d+/);
     expect((await at('porch/temperature/readings?every=0s')).status).toBe(400);
     expect((await at('Porch/readings')).json.code).toBe('VALIDATION_ERROR');
     const unknown = await at('porch/temperatur/readings');
