@@ -6,7 +6,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { parseArgs } from 'node:util';
 import { AtmoError } from '../src/core/errors.ts';
 import { ROOT } from './bundle.ts';
 import type { BoxedDevice, DemoWorld } from './demonstration/demo-world.ts';
@@ -73,7 +72,15 @@ async function untilInterrupted(url: string, stateDir: string): Promise<void> {
   await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
 }
 
-const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
+/** Whether the demo ends after its steps; anything but `--check` is explained. */
+function endsAfterwards(argv: readonly string[]): boolean {
+  if (argv.every((arg) => arg === '--check')) return argv.length > 0;
+  const isHelp = argv.includes('--help') || argv.includes('-h');
+  console.error('usage: ./scripts/demo [--check]     --check ends after verifying every step, instead of staying until Ctrl-C');
+  process.exit(isHelp ? 0 : 2);
+}
+
+const isCheck = endsAfterwards(process.argv.slice(2));
 const dir = mkdtempSync(join(tmpdir(), 'atmo-demo-'));
 const port = await freePort();
 const hub = new HubOverHttp(`http://127.0.0.1:${port}`, join(dir, 'hub/owner.token'));
@@ -93,7 +100,7 @@ try {
   ended.catch(() => undefined);
   const isVerified = await runSteps({ devices, hub, home: new HomeOverSocket(join(dir, 'home.sock')) });
   process.exitCode = isVerified ? 0 : 1;
-  if (isVerified && !values.check) await untilInterrupted(hub.url, join(dir, 'hub'));
+  if (isVerified && !isCheck) await untilInterrupted(hub.url, join(dir, 'hub'));
 } catch (error) {
   console.error(`demo: ${error instanceof Error ? error.message : error}`);
   process.exitCode = 1;

@@ -56,9 +56,14 @@ describe('install', () => {
     expect(readFileSync(at('var/lib/atmosphere-edge/fabric'), 'utf8')).toBe('keys');
   });
 
+  test('--help prints the usage and succeeds', () => {
+    expect(install('--help')).toContain('--uninstall');
+  });
+
   test('an unknown option prints the usage and exits 2', () => {
     const { status, stderr } = spawnSync(join(ROOT, 'scripts/install'), ['--bogus'], { encoding: 'utf8' });
     expect(status).toBe(2);
+    expect(stderr).toContain('unknown option --bogus');
     expect(stderr).toContain('--uninstall');
   });
 });
