@@ -2,6 +2,7 @@ import { AtmoError } from '../core/errors.ts';
 import type { Authenticator, Principal } from '../core/principal.ts';
 import type { OwnerCredential } from './owner-credential.ts';
 
+/** The principal behind the owner's token. */
 export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
 /** Knows one credential, the owner's token. */

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
 import type { Service } from '../core/service.ts';
 
+/** Name of the token's file in the state directory. */
 export const OWNER_TOKEN_FILE = 'owner.token';
 const TOKEN = /^at0\.[A-Za-z0-9_-]{43}$/;
 

@@ -3,12 +3,14 @@ import type { CliIo } from './cli-io.ts';
 import type { HubClient } from './hub-client.ts';
 import type { Output } from './output.ts';
 
+/** An option of a command, `--name` or `--name VALUE`. */
 export interface OptionSpec {
   readonly help: string;
   /** Name of the option's value in the help; a switch when absent. */
   readonly value?: string;
 }
 
+/** A positional argument of a command. */
 export interface OperandSpec {
   readonly name: string;
   readonly help: string;

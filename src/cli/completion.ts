@@ -1,6 +1,7 @@
 import { COMMON_OPTIONS } from './arguments.ts';
 import type { Command } from './command.ts';
 
+/** Shells for which completions can be made. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 

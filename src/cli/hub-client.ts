@@ -9,6 +9,7 @@ interface RequestParts {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Query parameters; undefined ones are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Speaks to a hub over its HTTP API. Errors of the hub come back as the AtmoError that they were there. */

@@ -1,3 +1,4 @@
+/** One message of an event stream. */
 export interface SseMessage {
   readonly event: string;
   readonly data: string;

@@ -1,6 +1,7 @@
 import type { Effect } from './authorizer.ts';
 import type { Principal } from './principal.ts';
 
+/** A dangerous call that people have to agree to. */
 export interface ApprovalRequest {
   readonly principal: Principal;
   readonly toolId: string;
@@ -10,6 +11,7 @@ export interface ApprovalRequest {
   readonly personsNeeded: number;
 }
 
+/** Where the approval of a call stands. */
 export type ApprovalVerdict =
   | { readonly state: 'approved'; readonly by: readonly string[] }
   | { readonly state: 'pending'; readonly approvalId: string; readonly expiresAt: string; readonly needed: number; readonly given: number }

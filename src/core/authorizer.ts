@@ -1,5 +1,6 @@
 import type { Principal } from './principal.ts';
 
+/** How much harm an effect can do; `dangerous` needs the approval of a person. */
 export type Risk = 'none' | 'low' | 'medium' | 'dangerous';
 
 /** What a call will really do, on canonical ids. Risk and permission belong to it, not to the tool's name. */
@@ -11,6 +12,7 @@ export interface Effect {
   readonly target: string;
 }
 
+/** Allowed, or which permissions are needed and why not. */
 export type Decision =
   | { readonly allowed: true }
   | { readonly allowed: false; readonly required: readonly string[]; readonly reason: string };

@@ -5,6 +5,7 @@ import type { JsonObject } from './json.ts';
 /** How the device proves what it is (Core §6.2): refuse findings, ask the person, or take any device. */
 export type AttestationPolicy = 'strict' | 'ask' | 'off';
 
+/** What a person gives to bring a device into this home: a code, or passcode and discriminator. */
 export interface CommissionRequest {
   /** QR text `MT:…`, or a manual pairing code of 11 or 21 digits. Secret: never logged. */
   readonly code?: string;
@@ -28,11 +29,13 @@ export interface CommissionRequest {
 export const COMMISSION_STEPS = ['parse', 'discover', 'connect', 'attest', 'network', 'join', 'interview', 'record', 'done'] as const;
 export type CommissionStep = (typeof COMMISSION_STEPS)[number];
 
+/** A step of a commissioning, with a note for the person who waits. */
 export interface CommissionProgress {
   readonly step: CommissionStep;
   readonly note: string;
 }
 
+/** What a commissioning brought. */
 export interface CommissionResult {
   readonly nodeId: string;
   /** One for a plain device, more behind a bridge or in a composed device. */
@@ -50,6 +53,7 @@ export interface HalfCommissioned {
   readonly advice: string;
 }
 
+/** A fabric that a device belongs to, as its Node Operational Credentials cluster tells. */
 export interface FabricInfo {
   readonly fabricIndex: number;
   readonly label: string;
@@ -65,12 +69,14 @@ export interface ShareCode {
   readonly expiresAt: string;
 }
 
+/** A group of endpoints that one multicast frame reaches. */
 export interface GroupInfo {
   readonly id: number;
   readonly name: string;
   readonly members: readonly { readonly device: DeviceId; readonly endpoint: number }[];
 }
 
+/** Network credentials under a name, as far as they may be shown. */
 export interface CredentialSet {
   readonly name: string;
   readonly kind: 'wifi' | 'thread';

@@ -2,6 +2,7 @@ import type { AttributePath, AttributeReading, CommandPath, Device, DeviceDescri
 import type { DeviceId } from './ids.ts';
 import type { Json, JsonObject } from './json.ts';
 
+/** How the directory differs from before. */
 export type DeviceChange =
   | { readonly kind: 'added'; readonly device: Device }
   /** Its name, area, endpoints or clusters differ from before. */
@@ -9,7 +10,7 @@ export type DeviceChange =
   | { readonly kind: 'reachability'; readonly device: Device }
   | { readonly kind: 'removed'; readonly device: Device };
 
-/** Port: which devices there are. Implemented by matter/ and sensors/, merged by the hub. */
+/** Port: which devices there are. A room that brings devices implements it. */
 export interface DeviceDirectory {
   list(): readonly Device[];
   get(id: DeviceId): Device | undefined;
@@ -18,6 +19,7 @@ export interface DeviceDirectory {
   onChange(listener: (change: DeviceChange) => void): () => void;
 }
 
+/** How one interaction with a device is bounded. */
 export interface DeviceCallOptions {
   /** Ends the interaction; what is not on the wire yet then never goes there. */
   readonly signal: AbortSignal;

@@ -88,7 +88,7 @@ export interface EndpointDescription {
   readonly clusters: readonly ClusterDescription[];
 }
 
-/** Whether a device answers; `unknown` until the hub has tried since its start. */
+/** Whether a device answers; `unknown` until it was heard or missed for the first time since the hub's start. */
 export const REACHABILITIES = ['reachable', 'unreachable', 'unknown'] as const;
 export type Reachability = (typeof REACHABILITIES)[number];
 
@@ -124,6 +124,7 @@ export interface DeviceDescription {
   readonly endpoints: readonly EndpointDescription[];
 }
 
+/** Where an attribute is. */
 export interface AttributePath {
   readonly device: DeviceId;
   readonly endpoint: number;
@@ -132,6 +133,7 @@ export interface AttributePath {
   readonly attribute: string;
 }
 
+/** Where a command is. */
 export interface CommandPath {
   readonly device: DeviceId;
   readonly endpoint: number;

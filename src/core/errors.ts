@@ -120,6 +120,7 @@ export const ERROR_CODES = {
   },
 } as const satisfies Record<string, ErrorKind>;
 
+/** A code of the table. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** What callers see of an error (source 000 §4, error response). */

@@ -20,6 +20,7 @@ export const EVENT_TYPES = [
   'commissioning.progress',
   'hub.warning',
 ] as const;
+/** A type of the list. */
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** A CloudEvents 1.0 event in its JSON form. */
@@ -34,6 +35,7 @@ export interface HubEvent {
   readonly data: JsonObject;
 }
 
+/** Hears events; what it throws reaches nobody. */
 export type EventListener = (event: HubEvent) => void;
 
 /** Tells events to whoever listens, in order; one failing listener never stops another. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from './json.ts';
 
+/** Levels from the most talkative on. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 

@@ -30,6 +30,7 @@ export interface Reading {
 export const AGGREGATIONS = ['none', 'avg', 'min', 'max', 'sum'] as const;
 export type Aggregation = (typeof AGGREGATIONS)[number];
 
+/** A stretch of a sensor's history and how to sum it up. */
 export interface HistoryQuery {
   readonly sensor: SensorId;
   /** Both ends belong to the range. */
@@ -43,6 +44,7 @@ export interface HistoryQuery {
   readonly limit?: number;
 }
 
+/** One point of a history. */
 export interface HistoryPoint {
   /** Time of the reading, or start of the bucket; the first bucket begins where the range does. */
   readonly atMs: number;

@@ -3,7 +3,6 @@ import type { Clock } from '../core/clock.ts';
 import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-
 import type { Authenticator, Principal } from '../core/principal.ts';
 import { type Answer, httpErrors, problem } from './answer.ts';
 import { readJsonBody } from './json-body.ts';
@@ -12,6 +11,7 @@ import { parseQuery } from './query.ts';
 import type { DoorRequest, Route, Scope } from './route.ts';
 import { type Trace, traceOf } from './trace.ts';
 
+/** What the door asks and tells. */
 export interface DoorCollaborators {
   readonly authenticator: Authenticator;
   readonly logger: Logger;

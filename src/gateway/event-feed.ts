@@ -7,6 +7,7 @@ export interface FeedSink {
   close(): void;
 }
 
+/** What a listener wants to hear. */
 export interface Subscription {
   /** Patterns such as `device.added` or `agi.tool.*`; all when empty. */
   readonly types: readonly string[];

@@ -9,6 +9,7 @@ import { AtmoError, toAtmoError } from '../core/errors.ts';
 import { problem } from './answer.ts';
 import { requireLoopback } from './loopback.ts';
 
+/** Where the door listens. */
 export interface HttpAddress {
   readonly host: string;
   /** 0 picks a free one. */

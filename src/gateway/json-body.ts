@@ -8,6 +8,7 @@ export const MAX_BODY_BYTES = 64 * 1024;
 const MAX_DEPTH = 32;
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset=("?)utf-8\1\s*)?$/i;
 
+/** The parsed body, or the answer to send instead. */
 export type BodyOrRefusal = { readonly body: JsonObject } | { readonly refusal: Answer };
 
 /** Reads a JSON object from a request; an empty body is `{}`. Refuses other types (415), too much (413) and what does not parse (400). */

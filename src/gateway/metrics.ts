@@ -1,3 +1,4 @@
+/** Labels of a sample, name to value (Prometheus text format). */
 export type Labels = Readonly<Record<string, string>>;
 
 interface Sample {

@@ -9,7 +9,9 @@ export interface QueryField<T> {
   parse(text: string, nowMs: number): T | undefined;
 }
 
+/** The query parameters that a route knows. */
 export type QuerySpec = Readonly<Record<string, QueryField<unknown>>>;
+/** Their parsed values; what the caller left out is absent. */
 export type QueryOf<Spec extends QuerySpec> = {
   readonly [Name in keyof Spec]?: Spec[Name] extends QueryField<infer T> ? T : never;
 };

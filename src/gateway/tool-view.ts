@@ -3,6 +3,7 @@ import { toPublicDefinition } from '../tools/public-definition.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
 import { toAnthropic, toMcp, toOpenAi } from '../tools/tool-export.ts';
 
+/** Forms of other systems in which tools can be listed. */
 export const TOOL_FORMATS = ['openai', 'anthropic', 'mcp'] as const;
 export type ToolFormat = (typeof TOOL_FORMATS)[number];
 

@@ -2,6 +2,7 @@
 export const RESOLUTIONS = ['raw', '5min', '1h'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];
 
+/** Width of one slot of a resolution. */
 export const SLOT_MS: Readonly<Record<Resolution, number>> = { raw: 1, '5min': 300_000, '1h': 3_600_000 };
 
 /** A stretch of time, end excluded, and where its readings are to be taken from. */

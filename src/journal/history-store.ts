@@ -16,6 +16,7 @@ import { type KnownSensor, SensorNumbers } from './sensor-numbers.ts';
 import type { Snapshot } from './snapshot-folder.ts';
 import { type JournalCollaborators, SqliteFile } from './sqlite-file.ts';
 
+/** Where history lies and how much of it is kept. */
 export interface HistoryStoreOptions {
   /** Folder that holds `history.db`. */
   readonly directory: string;
@@ -33,6 +34,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** 7 days as they came, 30 days by 5 minutes, 1 year by the hour: about 60 MB at 50 sensors twice a minute. */
 export const DEFAULT_RETENTION_MS: Readonly<Record<Resolution, number>> = { raw: 7 * DAY_MS, '5min': 30 * DAY_MS, '1h': 365 * DAY_MS };
+/** How often history is copied where nothing else is said. */
 export const DEFAULT_HISTORY_SNAPSHOT_MS = 7 * DAY_MS;
 const DEFAULT_LIMIT = 10_000;
 const PENDING_CAPACITY = 20_000;

@@ -18,12 +18,14 @@ export interface JournalCollaborators {
   readonly events: Pick<EventBus, 'emit'>;
 }
 
+/** Where copies of a database go, how often one is made, and how many are kept. */
 export interface SnapshotPlan {
   readonly directory: string;
   readonly everyMs: number;
   readonly kept: number;
 }
 
+/** Form of a database file and what keeps it safe. */
 export interface SqliteFileOptions extends DatabaseForm {
   readonly snapshots: SnapshotPlan;
   /** For a damaged file without a sound snapshot: begin an empty one, or refuse to start. */

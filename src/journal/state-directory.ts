@@ -15,6 +15,7 @@ export interface StateDirectory {
   readonly snapshots: string;
 }
 
+/** Where a hub that runs as a service keeps its state (FHS 3.0 §5.8). */
 export const SYSTEM_STATE_DIRECTORY = '/var/lib/atmosphere-edge';
 
 /** ATMO_STATE_DIR, else /var/lib/atmosphere-edge if this user can write it, else ~/.local/state/atmosphere-edge. */

@@ -7,6 +7,7 @@ import type { Service } from '../core/service.ts';
 import type { Snapshot } from './snapshot-folder.ts';
 import { type JournalCollaborators, SqliteFile } from './sqlite-file.ts';
 
+/** Where state lies and what bounds it. */
 export interface StateStoreOptions {
   /** Folder that holds `state.db`. */
   readonly directory: string;

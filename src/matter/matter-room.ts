@@ -20,12 +20,14 @@ import { CredentialSets } from './commissioning/credential-sets.ts';
 import { MatterDevices } from './devices/matter-devices.ts';
 import { MatterNode, type MatterNodeOptions } from './matter-node.ts';
 
+/** What the room needs of the hub. */
 export interface MatterRoomCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly store: KeyValueStore;
 }
 
+/** Settings of the parts of the room. */
 export interface MatterRoomOptions {
   readonly node: MatterNodeOptions;
   readonly commissioning?: CommissionerOptions;

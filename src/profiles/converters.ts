@@ -158,6 +158,7 @@ export const CONVERTERS = {
   pin,
 } as const satisfies Record<string, Converter>;
 
+/** What `converter` of a capability file may name. */
 export type ConverterName = keyof typeof CONVERTERS;
 
 /** The converter of that name; CONFIG_INVALID for an unknown one. */

@@ -1,6 +1,7 @@
 import { AtmoError } from '../core/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
 
+/** Units in which people give and read temperatures. */
 export const TEMPERATURE_UNITS = ['celsius', 'fahrenheit'] as const;
 export type TemperatureUnit = (typeof TEMPERATURE_UNITS)[number];
 

@@ -30,12 +30,14 @@ export interface AgentOsContext {
   readonly sessionData: JsonObject;
 }
 
+/** An AgentOS tool with the function that runs it. */
 export interface ExecutableAgentOsTool extends AgentOsTool {
   execute(args: JsonObject, context: AgentOsContext): Promise<ExecutionResult>;
 }
 
 const CAPABILITY_PREFIX = 'capability:';
 
+/** A definition as AgentOS lists it; permissions become its capabilities, under the prefix that `fromAgentOs` takes off again. */
 export function toAgentOs(definition: ToolDefinition): AgentOsTool {
   const { name, version, description, requires, metadata, execution } = definition;
   return {

@@ -60,10 +60,12 @@ export function normalizeResult(result: Json): NormalResult {
   return { value: JSON.parse(text) as Json, hash: blake3Hex(text) };
 }
 
+/** The envelope of a call that ended well, under an id of its own. */
 export function successAnswer(facts: AnswerFacts, result: NormalResult): CallAnswer {
   return { ...base(facts, result.hash), status: 'success', result: result.value };
 }
 
+/** The envelope of a call that failed or was refused; the hash is that of the error. */
 export function errorAnswer(facts: AnswerFacts, error: AtmoError): CallAnswer {
   const body = error.toBody();
   return { ...base(facts, blake3Hex(canonicalJson({ ...body }))), status: 'error', error: body };

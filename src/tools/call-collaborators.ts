@@ -59,6 +59,7 @@ export interface PipelineCollaborators {
   readonly mesh?: MeshView;
 }
 
+/** Bounds of the pipeline, and what its owner decided. */
 export interface PipelineOptions {
   /** Calls that run at once; default 64. */
   readonly maxConcurrent?: number;

@@ -25,6 +25,7 @@ export interface IdempotencyClaim {
   settle(answer: JsonObject, kept: JsonObject | undefined): void;
 }
 
+/** Whether a call is the first with its key, or a repeat that gets the answer of the first. */
 export type ClaimResult =
   | { readonly kind: 'claimed'; readonly claim: IdempotencyClaim }
   | { readonly kind: 'repeated'; readonly answer: Promise<JsonObject> };

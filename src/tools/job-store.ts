@@ -17,6 +17,7 @@ const KEPT_MS = 3_600_000;
 const KNOWN_MS = 2 * KEPT_MS;
 const DEFAULT_MAX_JOBS = 1_000;
 
+/** States of a job (source 000 §4); `expired` when its result is no longer kept. */
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'expired';
 
 /** A job as callers see it (source 000 §4, job_status). */

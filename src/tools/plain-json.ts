@@ -8,6 +8,7 @@ export interface JsonLimits {
   readonly maxDepth: number;
 }
 
+/** For what comes from outside, such as parameters. */
 export const DEFAULT_JSON_LIMITS: JsonLimits = { maxSize: 1_000_000, maxDepth: 32 };
 
 /** For what the hub itself made: results and answers. */

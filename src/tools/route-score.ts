@@ -26,6 +26,7 @@ export interface RouteRefusal {
   readonly reason: string;
 }
 
+/** The hubs in the order in which to try them, and those that are out of the question. */
 export interface Route {
   /** Best first. */
   readonly ranked: readonly RouteCandidate[];

@@ -6,6 +6,7 @@ import { copyJson, DEFAULT_JSON_LIMITS, type JsonLimits } from './plain-json.ts'
 import { schemaKey, withoutAnnotations } from './schema-key.ts';
 import { describeProblems, type SchemaProblem, summarize } from './schema-problems.ts';
 
+/** The value with its defaults filled in, or all that is wrong with it. */
 export type CheckResult =
   | { readonly isValid: true; readonly value: Json }
   | { readonly isValid: false; readonly problems: readonly SchemaProblem[] };

@@ -5,7 +5,9 @@ import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Principal } from '../core/principal.ts';
 
+/** `$schema` of a public definition (source 000 §2). */
 export const TOOL_SCHEMA_ID = 'https://atmosphere.dev/schemas/tool/v1';
+/** What a tool is for (source 000 §2, metadata.category). */
 export const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'] as const;
 export type Category = (typeof CATEGORIES)[number];
 

@@ -44,14 +44,17 @@ export function toOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
   return { type: 'function', function: { name, description: definition.description, parameters: modelSchema(definition.parameters) } };
 }
 
+/** Takes an OpenAI function apart. */
 export function fromOpenAi(tool: OpenAiTool): ImportedTool {
   return { name: tool.function.name, description: tool.function.description, parameters: tool.function.parameters };
 }
 
+/** `name` is the model-facing one, from the registry. */
 export function toAnthropic(definition: ToolDefinition, name: string): AnthropicTool {
   return { name, description: definition.description, input_schema: modelSchema(definition.parameters) };
 }
 
+/** Takes an Anthropic tool apart. */
 export function fromAnthropic(tool: AnthropicTool): ImportedTool {
   return { name: tool.name, description: tool.description, parameters: tool.input_schema };
 }

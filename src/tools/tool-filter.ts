@@ -17,6 +17,7 @@ export interface ToolFilter {
   readonly limit?: number;
 }
 
+/** One page of a list of tools. */
 export interface ToolPage {
   readonly tools: readonly RegisteredTool[];
   /** How many there are without paging. */

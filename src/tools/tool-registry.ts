@@ -9,6 +9,7 @@ import type { Category, RegisteredTool } from './tool-definition.ts';
 import { filterTools, type ToolFilter, type ToolPage } from './tool-filter.ts';
 import { parseToolName, type ToolReference, toolId } from './tool-name.ts';
 
+/** A tool came or went. */
 export type ToolChange = { readonly kind: 'added' | 'removed'; readonly tool: RegisteredTool };
 
 interface RegistryOptions {

@@ -10,6 +10,7 @@ export interface ToolMatch {
   readonly reasons: readonly string[];
 }
 
+/** What somebody looks for, in their own words. */
 export interface SearchQuery {
   readonly text: string;
   /** Default 10. */

@@ -5,6 +5,7 @@ import { asObjects, type NodeClusters } from './node-clusters.ts';
 /** One access control entry in the JSON form of AccessControl.Acl (Core §9.10.5.6). */
 export type AccessEntry = JsonObject;
 
+/** The node's entries of our fabric. */
 export async function readAccessList(clusters: NodeClusters): Promise<readonly AccessEntry[]> {
   return asObjects(await clusters.read('AccessControl', 'Acl'));
 }
@@ -36,6 +37,7 @@ export function withEntry(entries: readonly AccessEntry[], entry: AccessEntry): 
   return entries.some((known) => isSame(known, entry)) ? entries : [...entries, entry];
 }
 
+/** The list without the entry, whatever the order of its subjects and targets. */
 export function withoutEntry(entries: readonly AccessEntry[], entry: AccessEntry): readonly AccessEntry[] {
   return entries.filter((known) => !isSame(known, entry));
 }

@@ -8,6 +8,7 @@ export interface BindingTarget {
   readonly clusterId?: number;
 }
 
+/** The endpoint's entries of our fabric, in the JSON form of Binding.Binding. */
 export async function readBindings(clusters: NodeClusters, endpoint: number): Promise<readonly JsonObject[]> {
   return asObjects(await clusters.read('Binding', 'Binding', endpoint));
 }

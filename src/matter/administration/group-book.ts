@@ -13,6 +13,7 @@ const LAST_GROUP = 0xfeff;
 const NAME_LIMIT = 16;
 const EPOCH_KEY_BYTES = 16;
 
+/** An endpoint that belongs to a group. */
 export type GroupMember = GroupInfo['members'][number];
 
 /** The hub's groups and the key that their members share; the only copy of both, so each change is on the disk at once. */

@@ -9,6 +9,7 @@ export const EPOCH_START_MICROSECONDS = 946_684_800_000_001;
 const STATUS_SUCCESS = 0;
 const STATUS_ALREADY_THERE = 0x8a;
 
+/** What an endpoint has to know to hear a group. */
 export interface GroupKey {
   readonly groupId: number;
   readonly groupName: string;

@@ -3,6 +3,7 @@ import { unmarshal } from './dbus-reader.ts';
 import type { DbusValue, DbusVariant } from './dbus-value.ts';
 import { marshal } from './dbus-writer.ts';
 
+/** The four kinds of message. */
 export type DbusMessageType = 'call' | 'return' | 'error' | 'signal';
 
 /** One message on the bus (D-Bus specification, "Message Protocol"). Absent header fields are empty. */
@@ -27,6 +28,7 @@ const LITTLE_ENDIAN = 0x6c;
 /** BlueZ's largest answers are a few kilobytes; the specification allows 128 MiB. */
 const MAX_MESSAGE_BYTES = 4 * 1_048_576;
 
+/** The bytes of a message, little-endian; fields that are left out are not sent. */
 export function encodeMessage(message: Partial<DbusMessage> & Pick<DbusMessage, 'type' | 'serial'>): Uint8Array {
   const { signature = '', body = [] } = message;
   const data = marshal(signature, body);

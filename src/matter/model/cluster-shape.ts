@@ -28,18 +28,21 @@ interface Element {
   readonly property: string;
 }
 
+/** An attribute with the shape of its values. */
 export interface AttributeShape extends Element {
   readonly shape: ValueShape;
   readonly facts: Omit<AttributeDescription, 'id' | 'name' | 'schema' | 'unit' | 'scale'>;
   readonly isWriteTimed: boolean;
 }
 
+/** A command with its request and response fields; no response when it answers with a status only. */
 export interface CommandShape extends Element {
   readonly request: StructShape;
   readonly response?: StructShape;
   readonly facts: Omit<CommandDescription, 'id' | 'name' | 'parameters' | 'returns'>;
 }
 
+/** An event with its fields. */
 export interface EventShape extends Element {
   readonly shape: StructShape;
   readonly priority: EventDescription['priority'];

@@ -26,6 +26,7 @@ export interface StandardDeviceType {
   readonly clusters: readonly StandardRequirement[];
 }
 
+/** A server cluster that a device type has or may have. */
 export interface StandardRequirement {
   readonly name: string;
   readonly isMandatory: boolean;

@@ -26,6 +26,7 @@ export interface Delegation {
   readonly params: JsonObject;
 }
 
+/** `device_id` of a class tool. */
 export const deviceParameter = p.string({ description: 'Device id, or its name if only one device has it', maxLength: 64 });
 
 /** What all class tools declare. */

@@ -15,6 +15,7 @@ export function setpointsOf(view: ClusterView): readonly ('heat' | 'cool')[] {
   return (['heat', 'cool'] as const).filter((one) => view.attribute(ATTRIBUTE[one]) !== undefined);
 }
 
+/** The attribute of Thermostat that holds the setpoint, in 0.01 °C. */
 export function setpointAttribute(setpoint: 'heat' | 'cool'): string {
   return ATTRIBUTE[setpoint];
 }

@@ -28,12 +28,18 @@ export interface AdminPorts {
 
 /** What all hub tools have in common. */
 export const HUB_READS = { namespace: 'hub', category: 'managing', hasSideEffects: false, preferLocal: true } as const;
+/** The same for tools that change something. */
 export const HUB_ACTS = { ...HUB_READS, hasSideEffects: true } as const;
+/** The permission for what concerns the hub or its fabric as a whole. */
 export const FOR_HUB = { permissions: ['admin:hub'] } as const;
 
+/** `device_id` of a tool on one device. */
 export const deviceParameter = p.string({ description: 'Device id, or its name if only one device has it', maxLength: 64 });
+/** `endpoint` of a tool on one endpoint. */
 export const endpointParameter = p.integer({ description: 'Endpoint of the device', minimum: 0, maximum: 65_534 });
+/** Result schema of tools that have nothing to tell but that it is done. */
 export const done = { type: 'object', required: ['success'], properties: { success: { const: true } } } as const;
+/** The result that goes with `done`. */
 export const SUCCESS = { success: true } as const;
 
 /** What every tool on one device has: the permission for this device, and its name turned into its id before that is asked. */
