@@ -69,11 +69,22 @@ export interface ShareCode {
   readonly expiresAt: string;
 }
 
+/** One endpoint of a device. */
+export interface DeviceEndpoint {
+  readonly device: DeviceId;
+  readonly endpoint: number;
+}
+
+/** Where a binding points: an endpoint, or one cluster of it. */
+export interface BoundEndpoint extends DeviceEndpoint {
+  readonly cluster?: string;
+}
+
 /** A group of endpoints that one multicast frame reaches. */
 export interface GroupInfo {
   readonly id: number;
   readonly name: string;
-  readonly members: readonly { readonly device: DeviceId; readonly endpoint: number }[];
+  readonly members: readonly DeviceEndpoint[];
 }
 
 /** Network credentials under a name, as far as they may be shown. */
@@ -115,9 +126,9 @@ export interface DeviceAdministration {
   diagnostics(device: DeviceId, options: AdminOptions): Promise<JsonObject>;
 
   groups(): readonly GroupInfo[];
-  createGroup(name: string, members: GroupInfo['members'], options: AdminOptions): Promise<GroupInfo>;
-  addGroupMember(group: number, member: GroupInfo['members'][number], options: AdminOptions): Promise<GroupInfo>;
-  removeGroupMember(group: number, member: GroupInfo['members'][number], options: AdminOptions): Promise<GroupInfo>;
+  createGroup(name: string, members: readonly DeviceEndpoint[], options: AdminOptions): Promise<GroupInfo>;
+  addGroupMember(group: number, member: DeviceEndpoint, options: AdminOptions): Promise<GroupInfo>;
+  removeGroupMember(group: number, member: DeviceEndpoint, options: AdminOptions): Promise<GroupInfo>;
   deleteGroup(group: number, options: AdminOptions): Promise<void>;
   /** One multicast frame to all members; Matter gives no acknowledgement. */
   invokeGroup(group: number, cluster: string, command: string, fields: JsonObject, options: AdminOptions): Promise<void>;
@@ -128,16 +139,8 @@ export interface DeviceAdministration {
   setAccessControl(device: DeviceId, entries: readonly JsonObject[], options: AdminOptions): Promise<void>;
   bindings(device: DeviceId, endpoint: number, options: AdminOptions): Promise<readonly JsonObject[]>;
   /** Binds a client endpoint to devices, and grants the source access on each target. */
-  bind(
-    source: { readonly device: DeviceId; readonly endpoint: number },
-    target: { readonly device: DeviceId; readonly endpoint: number; readonly cluster?: string },
-    options: AdminOptions,
-  ): Promise<void>;
-  unbind(
-    source: { readonly device: DeviceId; readonly endpoint: number },
-    target: { readonly device: DeviceId; readonly endpoint: number; readonly cluster?: string },
-    options: AdminOptions,
-  ): Promise<void>;
+  bind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
+  unbind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
 
   credentials(): readonly CredentialSet[];
   setWifi(name: string, ssid: string, password: string): void;

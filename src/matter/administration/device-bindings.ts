@@ -1,3 +1,4 @@
+import type { BoundEndpoint, DeviceEndpoint } from '../../core/device-administration.ts';
 import type { DeviceDirectory } from '../../core/device-directory.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
@@ -5,11 +6,6 @@ import type { JsonObject } from '../../core/json.ts';
 import { operateEntry, readAccessList, withEntry, withoutEntry, writeAccessList } from './access-list.ts';
 import { addBinding, type BindingTarget, pointsTo, readBindings, removeBinding } from './binding-list.ts';
 import { asObjects, type NodeAccess, NodeClusters, rootDevice } from './node-clusters.ts';
-
-export interface BindingEnd {
-  readonly device: DeviceId;
-  readonly endpoint: number;
-}
 
 /** Direct links from one device to another, each with the access that the target has to grant. */
 export class DeviceBindings {
@@ -28,7 +24,7 @@ export class DeviceBindings {
   }
 
   /** Access first, so that a bound switch never meets a lamp that refuses it. */
-  async bind(source: BindingEnd, target: BindingEnd & { readonly cluster?: string }, signal: AbortSignal): Promise<void> {
+  async bind(source: DeviceEndpoint, target: BoundEndpoint, signal: AbortSignal): Promise<void> {
     const sourceNode = this.#clusters(source.device, signal);
     const point = this.#bindingTarget(target);
     // A source that cannot be bound must not leave a right behind.
@@ -40,7 +36,7 @@ export class DeviceBindings {
   }
 
   /** Takes the binding away, then the access, unless another binding of the same node still needs it. */
-  async unbind(source: BindingEnd, target: BindingEnd & { readonly cluster?: string }, signal: AbortSignal): Promise<void> {
+  async unbind(source: DeviceEndpoint, target: BoundEndpoint, signal: AbortSignal): Promise<void> {
     const sourceNode = this.#clusters(source.device, signal);
     const point = this.#bindingTarget(target);
     await removeBinding(sourceNode, source.endpoint, point);
@@ -57,7 +53,7 @@ export class DeviceBindings {
     return asObjects(lists.flat()).some((entry) => pointsTo(entry, target));
   }
 
-  #bindingTarget(target: BindingEnd & { readonly cluster?: string }): BindingTarget {
+  #bindingTarget(target: BoundEndpoint): BindingTarget {
     const nodeId = rootDevice(this.#directory, target.device).nodeId;
     if (target.cluster === undefined) return { nodeId, endpoint: target.endpoint };
     const endpoint = this.#directory.describe(target.device)?.endpoints.find((each) => each.endpoint === target.endpoint);

@@ -1,8 +1,8 @@
-import type { GroupInfo } from '../../core/device-administration.ts';
+import type { DeviceEndpoint, GroupInfo } from '../../core/device-administration.ts';
 import type { DeviceDirectory } from '../../core/device-directory.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { GroupBook, GroupMember } from './group-book.ts';
+import type { GroupBook } from './group-book.ts';
 import type { GroupCast } from './group-cast.ts';
 import { groupCommand } from './group-command.ts';
 import { joinGroup, leaveGroup } from './group-membership.ts';
@@ -32,7 +32,7 @@ export class DeviceGroups {
   }
 
   /** All or nothing: when a member refuses, those that joined leave again. One that then does not answer keeps the group. */
-  async create(name: string, members: readonly GroupMember[], signal: AbortSignal): Promise<GroupInfo> {
+  async create(name: string, members: readonly DeviceEndpoint[], signal: AbortSignal): Promise<GroupInfo> {
     const { id } = this.#book.create(name);
     try {
       for (const member of members) await this.add(id, member, signal);
@@ -43,7 +43,7 @@ export class DeviceGroups {
     return this.#book.get(id);
   }
 
-  async add(id: number, member: GroupMember, signal: AbortSignal): Promise<GroupInfo> {
+  async add(id: number, member: DeviceEndpoint, signal: AbortSignal): Promise<GroupInfo> {
     const group = this.#book.get(id);
     await joinGroup(this.#clusters(member.device, signal), member.endpoint, {
       groupId: id,
@@ -53,7 +53,7 @@ export class DeviceGroups {
     return this.#book.withMember(id, member);
   }
 
-  async remove(id: number, member: GroupMember, signal: AbortSignal): Promise<GroupInfo> {
+  async remove(id: number, member: DeviceEndpoint, signal: AbortSignal): Promise<GroupInfo> {
     const group = this.#book.get(id);
     const root = rootDevice(this.#directory, member.device).id;
     const isLastOfNode = !group.members.some((other) => other.endpoint !== member.endpoint && this.#rootOf(other.device) === root);

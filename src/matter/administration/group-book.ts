@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { GroupInfo } from '../../core/device-administration.ts';
+import type { DeviceEndpoint, GroupInfo } from '../../core/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { parseDeviceId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
@@ -12,9 +12,6 @@ const KEYS = 'group-keys';
 const LAST_GROUP = 0xfeff;
 const NAME_LIMIT = 16;
 const EPOCH_KEY_BYTES = 16;
-
-/** An endpoint that belongs to a group. */
-export type GroupMember = GroupInfo['members'][number];
 
 /** The hub's groups and the key that their members share; the only copy of both, so each change is on the disk at once. */
 export class GroupBook {
@@ -56,13 +53,13 @@ export class GroupBook {
     return group;
   }
 
-  withMember(id: number, member: GroupMember): GroupInfo {
+  withMember(id: number, member: DeviceEndpoint): GroupInfo {
     const group = this.get(id);
     if (group.members.some((known) => isSame(known, member))) return group;
     return this.#write({ ...group, members: [...group.members, member] });
   }
 
-  withoutMember(id: number, member: GroupMember): GroupInfo {
+  withoutMember(id: number, member: DeviceEndpoint): GroupInfo {
     const group = this.get(id);
     return this.#write({ ...group, members: group.members.filter((known) => !isSame(known, member)) });
   }
@@ -87,7 +84,7 @@ export class GroupBook {
   }
 }
 
-const isSame = (a: GroupMember, b: GroupMember): boolean => a.device === b.device && a.endpoint === b.endpoint;
+const isSame = (a: DeviceEndpoint, b: DeviceEndpoint): boolean => a.device === b.device && a.endpoint === b.endpoint;
 
 function freeId(groups: readonly GroupInfo[]): number {
   for (let id = 1; id <= LAST_GROUP; id++) if (!groups.some((group) => group.id === id)) return id;

@@ -1,9 +1,11 @@
 import type {
+  BoundEndpoint,
   CommissionProgress,
   CommissionRequest,
   CommissionResult,
   CredentialSet,
   DeviceAdministration,
+  DeviceEndpoint,
   FabricInfo,
   GroupInfo,
   HalfCommissioned,
@@ -17,7 +19,7 @@ import type { CredentialSets } from '../commissioning/credential-sets.ts';
 import { fetchActiveDataset } from '../commissioning/thread-border-router.ts';
 import type { MatterDevices } from '../devices/matter-devices.ts';
 import { readAccessList, writeAccessList } from './access-list.ts';
-import type { BindingEnd, DeviceBindings } from './device-bindings.ts';
+import type { DeviceBindings } from './device-bindings.ts';
 import type { DeviceGroups } from './device-groups.ts';
 import type { DeviceSharing } from './device-sharing.ts';
 import { readFabrics, removeForeignFabric } from './fabric-list.ts';
@@ -126,15 +128,15 @@ export class MatterAdministration implements DeviceAdministration {
     return this.#parts.groups.list();
   }
 
-  createGroup(name: string, members: GroupInfo['members'], { signal }: Cancellable): Promise<GroupInfo> {
+  createGroup(name: string, members: readonly DeviceEndpoint[], { signal }: Cancellable): Promise<GroupInfo> {
     return this.#parts.groups.create(name, members, signal);
   }
 
-  addGroupMember(group: number, member: BindingEnd, { signal }: Cancellable): Promise<GroupInfo> {
+  addGroupMember(group: number, member: DeviceEndpoint, { signal }: Cancellable): Promise<GroupInfo> {
     return this.#parts.groups.add(group, member, signal);
   }
 
-  removeGroupMember(group: number, member: BindingEnd, { signal }: Cancellable): Promise<GroupInfo> {
+  removeGroupMember(group: number, member: DeviceEndpoint, { signal }: Cancellable): Promise<GroupInfo> {
     return this.#parts.groups.remove(group, member, signal);
   }
 
@@ -158,11 +160,11 @@ export class MatterAdministration implements DeviceAdministration {
     return this.#parts.bindings.read(device, endpoint, signal);
   }
 
-  bind(source: BindingEnd, target: BindingEnd & { readonly cluster?: string }, { signal }: Cancellable): Promise<void> {
+  bind(source: DeviceEndpoint, target: BoundEndpoint, { signal }: Cancellable): Promise<void> {
     return this.#parts.bindings.bind(source, target, signal);
   }
 
-  unbind(source: BindingEnd, target: BindingEnd & { readonly cluster?: string }, { signal }: Cancellable): Promise<void> {
+  unbind(source: DeviceEndpoint, target: BoundEndpoint, { signal }: Cancellable): Promise<void> {
     return this.#parts.bindings.unbind(source, target, signal);
   }
 

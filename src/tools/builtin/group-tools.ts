@@ -1,5 +1,5 @@
 import { type Effect, maxRisk } from '../../core/authorizer.ts';
-import type { GroupInfo } from '../../core/device-administration.ts';
+import type { DeviceEndpoint, GroupInfo } from '../../core/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { parseDeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
@@ -175,7 +175,7 @@ function forMember(ports: AdminPorts) {
   };
 }
 
-function toMember(params: MemberParameters): GroupInfo['members'][number] {
+function toMember(params: MemberParameters): DeviceEndpoint {
   return { device: deviceOf(params), endpoint: params.endpoint };
 }
 
