@@ -33,14 +33,24 @@ export function commandOf(verb: ToolVerb): Command {
 }
 
 function humanText(result: Json, { columns }: ToolVerb): string {
-  if (isJsonObject(result)) return textPairs(result);
+  if (isJsonObject(result))
+    return textPairs(Object.fromEntries(Object.entries(result).map(([name, value]) => [name, endpointsInShort(value)])));
   const items = Array.isArray(result) ? result.filter(isJsonObject) : [];
   const shown = columns ?? [...new Set(items.flatMap((item) => Object.keys(item)))];
-  const rows = items.map((item) => shown.map((column) => item[column]));
+  const rows = items.map((item) => shown.map((column) => endpointsInShort(item[column])));
   return textTable(
     shown.map((column) => column.toUpperCase()),
     rows,
   );
+}
+
+/** A list of endpoints the way people type them, `lamp/1, blind/2`; anything else as it is. */
+function endpointsInShort(value: Json | undefined): Json | undefined {
+  const items = Array.isArray(value) ? value.filter(isJsonObject) : [];
+  const texts = items.flatMap(({ device, endpoint }) =>
+    typeof device === 'string' && endpoint !== undefined ? `${device}/${endpoint}` : [],
+  );
+  return Array.isArray(value) && texts.length === value.length ? texts : value;
 }
 
 /** The whole number at an operand, whose name the mistake tells. */

@@ -123,7 +123,7 @@ describe('administration of devices', () => {
     const { run } = makeHub();
     expect((await run(['half-commissioned'])).out).toMatch(/^ID +STEP +ADVICE\nh1 +join +reset it\n$/);
     expect((await run(['device', 'fabrics', 'lamp'])).out).toMatch(/FABRIC_INDEX.*\n1 +hub/);
-    expect((await run(['groups'])).out).toMatch(/5 +All/);
+    expect((await run(['groups'])).out).toMatch(/5 +All +lamp\/1\n/);
   });
 });
 
