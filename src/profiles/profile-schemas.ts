@@ -17,6 +17,11 @@ export function readProfileSchemas(directory: string): ProfileSchemas {
   return { capability: read('capability.schema.json'), device: read('device.schema.json') };
 }
 
+const FIXES: Readonly<Record<string, string>> = {
+  additionalProperties: 'remove it or correct its spelling',
+  required: 'add it',
+};
+
 /** Checks files against their schemas: spelling and form. */
 export class ProfileSchemaCheck {
   readonly #validators: Readonly<Record<RawProfileFile['kind'], ValidateFunction>>;
@@ -33,7 +38,7 @@ export class ProfileSchemaCheck {
       file: file.path,
       pointer: error.instancePath,
       problem: `${error.message ?? 'does not fit the schema'}${detailOf(error.params)}`,
-      fix: error.keyword === 'additionalProperties' ? 'remove it or correct its spelling' : 'see the schema beside this folder',
+      fix: FIXES[error.keyword] ?? 'see the JSON schemas in device-profiles',
     }));
   }
 }
