@@ -5,7 +5,6 @@ import type { ProfileProblem } from '../profiles/profile-problem.ts';
 /** Where text goes. */
 export interface TextSink {
   write(text: string): unknown;
-  readonly isTTY?: boolean;
 }
 
 /** Everything of the world that the CLI touches, so that tests run it without a process and without sockets. */

@@ -20,25 +20,21 @@ const MODEL = MatterModel as unknown as abstract new () => MatterModel;
 const CLOSE_LIMIT_MS = 4_000;
 // A commissioning changes several rows in a row; one copy of them is enough.
 const SNAPSHOT_DELAY_MS = 1_000;
+/** What devices show for this hub's fabric, at most 32 characters. */
+const FABRIC_LABEL = 'atmosphere-edge';
+/** Longest time between two reports of a quiet device; devices may choose more. */
+const REPORT_CEILING_SECONDS = 30;
 
+/** Where the node keeps its state and what it may use of the machine. */
 export interface MatterNodeOptions {
   /** Folder of everything that Matter keeps; the caller holds the hub's lock on it. */
   readonly stateDir: string;
   /** Network interface for mDNS; all by default. */
   readonly interface?: string;
-  /** IPv6 address to listen on; all by default. */
-  readonly listenAddressIpv6?: string;
-  readonly listenAddressIpv4?: string;
-  /** False switches IPv4 off, also for mDNS. Default true. */
-  readonly ipv4?: boolean;
   /** UDP port; any free one by default. */
   readonly port?: number;
-  /** Label that devices show for this hub's fabric, at most 32 characters. */
-  readonly fabricLabel?: string;
   /** Models of manufacturers' own clusters. */
   readonly clusters?: readonly ClusterModel[];
-  /** Longest time between two reports of a quiet device, in seconds; devices may choose more. */
-  readonly reportCeilingSeconds?: number;
   /** Bluetooth for commissioning, disposed with the node; without it devices are found on the IP network only. */
   readonly ble?: HubBle;
 }
@@ -98,7 +94,7 @@ export class MatterNode implements Service {
 
   /** What a peer is subscribed with; given at commissioning, since changing it later loses the running subscription. */
   get subscription(): Subscribe.Options {
-    return { minIntervalFloor: Seconds(0), maxIntervalCeiling: Seconds(this.#options.reportCeilingSeconds ?? 30) };
+    return { minIntervalFloor: Seconds(0), maxIntervalCeiling: Seconds(REPORT_CEILING_SECONDS) };
   }
 
   /** Hears each node that joins our fabric from now on, once its structure was read. */
@@ -132,7 +128,7 @@ export class MatterNode implements Service {
   async #openFabric(node: HubNode): Promise<void> {
     const authority = await node.env.load(FabricAuthority);
     // Rotating the operational certificate at every start would only wear the flash.
-    this.#fabric = await authority.defaultFabric({ adminFabricLabel: this.#fabricLabel, adminVendorId: TEST_VENDOR }, false);
+    this.#fabric = await authority.defaultFabric({ adminFabricLabel: FABRIC_LABEL, adminVendorId: TEST_VENDOR }, false);
     this.#storage.confirmFabric();
     this.#storage.snapshot();
   }
@@ -150,10 +146,6 @@ export class MatterNode implements Service {
     if (this.#cancelSnapshot !== undefined) this.#snapshotNow();
   }
 
-  get #fabricLabel(): string {
-    return this.#options.fabricLabel ?? 'atmosphere-edge';
-  }
-
   #after(delayMs: number): Promise<false> {
     return new Promise((resolve) => this.#clock.after(delayMs, () => resolve(false)));
   }
@@ -166,7 +158,7 @@ export class MatterNode implements Service {
     vars.set('storage.path', this.#options.stateDir);
     vars.set('storage.driver', BatchStorageDriver.id);
     Environment.default.get(StorageService).registerDriver(BatchStorageDriver);
-    vars.set('mdns.ipv4', this.#options.ipv4 ?? true);
+    vars.set('mdns.ipv4', true);
     if (this.#options.interface !== undefined) vars.set('mdns.networkInterface', this.#options.interface);
   }
 
@@ -177,15 +169,13 @@ export class MatterNode implements Service {
       environment: Environment.default,
       commissioning: { enabled: false },
       controller: {
-        adminFabricLabel: this.#fabricLabel,
+        adminFabricLabel: FABRIC_LABEL,
         ble: options.ble !== undefined,
       },
       network: {
         port: options.port ?? 0,
         ble: false,
-        ipv4: options.ipv4 ?? true,
-        ...(options.listenAddressIpv4 === undefined ? {} : { listeningAddressIpv4: options.listenAddressIpv4 }),
-        ...(options.listenAddressIpv6 === undefined ? {} : { listeningAddressIpv6: options.listenAddressIpv6 }),
+        ipv4: true,
       },
       basicInformation: {
         vendorId: TEST_VENDOR,

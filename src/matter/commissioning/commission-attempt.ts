@@ -30,9 +30,7 @@ interface AttemptOptions {
   readonly payload: SetupPayload;
   readonly request: CommissionRequest;
   readonly discoveryTimeoutMs?: number;
-  readonly joinTimeoutMs?: number;
   readonly attestation?: AttestationPolicy;
-  readonly countryCode?: string;
 }
 
 interface RunOptions {
@@ -43,7 +41,10 @@ interface RunOptions {
 type NodeOptions = Exclude<Parameters<ClientNode['commission']>[0], string | number>;
 
 const DISCOVERY_TIMEOUT_MS = 30_000;
+/** How long a device may take to show up on its network: Thread devices are slow. */
 const JOIN_TIMEOUT_MS = 120_000;
+/** ISO 3166 for no country in particular: the radio rules stay open. */
+const COUNTRY_CODE = 'XX';
 const PAIRING_TIMEOUT_MS = 10_000;
 const REFUSED_WITHIN_MS = 1_500;
 /** A refused passcode ends the search unless another device of the same discriminator comes up within this time. */
@@ -171,7 +172,7 @@ export class CommissionAttempt {
 
   #nodeOptions(): NodeOptions {
     const { matter } = this.#collaborators;
-    const { entry, payload, countryCode = 'XX' } = this.#options;
+    const { entry, payload } = this.#options;
     return {
       passcode: payload.passcode,
       nodeId: NodeId(BigInt(entry.nodeId)),
@@ -192,7 +193,7 @@ export class CommissionAttempt {
       }),
       onAttestationFailure: (findings) => this.#judge(findings),
       regulatoryLocation: GeneralCommissioning.RegulatoryLocationType.IndoorOutdoor,
-      regulatoryCountryCode: countryCode,
+      regulatoryCountryCode: COUNTRY_CODE,
       ...this.#networkOptions(),
     };
   }
@@ -222,8 +223,10 @@ export class CommissionAttempt {
 
   #enterJoin(): void {
     const { matter, clock } = this.#collaborators;
-    const { entry, joinTimeoutMs = JOIN_TIMEOUT_MS } = this.#options;
-    this.#cancelJoinTimer = clock.after(joinTimeoutMs, () => this.#stop.abort(new AtmoError('TIMEOUT', 'The device did not join in time')));
+    const { entry } = this.#options;
+    this.#cancelJoinTimer = clock.after(JOIN_TIMEOUT_MS, () =>
+      this.#stop.abort(new AtmoError('TIMEOUT', 'The device did not join in time')),
+    );
     if (this.#knownAddress === undefined) return;
     // Where mDNS does not reach, the address that was given is the only one to try.
     const peer = matter.node.env.get(PeerSet).for(matter.fabric.addressOf(NodeId(BigInt(entry.nodeId))));

@@ -20,15 +20,12 @@ import { type CommissioningEntry, CommissioningJournal } from './commissioning-j
 import type { CredentialSets } from './credential-sets.ts';
 import { parseSetupCode, type SetupPayload, setupPayload } from './setup-code.ts';
 
+/** How devices are searched for and judged. */
 export interface CommissionerOptions {
   /** How long a device is searched for. Default 30 s. */
   readonly discoveryTimeoutMs?: number;
-  /** How long a device may take to show up on its network. Default 120 s: Thread devices are slow. */
-  readonly joinTimeoutMs?: number;
   /** Policy of requests that name none. Default `ask`. */
   readonly attestation?: AttestationPolicy;
-  /** Two letters of ISO 3166 for the radio rules that the device keeps; XX leaves them open. */
-  readonly countryCode?: string;
 }
 
 interface Collaborators {
