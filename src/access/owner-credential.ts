@@ -59,7 +59,7 @@ function readToken(path: string): string | undefined {
   if ((mode & 0o077) !== 0) {
     throw new AtmoError(
       'STORAGE_FAILED',
-      `${path} can be read by other users (mode ${(mode & 0o777).toString(8)}). Run \`chmod 600 ${path}\`, then \`atmo token rotate-owner\` if others were on this machine`,
+      `${path} can be read by other users (mode ${(mode & 0o777).toString(8)}). Run \`chmod 600 ${path}\`; if others were on this machine, delete it instead: the next start writes a new one`,
       { path },
     );
   }

@@ -14,7 +14,7 @@ export function eventRoutes(feed: EventFeed): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/v1/events',
-      summary: 'Server-Sent Events, each a CloudEvent in JSON. The header Last-Event-ID resumes; an `gap` event says that some were lost',
+      summary: 'Server-Sent Events, each a CloudEvent in JSON. The header Last-Event-ID resumes; a `gap` event says that some were lost',
       query: { types: field.text(`comma list of event types or parts such as agi.tool.*; known are ${EVENT_TYPES.join(', ')}`) },
       answers: { 200: 'text/event-stream' },
       handle(request, query) {
