@@ -1,5 +1,6 @@
 import { invoke } from '../device-plan.ts';
 import type { Recipe } from './recipe.ts';
+import { transitionParameter, transitionTime } from './transition.ts';
 
 /** Brighter or darker by percent of the whole range (Application Clusters §1.6.7.3). */
 export const adjustBrightness: Recipe = {
@@ -15,14 +16,7 @@ export const adjustBrightness: Recipe = {
         'x-unit': '%',
         description: 'Percentage points to add, negative to make it darker. Example: -20',
       },
-      transition_seconds: {
-        type: 'number',
-        minimum: 0,
-        maximum: 6553,
-        default: 0,
-        'x-unit': 's',
-        description: 'Time of the change in seconds',
-      },
+      transition_seconds: transitionParameter,
     },
     required: ['by'],
     example: { by: -20 },
@@ -32,7 +26,7 @@ export const adjustBrightness: Recipe = {
     const fields = {
       StepMode: by < 0 ? 'Down' : 'Up',
       StepSize: Math.round(Math.abs(by) * 2.54),
-      TransitionTime: Math.round(Number(params.transition_seconds ?? 0) * 10),
+      TransitionTime: transitionTime(params),
       OptionsMask: {},
       OptionsOverride: {},
     };

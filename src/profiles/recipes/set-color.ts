@@ -15,6 +15,7 @@ import {
   rgbToHueSaturation,
 } from './color-space.ts';
 import type { Recipe, RecipeParameters } from './recipe.ts';
+import { transitionParameter, transitionTime } from './transition.ts';
 
 type WantedColor = { readonly rgb: Rgb } | { readonly kelvin: number } | { readonly hueSaturation: HueSaturation };
 
@@ -28,7 +29,7 @@ export const setColor: Recipe = {
   isOffered: (view) => view.command('MoveToHueAndSaturation') !== undefined || view.command('MoveToColor') !== undefined,
   parameters,
   plan(params, view) {
-    const common = { TransitionTime: Math.round(Number(params.transition_seconds ?? 0) * 10), ...ALSO_WHILE_OFF };
+    const common = { TransitionTime: transitionTime(params), ...ALSO_WHILE_OFF };
     return planFor(wantedColor(params), view, common);
   },
 };
@@ -70,14 +71,7 @@ function parameters(view: ClusterView): RecipeParameters {
           description: `White light of this temperature in kelvin (${range.minimum} warm to ${range.maximum} cold). Example: ${range.minimum}`,
         },
       }),
-      transition_seconds: {
-        type: 'number',
-        minimum: 0,
-        maximum: 6553,
-        default: 0,
-        'x-unit': 's',
-        description: 'Time of the change in seconds',
-      },
+      transition_seconds: transitionParameter,
     },
     example: { color: 'red' },
   };
