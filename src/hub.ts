@@ -176,8 +176,7 @@ export class Hub implements Service {
     const { directory, access, administration } = room;
     const profiles = loadProfiles(PROFILES, { own: this.#config.profilesDir });
     const { readings, events } = ground;
-    const tools = { clock: this.#clock, logger: this.#logger };
-    const sync = new DeviceToolSync({ ...tools, directory, access, registry, profiles, readings, events });
+    const sync = new DeviceToolSync({ clock: this.#clock, logger: this.#logger, directory, access, registry, profiles, readings, events });
     const names = deviceNames(() => directory.list());
     const ports = { devices: sync, names, access, validator };
     this.#registerAll(registry, [
