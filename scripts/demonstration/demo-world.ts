@@ -12,6 +12,7 @@ export interface DemoHome {
   get(where: DevicePlace): Promise<unknown>;
   set(where: DevicePlace, value: Json): Promise<void>;
   powerOff(device: string): Promise<void>;
+  powerOn(device: string): Promise<void>;
 }
 
 export interface DevicePlace {

@@ -22,4 +22,8 @@ export class HomeOverSocket implements DemoHome {
   async powerOff(device: string): Promise<void> {
     await control(this.#socketPath, { method: 'power-off', device, args: [] });
   }
+
+  async powerOn(device: string): Promise<void> {
+    await control(this.#socketPath, { method: 'power-on', device, args: [] });
+  }
 }

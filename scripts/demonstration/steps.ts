@@ -61,6 +61,7 @@ export const STEPS: readonly Step[] = [
   { title: 'Read a sensor that changes', run: readSensor },
   { title: 'Ask for the impossible', run: refuseImpossible },
   { title: 'Call a device without power', run: callDeadDevice },
+  { title: 'Give it power again', run: reviveDevice },
 ];
 
 async function commissionAll({ devices, hub, say }: DemoWorld): Promise<void> {
@@ -124,6 +125,15 @@ async function callDeadDevice({ hub, home, say }: DemoWorld): Promise<void> {
   ensure(['DEVICE_UNREACHABLE', 'OUTCOME_UNKNOWN'].includes(String(error.code)), `It failed with ${error.code}`);
   ensure(elapsedMs <= UNREACHABLE_LIMIT_MS, `It took ${Math.round(elapsedMs)} ms to say so`);
   say(`${error.code} after ${Math.round(elapsedMs)} ms`);
+}
+
+async function reviveDevice({ hub, home, say }: DemoWorld): Promise<void> {
+  const startMs = performance.now();
+  await home.powerOn('Bedroom lamp');
+  await until(async () => (await hub.call('bedroom_lamp_turn_on', {})).status === 'success', 'the lamp to answer again');
+  const isOn = await home.get({ device: 'Bedroom lamp', endpoint: 1, cluster: 'onOff', attribute: 'onOff' });
+  ensure(isOn === true, 'The lamp has power and was told to turn on, but is off');
+  say(`on again, ${((performance.now() - startMs) / 1000).toFixed(1)} s after its power came back`);
 }
 
 function ensure(condition: boolean, complaint: string): asserts condition {

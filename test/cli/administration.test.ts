@@ -212,7 +212,9 @@ describe('profiles', () => {
     const { run, directory } = makeHub();
     directory.descriptions.set('lamp', { device: LAMP, endpoints: [] });
     const profileDraft = async ({ device }: DeviceDescription) => [{ path: 'devices/x.json', content: { product: device.product.name } }];
-    expect((await run(['profile', 'draft', 'lamp'], { profileDraft })).out).toBe('devices/x.json\n{\n  "product": "Product"\n}\n');
+    const draft = await run(['profile', 'draft', 'lamp'], { profileDraft });
+    expect(JSON.parse(draft.out)).toEqual({ product: 'Product' });
+    expect(draft.err).toBe('device-profiles/devices/x.json\n');
     expect((await run(['profile', 'draft', 'moon'], { profileDraft })).code).toBe(2);
   });
 });

@@ -30,9 +30,9 @@ const profileDraft: Command = {
       throw new AtmoError('NOT_FOUND', `The hub has no description of ${id} yet; try atmo device interview ${id}`);
     // The hub of the same version made it from this very type.
     const files = await io.profileDraft(device.description as unknown as DeviceDescription);
-    output.answer({ device: id, files }, () =>
-      files.map(({ path, content }) => `${path}\n${JSON.stringify(content, null, 2)}\n`).join('\n'),
-    );
+    // Where each belongs goes to stderr, so that the draft can be redirected into that file.
+    for (const { path } of files) io.stderr.write(`device-profiles/${path}\n`);
+    output.answer({ device: id, files }, () => files.map(({ content }) => `${JSON.stringify(content, null, 2)}\n`).join('\n'));
     return undefined;
   },
 };
