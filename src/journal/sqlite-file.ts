@@ -136,7 +136,7 @@ export class SqliteFile implements Service {
     if (!snapshot && whenLost === 'refuse') {
       throw new AtmoError(
         'STORAGE_FAILED',
-        `${path} is damaged or missing and none of its snapshots is sound. Bring a backup back with \`atmo restore FILE\`, or move it and its snapshots away to begin without what it held`,
+        `${path} is damaged or missing and none of its snapshots is sound. Put your own copy of the state directory back, or move it and its snapshots away to begin without what it held`,
         { path, cause: 'lost' },
       );
     }

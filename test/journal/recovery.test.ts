@@ -81,7 +81,10 @@ describe('a damaged state.db', () => {
     await store[Symbol.asyncDispose]();
     overwrite(fixture.path('state.db'), 0, 100);
     for (let start = 0; start < 2; start++) {
-      await expect(fixture.state()).rejects.toMatchObject({ code: 'STORAGE_FAILED', message: expect.stringContaining('atmo restore') });
+      await expect(fixture.state()).rejects.toMatchObject({
+        code: 'STORAGE_FAILED',
+        message: expect.stringContaining('your own copy of the state directory'),
+      });
     }
     expect(setAside(fixture)).toEqual([]);
   });

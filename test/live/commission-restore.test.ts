@@ -51,7 +51,10 @@ describe('a home after its storage was damaged', () => {
   test('is refused, and nothing new is made, when no copy is good', async () => {
     writeFileSync(database, 'nonsense');
     rmSync(join(stateDir, 'snapshots'), { recursive: true });
-    await expect(startedHub()).rejects.toMatchObject({ code: 'STORAGE_FAILED', message: expect.stringContaining('atmo restore') });
+    await expect(startedHub()).rejects.toMatchObject({
+      code: 'STORAGE_FAILED',
+      message: expect.stringContaining('your own copy of the state directory'),
+    });
     expect(readFileSync(database, 'utf8')).toBe('nonsense');
     expect(existsSync(join(stateDir, 'fabric.json'))).toBe(true);
   });

@@ -178,9 +178,9 @@ describe('damage', () => {
     execFileSync('cp', ['-a', stateDir, whole]);
     rmSync(join(stateDir, 'matter/snapshots'), { recursive: true });
     overwrite(matterFile());
-    await expect(RunningHub.start({ stateDir })).rejects.toThrow(/ended with 4.*STORAGE_FAILED.*atmo restore/s);
+    await expect(RunningHub.start({ stateDir })).rejects.toThrow(/ended with 4.*STORAGE_FAILED.*your own copy of the state directory/s);
     rmSync(matterFile());
-    await expect(RunningHub.start({ stateDir })).rejects.toThrow(/ended with 4.*STORAGE_FAILED.*atmo restore/s);
+    await expect(RunningHub.start({ stateDir })).rejects.toThrow(/ended with 4.*STORAGE_FAILED.*your own copy of the state directory/s);
     rmSync(stateDir, { recursive: true });
     execFileSync('cp', ['-a', whole, stateDir]);
   });

@@ -135,7 +135,7 @@ export class MatterStorage {
   #failure(fault: string): AtmoError {
     return new AtmoError(
       'STORAGE_FAILED',
-      `The Matter storage ${this.#database} ${fault}, and no snapshot of this home's fabric is good. Restore a backup with 'atmo restore FILE'. ` +
+      `The Matter storage ${this.#database} ${fault}, and no snapshot of this home's fabric is good. Put your own copy of the state directory back. ` +
         `To give the home up and start anew, move ${this.#stateDir} away: every device then has to be reset and commissioned again.`,
     );
   }

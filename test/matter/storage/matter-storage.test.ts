@@ -108,7 +108,7 @@ describe('storage of the fabric', () => {
     storage.confirmFabric();
     damage();
     expect(() => storage.prepare()).toThrow(
-      expect.objectContaining({ code: 'STORAGE_FAILED', message: expect.stringContaining('atmo restore') }),
+      expect.objectContaining({ code: 'STORAGE_FAILED', message: expect.stringContaining('your own copy of the state directory') }),
     );
   });
 
