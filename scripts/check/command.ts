@@ -6,9 +6,12 @@ export interface Finished {
   readonly output: string;
 }
 
-/** Runs a program in the repository's root and keeps what it says. */
+/** Longer than any check takes; what still runs then hangs. */
+const LIMIT_MS = 15 * 60_000;
+
+/** Runs a program in the repository's root and keeps what it says; one that hangs is killed and counts as failed. */
 export function capture(command: string, args: readonly string[]): Promise<Finished> {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: LIMIT_MS, killSignal: 'SIGKILL' });
   const chunks: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
   child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk));

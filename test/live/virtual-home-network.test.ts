@@ -32,6 +32,22 @@ async function multicastPackets(): Promise<readonly string[]> {
   return counters.split('\n').filter((line) => /Ip6(In|Out)McastPkts/.test(line));
 }
 
+/** Waits until a network that has just been made has ended its own chatter: listener reports and neighbour discovery. */
+async function quiet(): Promise<void> {
+  let last = '';
+  await expect
+    .poll(
+      async () => {
+        const now = String(await multicastPackets());
+        const isQuiet = now === last;
+        last = now;
+        return isQuiet;
+      },
+      { interval: 3_000, timeout: 60_000 },
+    )
+    .toBe(true);
+}
+
 function world(...command: readonly string[]): ChildProcess {
   return spawn(IN_NETNS, ['--', ...command], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
@@ -75,15 +91,19 @@ describe('a private network', () => {
   });
 
   test('leaves no interface, no multicast group and no packet outside', async () => {
+    await quiet();
     const [before, packets] = [await outside(), await multicastPackets()];
     const program =
       "const s = require('node:dgram').createSocket('udp6'); s.bind(5353, () => { s.addMembership('ff02::fb', '::%eth0'); s.setMulticastInterface('::%eth0'); s.send('x', 5353, 'ff02::fb', () => console.log('sent')); }); setTimeout(() => {}, 60_000)";
     const child = world(process.execPath, '-e', program);
-    expect(await firstLine(child)).toBe('sent');
-    expect(await outside()).toEqual(before);
-    expect(await multicastPackets()).toEqual(packets);
-    child.kill('SIGTERM');
-    await once(child, 'exit');
+    try {
+      expect(await firstLine(child)).toBe('sent');
+      expect(await outside()).toEqual(before);
+      expect(await multicastPackets()).toEqual(packets);
+    } finally {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    }
     expect(await outside()).toEqual(before);
   });
 
