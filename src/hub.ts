@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { GrantAuthorizer } from './access/grant-authorizer.ts';
 import { OwnerApprovals } from './access/owner-approvals.ts';
 import { OwnerAuthenticator } from './access/owner-authenticator.ts';
-import { OwnerAuthorizer } from './access/owner-authorizer.ts';
 import { OwnerCredential } from './access/owner-credential.ts';
 import type { HubConfig } from './config.ts';
 import type { Clock } from './core/clock.ts';
@@ -12,6 +12,7 @@ import { EventBus } from './core/events.ts';
 import type { JsonObject } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
 import { NO_DEVICES } from './core/no-devices.ts';
+import { NO_GROUPS } from './core/permission.ts';
 import { type Service, ServiceStack } from './core/service.ts';
 import { HttpGateway } from './gateway/http-gateway.ts';
 import { MetricRegistry } from './gateway/metrics.ts';
@@ -60,6 +61,7 @@ interface Ground {
   readonly store: StateStore;
   readonly readings: HistoryStore;
   readonly credential: OwnerCredential;
+  readonly authenticator: OwnerAuthenticator;
   readonly matterDir: string;
 }
 
@@ -70,7 +72,7 @@ interface Workshop {
   readonly jobs: JobStore;
   readonly capabilities: CapabilityCatalogue;
   readonly pipeline: CallPipeline;
-  readonly authorizer: OwnerAuthorizer;
+  readonly authorizer: GrantAuthorizer;
 }
 
 /** One running hub: makes every part, hands each its collaborators, starts them in order and stops them in reverse. */
@@ -139,17 +141,25 @@ export class Hub implements Service {
     await this.#stack.start(readings);
     const credential = new OwnerCredential(directory.root);
     await this.#stack.start(credential);
-    return { hubId: hubIdOf(store), events, store, readings, credential, matterDir: directory.matter };
+    return {
+      hubId: hubIdOf(store),
+      events,
+      store,
+      readings,
+      credential,
+      authenticator: new OwnerAuthenticator(credential),
+      matterDir: directory.matter,
+    };
   }
 
-  #openWorkshop({ hubId, events, store }: Ground): Workshop {
+  #openWorkshop({ hubId, events, store, authenticator }: Ground): Workshop {
     const validator = new SchemaValidator();
     const registry = new ToolRegistry({ validator });
     const jobs = new JobStore({ store, clock: this.#clock, events });
     jobs.recover();
     const capabilities = new CapabilityCatalogue(registry);
     for (const [type, description] of OWN_CAPABILITIES) capabilities.add({ type, description: () => description });
-    const authorizer = new OwnerAuthorizer();
+    const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: authenticator });
     const { disabled, maxConcurrent, maxQueued } = this.#config.tools;
     this.#pipeline = new CallPipeline(
       {
@@ -208,7 +218,7 @@ export class Hub implements Service {
       this.#registerAll(registry, await loadManifest(manifestFile, { builtins: MANIFEST_BUILTINS, allowedPlugins: plugins }));
   }
 
-  async #openDoor({ credential, events, readings }: Ground, workshop: Workshop): Promise<void> {
+  async #openDoor({ authenticator, events, readings }: Ground, workshop: Workshop): Promise<void> {
     this.#gateway = new HttpGateway(
       {
         ...workshop,
@@ -216,7 +226,7 @@ export class Hub implements Service {
         directory: this.#room?.directory ?? NO_DEVICES,
         readings,
         events,
-        authenticator: new OwnerAuthenticator(credential),
+        authenticator,
         metrics: new MetricRegistry(),
         health: { health: () => this.#health },
         logger: this.#logger,

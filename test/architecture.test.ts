@@ -8,14 +8,15 @@ const ROOMS: Record<string, readonly string[]> = {
   wire: ['core'],
   tools: ['core', 'wire'],
   access: ['core', 'wire'],
-  journal: ['core'],
+  journal: ['core', 'wire'],
+  agents: ['core', 'tools'],
   profiles: ['core', 'tools'],
   matter: ['core', 'profiles'],
   sensors: ['core', 'profiles'],
   mesh: ['core', 'wire', 'tools'],
   connectors: ['core', 'tools'],
   gateway: ['core', 'tools'],
-  cli: ['core', 'profiles'],
+  cli: ['core', 'wire', 'profiles'],
 };
 const SRC = join(import.meta.dirname, '../src');
 

@@ -3,7 +3,13 @@ import type { ApprovalQueue, ApprovalRequest, ApprovalVerdict } from '../core/ap
 /** The owner's own call approves itself where one person is enough; every other dangerous call is denied. */
 export class OwnerApprovals implements ApprovalQueue {
   async check({ principal, personsNeeded }: ApprovalRequest): Promise<ApprovalVerdict> {
-    if (principal.kind === 'owner' && personsNeeded <= 1) return { state: 'approved', by: [principal.id] };
-    return { state: 'denied', by: 'hub' };
+    if (principal.kind === 'owner' && personsNeeded <= 1) return { state: 'approved', approvalId: '', by: [principal.id] };
+    return { state: 'denied', approvalId: '', by: 'hub' };
   }
+
+  peek(request: ApprovalRequest): Promise<ApprovalVerdict> {
+    return this.check(request);
+  }
+
+  giveBack(): void {}
 }

@@ -1,5 +1,5 @@
 import { AtmoError } from '../core/errors.ts';
-import type { Authenticator, Principal } from '../core/principal.ts';
+import type { Authenticated, Authenticator, Credentials, Principal } from '../core/principal.ts';
 import type { OwnerCredential } from './owner-credential.ts';
 
 /** The principal behind the owner's token. */
@@ -14,7 +14,7 @@ export class OwnerAuthenticator implements Authenticator {
   }
 
   /** UNAUTHENTICATED without a credential, TOKEN_INVALID for any but the owner's. */
-  async authenticate(credential: string | undefined): Promise<Principal> {
+  async authenticate({ bearer: credential }: Credentials): Promise<Authenticated> {
     if (!credential) {
       throw new AtmoError('UNAUTHENTICATED', "No token came with the request; the owner's is in owner.token in the hub's state directory");
     }
@@ -24,6 +24,10 @@ export class OwnerAuthenticator implements Authenticator {
         "This is not the owner's token; it may have been replaced since: see owner.token in the hub's state directory",
       );
     }
-    return OWNER;
+    return { principal: OWNER };
+  }
+
+  isStillValid(): boolean {
+    return true;
   }
 }

@@ -17,6 +17,12 @@ export const EVENT_TYPES = [
   'device.event',
   'sensor.reading',
   'job.changed',
+  'approval.requested',
+  'approval.decided',
+  'token.issued',
+  'token.revoked',
+  'agent.changed',
+  'rules.changed',
   'commissioning.progress',
   'hub.warning',
 ] as const;
@@ -29,7 +35,7 @@ export interface HubEvent {
   readonly id: string;
   readonly source: string;
   readonly type: EventType;
-  /** What it is about: a device id, tool id, sensor id or job id. */
+  /** What it is about: the id of a device, tool, sensor, job, approval, token or agent. */
   readonly subject: string;
   readonly time: string;
   readonly data: JsonObject;

@@ -113,11 +113,13 @@ class Door {
     return route.handle(doorRequest, query);
   }
 
-  #authenticate(request: Request): Promise<Principal> {
+  async #authenticate(request: Request): Promise<Principal> {
     const header = request.headers.get('authorization');
-    if (header === null) return this.#collaborators.authenticator.authenticate(undefined);
-    const token = BEARER.exec(header)?.[1];
-    if (token !== undefined) return this.#collaborators.authenticator.authenticate(token);
+    const operation = `${request.method} ${new URL(request.url).pathname}`;
+    const { authenticator } = this.#collaborators;
+    if (header === null) return (await authenticator.authenticate({ operation })).principal;
+    const bearer = BEARER.exec(header)?.[1];
+    if (bearer !== undefined) return (await authenticator.authenticate({ bearer, operation })).principal;
     throw new AtmoError('UNAUTHENTICATED', 'The Authorization header has to be "Bearer TOKEN"');
   }
 

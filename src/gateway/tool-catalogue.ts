@@ -3,7 +3,7 @@ import type { Principal } from '../core/principal.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
 import type { ToolFilter, ToolPage } from '../tools/tool-filter.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
-import { canSeeTool } from '../tools/visibility.ts';
+import { canSeeTool, mayCallTool } from '../tools/visibility.ts';
 
 const PAGE = 1_000;
 
@@ -33,15 +33,15 @@ export class ToolCatalogue {
 
   /** TOOL_NOT_FOUND and AMBIGUOUS_TOOL as the registry tells them. */
   resolve(principal: Principal, name: string): RegisteredTool {
-    return this.#registry.resolve(name, { isVisible: this.visibleTo(principal) });
+    return this.#registry.resolve(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#authorizer) });
   }
 
   modelName(tool: RegisteredTool): string {
     return this.#registry.modelName(tool);
   }
 
-  /** Whether a caller may know of a tool. */
+  /** Whether a caller may do anything with a tool. */
   visibleTo(principal: Principal): (tool: RegisteredTool) => boolean {
-    return (tool) => canSeeTool(tool, principal, this.#authorizer);
+    return (tool) => mayCallTool(tool, principal, this.#authorizer);
   }
 }

@@ -42,6 +42,7 @@ export function deviceToolDefinition(device: Device, tool: DeviceTool, name: str
       ...(device.area !== undefined && { area: device.area }),
       createdBy: 'system',
       isDangerous: tool.risk === 'dangerous',
+      audit: { logParams: true, logResult: true, notifyAdmins: false },
     },
   };
 }

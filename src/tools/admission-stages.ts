@@ -107,13 +107,9 @@ async function claimIdempotencyKey(call: Call, context: StageContext): Promise<v
 
 function applyRules(call: Call, context: StageContext): void {
   if (call.repeated) return;
-  const reason = context.rules?.blocks({
-    principal: call.request.principal,
-    toolId: call.tool.id,
-    effects: call.effects,
-    params: call.params,
-  });
-  if (reason !== undefined) throw new AtmoError('RULE_BLOCKED', `A rule of the owner forbids this call: ${reason}`);
+  const { principal } = call.request;
+  const verdict = context.rules?.judge({ principal, toolId: call.tool.id, effects: call.effects, params: call.params });
+  if (verdict?.kind === 'deny') throw new AtmoError('RULE_BLOCKED', `A rule of the owner forbids this call: ${verdict.reason}`);
 }
 
 async function requireApproval(call: Call, context: StageContext): Promise<void> {
@@ -124,6 +120,9 @@ async function requireApproval(call: Call, context: StageContext): Promise<void>
   const verdict = await context.approvals.check({
     principal: call.request.principal,
     toolId: call.tool.id,
+    title: call.tool.definition.metadata.title,
+    params: call.params,
+    traceId: call.traceId,
     callHash: call.hash(),
     effects: call.effects,
     personsNeeded: call.tool.definition.metadata.approvalsNeeded ?? 1,

@@ -1,4 +1,4 @@
-import type { ApprovalQueue, RateLimiter, RuleEngine } from '../core/approval-queue.ts';
+import type { ApprovalQueue } from '../core/approval-queue.ts';
 import type { AuditSink } from '../core/audit-sink.ts';
 import type { Authorizer } from '../core/authorizer.ts';
 import type { Clock } from '../core/clock.ts';
@@ -7,6 +7,8 @@ import type { Json, JsonObject } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { MeshView } from '../core/mesh-view.ts';
 import type { Principal } from '../core/principal.ts';
+import type { RateLimiter } from '../core/rate-limiter.ts';
+import type { RuleEngine } from '../core/rule-engine.ts';
 import type { ConcurrencyGate } from './concurrency-gate.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
 import type { JobStore } from './job-store.ts';

@@ -90,6 +90,7 @@ function definitionOf<S extends Shape>(declaration: ToolDeclaration<S>): ToolDef
       examples: declaration.examples ?? [],
       createdBy: 'system',
       isDangerous: declaration.isDangerous ?? false,
+      audit: { logParams: true, logResult: true, notifyAdmins: declaration.isDangerous ?? false },
     },
   };
 }

@@ -42,6 +42,8 @@ async function auditIntent(call: Call, context: StageContext): Promise<void> {
     atMs: context.clock.now(),
     argumentsHash: call.hash(),
     effects: call.effects,
+    decision: {},
+    run: { runId: call.requestId, logicalTimeMs: context.clock.now(), randomSeed: '' },
     mustSync,
   });
   try {
@@ -128,7 +130,7 @@ function toolContext(call: Call, context: StageContext): ToolContext {
   const { principal, sessionId } = call.request;
   return {
     agentId: principal.id,
-    agentKind: principal.kind,
+    principal,
     sessionId: sessionId ?? call.traceId,
     traceId: call.traceId,
     requestId: call.requestId,
@@ -137,6 +139,8 @@ function toolContext(call: Call, context: StageContext): ToolContext {
     signal: call.deadline.signal,
     deadlineMs: call.deadline.atMs,
     clock: context.clock,
+    run: { runId: call.requestId, logicalTimeMs: context.clock.now(), randomSeed: '' },
+    random: Math.random,
     logger: context.logger.child({ tool: call.tool.id, trace_id: call.traceId }),
     progress: (fraction, note) => call.job?.progress(fraction, note),
   };

@@ -63,11 +63,22 @@ function readTool(tool: RecordReader): ToolDefinition {
       category: readCategory(tool, metadata),
       tags: tool.texts('tags') ?? metadata.texts('tags') ?? [],
       isDangerous,
+      audit: readAudit(tool.child('audit'), isDangerous),
       ...(requires.approvalsNeeded !== undefined && { approvalsNeeded: requires.approvalsNeeded }),
     },
   };
   metadata.end();
   return definition;
+}
+
+function readAudit(audit: RecordReader, isDangerous: boolean): ToolDefinition['metadata']['audit'] {
+  const values = {
+    logParams: audit.flag('log_params') ?? true,
+    logResult: audit.flag('log_result') ?? true,
+    notifyAdmins: audit.flag('notify_admins') ?? isDangerous,
+  };
+  audit.end();
+  return values;
 }
 
 function readRequires(tool: RecordReader) {

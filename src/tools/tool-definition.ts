@@ -1,3 +1,4 @@
+import type { RunContext } from '../core/audit-sink.ts';
 import type { Effect } from '../core/authorizer.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ToolId } from '../core/ids.ts';
@@ -63,13 +64,16 @@ export interface ToolDefinition {
     readonly isDangerous: boolean;
     /** Distinct persons who have to approve a dangerous call; 1 when absent. */
     readonly approvalsNeeded?: number;
+    /** What the journal keeps of its calls beside hashes (source 000 §6, audit). Secrets are masked in any case. */
+    readonly audit: { readonly logParams: boolean; readonly logResult: boolean; readonly notifyAdmins: boolean };
   };
 }
 
 /** What a handler gets to know and use (source 000 §9, source 001 ExecutionContext). */
 export interface ToolContext {
+  readonly principal: Principal;
+  /** The principal's id. */
   readonly agentId: string;
-  readonly agentKind: Principal['kind'];
   readonly sessionId: string;
   readonly traceId: string;
   readonly requestId: string;
@@ -79,7 +83,11 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Milliseconds since 1970 on `clock`. */
   readonly deadlineMs: number;
+  /** A bounded tool sees the time at which its call was written to the journal, and it stands still. */
   readonly clock: Clock;
+  readonly run: RunContext;
+  /** Numbers from 0 to below 1; a bounded tool gets them from the seed of its run, so that replay gets the same. */
+  random(): number;
   readonly logger: Logger;
   /** Tells how far a long call is; `fraction` 0 to 1. */
   progress(fraction: number, note?: string): void;

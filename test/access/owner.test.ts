@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { OwnerApprovals } from '../../src/access/owner-approvals.ts';
 import { OWNER, OwnerAuthenticator } from '../../src/access/owner-authenticator.ts';
-import { OwnerAuthorizer } from '../../src/access/owner-authorizer.ts';
 import { OwnerCredential } from '../../src/access/owner-credential.ts';
 import type { Principal } from '../../src/core/principal.ts';
 
@@ -106,43 +105,47 @@ describe('the owner credential', () => {
 describe('owner authentication', () => {
   test("the owner's token makes the owner", async () => {
     const authenticator = new OwnerAuthenticator(await started());
-    expect(await authenticator.authenticate(token())).toEqual({ id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] });
+    expect(await authenticator.authenticate({ bearer: token(), operation: 'GET /' })).toEqual({
+      principal: { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] },
+    });
   });
 
-  test.each([undefined, ''])('no credential (%j) is UNAUTHENTICATED', async (credential) => {
+  test.each([undefined, ''])('no credential (%j) is UNAUTHENTICATED', async (bearer) => {
     const authenticator = new OwnerAuthenticator(await started());
-    await expect(authenticator.authenticate(credential)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    await expect(authenticator.authenticate({ ...(bearer !== undefined && { bearer }), operation: 'GET /' })).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+    });
   });
 
   test('another credential is TOKEN_INVALID, and the refusal repeats neither token', async () => {
     const authenticator = new OwnerAuthenticator(await started());
-    const refusal = await authenticator.authenticate('at0.guess').catch((error: unknown) => error);
+    const refusal = await authenticator.authenticate({ bearer: 'at0.guess', operation: 'GET /' }).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code: 'TOKEN_INVALID' });
     expect(String(refusal)).not.toContain('at0.');
   });
 });
 
-describe('what the owner may do', () => {
-  test('everything, administration included', () => {
-    expect(new OwnerAuthorizer().authorize(OWNER, ['admin:hub', 'device:control:front-door'])).toEqual({ allowed: true });
-  });
-
-  test('anyone else is denied whatever permissions they claim', () => {
-    const decision = new OwnerAuthorizer().authorize(AGENT, ['sensor:read']);
-    expect(decision).toMatchObject({ allowed: false, required: ['sensor:read'] });
-    expect(new OwnerAuthorizer().authorize({ ...AGENT, id: 'owner' }, []).allowed).toBe(false);
-  });
-});
-
 describe('approval of dangerous calls', () => {
-  const request = { toolId: 'matter:front_door_unlock@1.0.0', callHash: '00', effects: [], personsNeeded: 1 };
+  const request = {
+    toolId: 'matter:front_door_unlock@1.0.0',
+    title: 'Unlock',
+    params: {},
+    traceId: 't',
+    callHash: '00',
+    effects: [],
+    personsNeeded: 1,
+  };
 
   test("the owner's own call approves itself", async () => {
-    expect(await new OwnerApprovals().check({ ...request, principal: OWNER })).toEqual({ state: 'approved', by: ['owner'] });
+    expect(await new OwnerApprovals().check({ ...request, principal: OWNER })).toEqual({
+      state: 'approved',
+      approvalId: '',
+      by: ['owner'],
+    });
   });
 
   test('an agent is denied', async () => {
-    expect(await new OwnerApprovals().check({ ...request, principal: AGENT })).toEqual({ state: 'denied', by: 'hub' });
+    expect(await new OwnerApprovals().check({ ...request, principal: AGENT })).toEqual({ state: 'denied', approvalId: '', by: 'hub' });
   });
 
   test('a call that needs two persons is not approved by one', async () => {

@@ -6,6 +6,7 @@ import { AtmoError } from '../../src/core/errors.ts';
 import type { DeviceId } from '../../src/core/ids.ts';
 import { deviceAdminTools } from '../../src/tools/builtin/device-admin-tools.ts';
 import { makeDevice, makeGateway } from '../gateway/gateway-room.ts';
+import { approvalsSaying } from '../tools/approvals-saying.ts';
 import { settled } from '../tools/tool-room.ts';
 import { atmo, fetchFrom, withDirectory } from './cli-room.ts';
 
@@ -45,7 +46,7 @@ function makeHub(answers: Partial<DeviceAdministration> = {}) {
         return defaults[name];
       }),
   }) as DeviceAdministration;
-  const room = makeGateway({}, { approvals: { check: async () => ({ state: 'approved', by: ['owner'] }) } });
+  const room = makeGateway({}, { approvals: approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['owner'] }) });
   const devices = { resolve: (text: string) => text as DeviceId };
   const bounds = { ownerOf: (id: DeviceId) => id, nodeOf: (id: DeviceId) => [id], riskOn: () => 'low' as const };
   for (const tool of deviceAdminTools({ administration, devices, bounds, riskOf: () => 'low' })) room.registry.register(tool);

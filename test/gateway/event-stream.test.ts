@@ -9,7 +9,7 @@ function makeStream() {
   const { events, clock, collaborators } = makeRoom();
   const feed = new EventFeed(events, clock);
   feed.start();
-  const authenticator = { authenticate: async () => owner };
+  const authenticator = { authenticate: async () => ({ principal: owner }), isStillValid: () => true };
   const app = createDoor(eventRoutes(feed), { authenticator, clock, logger: collaborators.logger, onAnswer: () => {}, port: () => PORT });
   const open = (path: string, headers: Record<string, string> = {}) =>
     app.request(`http://${HOST}${path}`, { headers: { host: HOST, authorization: 'Bearer x', ...headers } });

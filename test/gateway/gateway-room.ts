@@ -20,12 +20,13 @@ export const TOKEN = 'owner-secret';
 export const AGENT_TOKEN = 'agent-secret';
 
 const authenticator: Authenticator = {
-  async authenticate(credential) {
+  async authenticate({ bearer: credential }) {
     if (credential === undefined) throw new AtmoError('UNAUTHENTICATED', 'No token came with the request');
-    if (credential === TOKEN) return owner;
-    if (credential === AGENT_TOKEN) return agent('sensor:read');
+    if (credential === TOKEN) return { principal: owner };
+    if (credential === AGENT_TOKEN) return { principal: agent('sensor:read') };
     throw new AtmoError('TOKEN_INVALID', 'This is not a token of this hub');
   },
+  isStillValid: () => true,
 };
 
 export function makeDevice(id: string, extra: Partial<Device> = {}): Device {

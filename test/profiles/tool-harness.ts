@@ -97,7 +97,7 @@ export class ToolHarness {
   #context(): ToolContext {
     return {
       agentId: 'test',
-      agentKind: 'agent',
+      principal: { id: 'test', kind: 'agent', permissions: [] },
       sessionId: '',
       traceId: '',
       requestId: '',
@@ -106,6 +106,8 @@ export class ToolHarness {
       signal: new AbortController().signal,
       deadlineMs: Number.MAX_SAFE_INTEGER,
       clock: this.clock,
+      run: { runId: 'run', logicalTimeMs: 0, randomSeed: '' },
+      random: () => 0.5,
       logger: silentLogger,
       progress: () => {},
     };

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { ApprovalQueue } from '../../src/core/approval-queue.ts';
 import type { Effect } from '../../src/core/authorizer.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { blake3Hex } from '../../src/wire/hashes.ts';
+import { approvalsSaying } from './approvals-saying.ts';
 import { agent, makeRoom, makeTool, owner, settled } from './tool-room.ts';
 
 const level = {
@@ -189,7 +189,7 @@ describe('a call that is refused', () => {
         },
       },
     });
-    const ruled = makeRoom({ rules: { blocks: () => 'not at night' } });
+    const ruled = makeRoom({ rules: { judge: () => ({ kind: 'deny', rule: 'night', reason: 'not at night' }) } });
     const off = makeRoom({}, { disabledTools: ['probe'] });
     const stopping = makeRoom();
     await stopping.pipeline.drain(10);
@@ -213,7 +213,6 @@ describe('a call that is refused', () => {
 
 describe('dangerous calls', () => {
   const unlock = { name: 'unlock', permissions: ['device:control:lock'], execution: acting, dangerous: true };
-  const queueSaying = (verdict: Awaited<ReturnType<ApprovalQueue['check']>>): ApprovalQueue => ({ check: async () => verdict });
 
   test('are refused where nobody can approve them', async () => {
     const { pipeline, registry } = makeRoom();
@@ -222,7 +221,7 @@ describe('dangerous calls', () => {
   });
 
   test('wait for approval and tell which', async () => {
-    const approvals = queueSaying({ state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 2, given: 1 });
+    const approvals = approvalsSaying({ state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 2, given: 1 });
     const { pipeline, registry } = makeRoom({ approvals });
     registry.register(makeTool(unlock));
     expect(await pipeline.call({ principal: owner, tool: 'unlock', params: {} })).toMatchObject({
@@ -232,12 +231,11 @@ describe('dangerous calls', () => {
 
   test('the same idempotency key goes on once approved', async () => {
     let isApproved = false;
-    const approvals: ApprovalQueue = {
-      check: async () =>
-        isApproved
-          ? { state: 'approved', by: ['ann'] }
-          : { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 1, given: 0 },
-    };
+    const approvals = approvalsSaying(() =>
+      isApproved
+        ? { state: 'approved', approvalId: 'ap-1', by: ['ann'] }
+        : { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 1, given: 0 },
+    );
     const { pipeline, registry } = makeRoom({ approvals });
     registry.register(makeTool(unlock));
     const request = { principal: owner, tool: 'unlock', params: {}, idempotencyKey: 'k' };
@@ -253,7 +251,7 @@ describe('dangerous calls', () => {
         throw new AtmoError('STORAGE_FAILED', 'The disk is full');
       },
     };
-    const { pipeline, registry } = makeRoom({ audit, approvals: queueSaying({ state: 'approved', by: ['ann'] }) });
+    const { pipeline, registry } = makeRoom({ audit, approvals: approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['ann'] }) });
     registry.register(makeTool({ ...unlock, handler: async () => ++runs }));
     registry.register(makeTool({}));
     expect(await pipeline.call({ principal: owner, tool: 'unlock', params: {} })).toMatchObject({ error: { code: 'STORAGE_FAILED' } });

@@ -1,3 +1,4 @@
+import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
 import type { AuditIntent, AuditOutcome } from '../../src/core/audit-sink.ts';
 import type { Authorizer } from '../../src/core/authorizer.ts';
 import { ManualClock } from '../../src/core/clock.ts';
@@ -5,6 +6,7 @@ import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import type { Json } from '../../src/core/json.ts';
 import type { KeyValueStore } from '../../src/core/key-value-store.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import { NO_GROUPS } from '../../src/core/permission.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import type { PipelineCollaborators, PipelineOptions } from '../../src/tools/call-collaborators.ts';
 import { CallPipeline } from '../../src/tools/call-pipeline.ts';
@@ -22,18 +24,8 @@ export function agent(...permissions: readonly string[]): Principal {
   return { id: 'agent-1', kind: 'agent', permissions };
 }
 
-/** Covers exactly the listed permissions, `*` all but admin, `ns:*`, and `ns:act:*`. */
-export const listAuthorizer: Authorizer = {
-  authorize(principal, permissions) {
-    const required = permissions.filter((permission) => !principal.permissions.some((grant) => covers(grant, permission)));
-    return required.length === 0 ? { allowed: true } : { allowed: false, required, reason: 'no grant covers it' };
-  },
-};
-
-function covers(grant: string, permission: string): boolean {
-  if (grant === '*') return !permission.startsWith('admin:');
-  return grant.endsWith(':*') ? permission.startsWith(grant.slice(0, -1)) : grant === permission;
-}
+/** Decides by the grants, with tokens that never end and no groups of devices. */
+export const listAuthorizer: Authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: { isStillValid: () => true } });
 
 export class MemoryKeyValueStore implements KeyValueStore {
   readonly #spaces = new Map<string, Map<string, { value: Json; untilMs: number }>>();

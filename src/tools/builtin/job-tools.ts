@@ -1,10 +1,9 @@
 import type { Json } from '../../core/json.ts';
-import type { Principal } from '../../core/principal.ts';
 import { defineTool } from '../define-tool.ts';
 import type { JobStore, JobView } from '../job-store.ts';
 import { p } from '../parameter-builder.ts';
 import { copyJson, RESULT_LIMITS } from '../plain-json.ts';
-import type { RegisteredTool, ToolContext } from '../tool-definition.ts';
+import type { RegisteredTool } from '../tool-definition.ts';
 
 const returns = {
   type: 'object',
@@ -29,7 +28,7 @@ export function jobTools(jobs: JobStore): readonly RegisteredTool[] {
       parameters,
       returns,
     },
-    async ({ job_id: id }, context) => viewJson(jobs.get(id, caller(context))),
+    async ({ job_id: id }, context) => viewJson(jobs.get(id, context.principal)),
   );
   const cancel = defineTool(
     {
@@ -43,13 +42,9 @@ export function jobTools(jobs: JobStore): readonly RegisteredTool[] {
       parameters,
       returns,
     },
-    async ({ job_id: id }, context) => viewJson(jobs.cancel(id, caller(context))),
+    async ({ job_id: id }, context) => viewJson(jobs.cancel(id, context.principal)),
   );
   return [status, cancel];
-}
-
-function caller(context: ToolContext): Principal {
-  return { id: context.agentId, kind: context.agentKind, permissions: context.permissions };
 }
 
 function viewJson(view: JobView): Json {

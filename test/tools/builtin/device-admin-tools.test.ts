@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { ApprovalQueue } from '../../../src/core/approval-queue.ts';
 import type { DeviceAdministration, GroupInfo } from '../../../src/core/device-administration.ts';
 import type { Device } from '../../../src/core/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
@@ -7,6 +6,7 @@ import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { DeviceBounds } from '../../../src/tools/builtin/admin-declaration.ts';
 import { deviceAdminTools } from '../../../src/tools/builtin/device-admin-tools.ts';
 import { deviceNames } from '../../../src/tools/resolve-device.ts';
+import { approvalsSaying } from '../approvals-saying.ts';
 import { agent, makeRoom, owner, settled } from '../tool-room.ts';
 
 function device(id: string, name: string): Device {
@@ -95,7 +95,7 @@ function room(extra: Parameters<typeof makeRoom>[0] = {}, isOneNode = false) {
   return { ...made, tools, recording, call };
 }
 
-const approved: ApprovalQueue = { check: async () => ({ state: 'approved', by: ['ann'] }) };
+const approved = approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['ann'] });
 const onLamp = { device_id: 'desk lamp' };
 const binding = { device_id: 'lamp-1', endpoint: 1, target_device_id: 'front door', target_endpoint: 2 };
 const CALLS: readonly (readonly [string, object, readonly unknown[]])[] = [

@@ -1,0 +1,69 @@
+import type { Authorizer, Decision } from '../core/authorizer.ts';
+import { concerns, covers, coversSome, type Grant, parseGrant, parsePermission, type ResourceGroups } from '../core/permission.ts';
+import type { Authenticator, Principal } from '../core/principal.ts';
+
+const TEMPLATE = /^([a-z][a-z0-9_-]{0,31}):([a-z][a-z0-9_-]{0,31}):/;
+
+interface GrantCollaborators {
+  readonly groups: ResourceGroups;
+  readonly validity: Pick<Authenticator, 'isStillValid'>;
+}
+
+/** Decides by a principal's grants (core/permission). A token that expired or was revoked grants nothing more. */
+export class GrantAuthorizer implements Authorizer {
+  readonly #groups: ResourceGroups;
+  readonly #validity: Pick<Authenticator, 'isStillValid'>;
+  /** A principal's list of grants never changes; each is parsed once. */
+  readonly #parsed = new WeakMap<readonly string[], readonly Grant[]>();
+
+  constructor({ groups, validity }: GrantCollaborators) {
+    this.#groups = groups;
+    this.#validity = validity;
+  }
+
+  authorize(principal: Principal, permissions: readonly string[]): Decision {
+    if (permissions.length === 0) return { allowed: true };
+    const grants = this.#grantsOf(principal);
+    if (grants === undefined) return { allowed: false, required: permissions, reason: 'its token has expired or was revoked' };
+    const missing = permissions.filter((permission) => !this.#isCovered(grants, permission));
+    if (missing.length === 0) return { allowed: true };
+    return { allowed: false, required: missing, reason: 'none of its grants covers that' };
+  }
+
+  canSee(principal: Principal, permission: string): boolean {
+    const grants = this.#grantsOf(principal) ?? [];
+    const template = templateHead(permission);
+    if (template) return grants.some((grant) => coversSome(grant, { namespace: template.namespace }));
+    const required = parsePermission(permission);
+    return required !== undefined && grants.some((grant) => concerns(grant, required, this.#groups));
+  }
+
+  mayTry(principal: Principal, permission: string): boolean {
+    const grants = this.#grantsOf(principal) ?? [];
+    const template = templateHead(permission);
+    return template ? grants.some((grant) => coversSome(grant, template)) : this.#isCovered(grants, permission);
+  }
+
+  #isCovered(grants: readonly Grant[], permission: string): boolean {
+    const required = parsePermission(permission);
+    return required !== undefined && grants.some((grant) => covers(grant, required, this.#groups));
+  }
+
+  /** Undefined when the token has ended. A list with one malformed grant gives nothing at all. */
+  #grantsOf(principal: Principal): readonly Grant[] | undefined {
+    if (!this.#validity.isStillValid(principal)) return undefined;
+    const known = this.#parsed.get(principal.permissions);
+    if (known) return known;
+    const grants = principal.permissions.map(parseGrant);
+    const sound = grants.every((grant) => grant !== undefined) ? grants : [];
+    this.#parsed.set(principal.permissions, sound);
+    return sound;
+  }
+}
+
+/** Namespace and action of a permission whose resource is filled in from a call's parameters. */
+function templateHead(permission: string): { readonly namespace: string; readonly action: string } | undefined {
+  if (!permission.includes('{')) return undefined;
+  const [, namespace, action] = TEMPLATE.exec(permission) ?? [];
+  return namespace === undefined || action === undefined ? undefined : { namespace, action };
+}
