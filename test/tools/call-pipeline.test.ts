@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
 import type { Effect } from '../../src/core/authorizer.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import { NO_GROUPS } from '../../src/core/permission.ts';
+import type { PipelineCollaborators } from '../../src/tools/call-collaborators.ts';
 import { blake3Hex } from '../../src/wire/hashes.ts';
 import { approvalsSaying } from './approvals-saying.ts';
 import { agent, makeRoom, makeTool, owner, settled } from './tool-room.ts';
@@ -426,10 +429,14 @@ describe('routing', () => {
 describe('what changes while a call waits for its slot', () => {
   const hall = { permission: 'device:control:hall', risk: 'low' as const, target: 'hall' };
   const door = { permission: 'device:control:door', risk: 'dangerous' as const, target: 'door' };
+  const holder = agent('device:control:*');
 
   /** A call that waits behind another one while `change` happens, and what its handler was given. */
-  async function queued(change: (room: ReturnType<typeof makeRoom>, effects: Effect[]) => void, principal = owner) {
-    const room = makeRoom({}, { maxConcurrent: 1 });
+  async function queued(
+    change: (room: ReturnType<typeof makeRoom>, effects: Effect[]) => void,
+    extra: Partial<PipelineCollaborators> = {},
+  ) {
+    const room = makeRoom(extra, { maxConcurrent: 1 });
     const gate = Promise.withResolvers<Json>();
     const effects: Effect[] = [hall];
     const ran: string[] = [];
@@ -437,7 +444,7 @@ describe('what changes while a call waits for its slot', () => {
     room.registry.register(makeTool({ name: 'slow', handler: () => gate.promise }));
     room.registry.register(makeTool({ effects: () => [...effects], handler, permissions: ['device:control'] }));
     const first = room.pipeline.call({ principal: owner, tool: 'slow', params: {} });
-    const second = room.pipeline.call({ principal, tool: 'probe', params: {} });
+    const second = room.pipeline.call({ principal: holder, tool: 'probe', params: {} });
     await settled();
     change(room, effects);
     gate.resolve('done');
@@ -455,9 +462,15 @@ describe('what changes while a call waits for its slot', () => {
     expect(ran).toEqual([]);
   });
 
-  test('a call whose grant was withdrawn does not run', async () => {
-    const permissions = ['device:control:hall'];
-    const { answer, ran } = await queued(() => permissions.pop(), { id: 'agent-1', kind: 'agent', permissions });
+  test('a call whose token was revoked does not run', async () => {
+    let isValid = true;
+    const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: { isStillValid: () => isValid } });
+    const { answer, ran } = await queued(
+      () => {
+        isValid = false;
+      },
+      { authorizer },
+    );
     expect(answer).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
     expect(ran).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { callerView, canSeeTool } from '../../src/tools/visibility.ts';
+import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
+import { callerView, canSeeTool, mayCallTool } from '../../src/tools/visibility.ts';
 import { agent, listAuthorizer, makeTool, owner } from './tool-room.ts';
 
 const sees = (grant: string, permission: string) => callerView(agent(grant), listAuthorizer).canSee(permission);
@@ -24,9 +25,12 @@ describe('what a caller may know of', () => {
     expect(sees(grant, permission)).toBe(isSeen);
   });
 
-  test('grants by type are the authorizer’s to judge', () => {
-    const byType = { authorize: () => ({ allowed: true }) as const };
-    expect(callerView(agent('device:control:@type/light'), byType).canSee('device:control:lamp')).toBe(true);
+  test('grants by type reach the devices of the type', () => {
+    const groups = { isMember: (resource: string) => resource === 'lamp' };
+    const byType = new GrantAuthorizer({ groups, validity: { isStillValid: () => true } });
+    const caller = callerView(agent('device:control:@type/light'), byType);
+    expect(caller.canSee('device:control:lamp')).toBe(true);
+    expect(caller.canSee('device:control:lock')).toBe(false);
     expect(sees('device:control:@type/light', 'device:control:lamp')).toBe(false);
   });
 
@@ -35,5 +39,13 @@ describe('what a caller may know of', () => {
     const hubTool = makeTool({ permissions: ['admin:device:{device_id}'] });
     expect(canSeeTool(hubTool, agent('*'), listAuthorizer)).toBe(false);
     expect(canSeeTool(hubTool, owner, listAuthorizer)).toBe(true);
+  });
+
+  test('a tool for something that the caller only reads exists for it, but is in no list of its', () => {
+    const tool = makeTool({ permissions: ['notify:send'] });
+    const reader = agent('notify:read:*');
+    expect(canSeeTool(tool, reader, listAuthorizer)).toBe(true);
+    expect(mayCallTool(tool, reader, listAuthorizer)).toBe(false);
+    expect(mayCallTool(tool, agent('notify:send'), listAuthorizer)).toBe(true);
   });
 });
