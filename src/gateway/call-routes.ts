@@ -1,16 +1,11 @@
-import { AtmoError, ERROR_CODES } from '../core/errors.ts';
-import type { CallAnswer, CallRequest } from '../tools/call-answer.ts';
+import { ERROR_CODES } from '../core/errors.ts';
+import type { CallAnswer } from '../tools/call-answer.ts';
 import { type Answer, json, problemHeaders } from './answer.ts';
+import { CALL_QUERY, callOf } from './call-request.ts';
 import type { CallPort } from './ports.ts';
-import { field, type QueryOf } from './query.ts';
+import type { QueryOf } from './query.ts';
 import { type DoorRequest, defineRoute, type Route } from './route.ts';
 
-const MAX_TIMEOUT_MS = 3_600_000;
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,128}$/;
-const CALL_QUERY = {
-  async: field.flag('answer 202 with a job at once'),
-  timeout_ms: field.integer('deadline, at most the one of the tool; also as header X-Timeout-Ms', 1, MAX_TIMEOUT_MS),
-};
 const ANSWERS = { 200: 'result in the invoke envelope', 202: 'job, or approval needed' };
 
 /** Calls of tools, and commissioning, which is a call of `hub:commission_device`. */
@@ -44,7 +39,7 @@ interface Wish extends QueryOf<typeof CALL_QUERY> {
 }
 
 async function run(pipeline: CallPort, request: DoorRequest, wish: Wish): Promise<Answer> {
-  const call = callOf(request, wish);
+  const call = callOf(request, { tool: wish.tool, params: request.body, timeoutMs: wish.timeout_ms });
   // A client that goes away ends its call; a job lives on.
   if (!wish.async) return envelope(await pipeline.call({ ...call, signal: request.signal }));
   const started = await pipeline.callAsync(call);
@@ -59,28 +54,4 @@ function envelope(answer: CallAnswer): Answer {
   const status = ERROR_CODES[answer.error.code].httpStatus;
   const { headers, ...rest } = json(answer, status);
   return { ...rest, headers: { ...headers, ...problemHeaders(answer.error, status) } };
-}
-
-function callOf(request: DoorRequest, { tool, timeout_ms: queryTimeoutMs }: Wish): CallRequest {
-  const idempotencyKey = request.header('idempotency-key');
-  if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(idempotencyKey)) {
-    throw new AtmoError('VALIDATION_ERROR', 'Idempotency-Key has to be 1 to 128 visible ASCII characters, such as a UUID');
-  }
-  const timeoutMs = queryTimeoutMs ?? headerTimeoutMs(request.header('x-timeout-ms'));
-  return {
-    principal: request.principal,
-    tool,
-    params: request.body,
-    requestId: request.trace.requestId,
-    traceId: request.trace.traceId,
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-  };
-}
-
-function headerTimeoutMs(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const timeoutMs = CALL_QUERY.timeout_ms.parse(text, 0);
-  if (timeoutMs !== undefined) return timeoutMs;
-  throw new AtmoError('VALIDATION_ERROR', `X-Timeout-Ms has to be a whole number from 1 to ${MAX_TIMEOUT_MS}`);
 }
