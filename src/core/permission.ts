@@ -136,6 +136,7 @@ export function coversSome(grant: Grant, { namespace, action }: { readonly names
 }
 
 function parseResourceGrant(head: { readonly namespace: string; readonly action: string }, resource: string): Grant | undefined {
+  if (resource.length > MAX_LENGTH) return undefined;
   if (resource === '*') return { kind: 'any-resource', ...head };
   const group = GROUP.exec(resource);
   if (group) return { kind: 'group', ...head, group: { by: group[1] === 'type' ? 'type' : 'area', name: group[2] ?? '' } };
