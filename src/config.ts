@@ -1,9 +1,19 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CONFIG_SCHEMA, type ConfigFile } from './config-file.ts';
 import { parseCheckedYaml } from './core/checked-yaml.ts';
 import type { AttestationPolicy } from './core/device-administration.ts';
 import { AtmoError } from './core/errors.ts';
 import { LOG_LEVELS, type LogLevel } from './core/logger.ts';
+
+/** What a token minted for a role may do. */
+export interface RoleConfig {
+  readonly permissions: readonly string[];
+  readonly ttlSeconds?: number;
+  readonly maxHops?: number;
+  readonly ratePerMinute?: number;
+  readonly features: readonly string[];
+}
 
 /** Everything the owner can set; the file's keys are the members in snake_case. */
 export interface HubConfig {
@@ -24,63 +34,31 @@ export interface HubConfig {
     readonly disabled: readonly string[];
     readonly maxConcurrent: number;
     readonly maxQueued: number;
+    readonly maxConcurrentPerCaller: number;
+    /** For tools that state none of their own. */
+    readonly defaultTimeoutMs: number;
+    /** One line in the log for each finished call. */
+    readonly logsCalls: boolean;
+    /** Feature flags that a tool needs, by its id or name; an agent has those of its role. */
+    readonly features: Readonly<Record<string, readonly string[]>>;
     /** Packages that manifest entries `plugin:<name>` may load. */
     readonly plugins: readonly string[];
   };
+  /** File with the owner's rules. */
+  readonly rulesFile: string;
+  /** Named profiles for tokens (source 002, persona). */
+  readonly roles: Readonly<Record<string, RoleConfig>>;
+  /** Whether the machine's clock is believed without evidence. */
+  readonly clockTrust: 'auto' | 'always' | 'never';
+  /** How long, and up to which size, calls stay in the journal. */
+  readonly audit: { readonly keepDays: number; readonly maxBytes: number };
   /** Folder with the owner's own profile files. */
   readonly profilesDir: string;
   /** How long single readings, 5-minute sums and hourly sums are kept. */
   readonly history: { readonly rawDays: number; readonly fiveMinuteDays: number; readonly hourlyDays: number };
 }
 
-const positive = { type: 'integer', minimum: 1 };
-const names = { type: 'array', items: { type: 'string' }, default: [] };
-const section = (properties: object) => ({ type: 'object', additionalProperties: false, default: {}, properties });
-
-/** JSON Schema of the configuration file. */
-export const CONFIG_SCHEMA = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    log: { enum: LOG_LEVELS, default: 'info' },
-    http: section({ host: { type: 'string', default: '127.0.0.1' }, port: { type: 'integer', minimum: 0, maximum: 65535, default: 8081 } }),
-    matter: section({
-      enabled: { type: 'boolean', default: true },
-      interface: { type: 'string', minLength: 1 },
-      attestation: { enum: ['strict', 'ask', 'off'], default: 'ask' },
-      ble: { type: 'boolean', default: false },
-      cluster_models: { type: 'string' },
-    }),
-    tools: section({
-      manifest: { type: 'string' },
-      disabled: names,
-      max_concurrent: { ...positive, maximum: 10_000, default: 256 },
-      max_queued: { ...positive, maximum: 100_000, default: 1024 },
-      plugins: names,
-    }),
-    profiles: { type: 'string' },
-    history: section({
-      raw_days: { ...positive, default: 7 },
-      five_minute_days: { ...positive, default: 30 },
-      hourly_days: { ...positive, default: 365 },
-    }),
-  },
-} as const;
-
-interface ConfigFile {
-  log: LogLevel;
-  http: { host: string; port: number };
-  matter: { enabled: boolean; interface?: string; attestation: AttestationPolicy; ble: boolean; cluster_models?: string };
-  tools: {
-    manifest?: string;
-    disabled: string[];
-    max_concurrent: number;
-    max_queued: number;
-    plugins: string[];
-  };
-  profiles?: string;
-  history: { raw_days: number; five_minute_days: number; hourly_days: number };
-}
+const BYTES_PER_MB = 1_048_576;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -106,14 +84,32 @@ export function loadConfig(env: Environment, stateDir: string): HubConfig {
       disabled: file.tools.disabled,
       maxConcurrent: file.tools.max_concurrent,
       maxQueued: file.tools.max_queued,
+      maxConcurrentPerCaller: file.tools.max_concurrent_per_caller,
+      defaultTimeoutMs: file.tools.default_timeout_ms,
+      logsCalls: file.tools.log_calls,
+      features: file.tools.features,
       plugins: file.tools.plugins,
     },
+    rulesFile: file.rules ?? join(stateDir, 'rules.yaml'),
+    roles: Object.fromEntries(Object.entries(file.roles).map(([name, role]) => [name, roleOf(role)])),
+    clockTrust: file.clock.trust,
+    audit: { keepDays: file.audit.keep_days, maxBytes: file.audit.max_mb * BYTES_PER_MB },
     profilesDir: file.profiles ?? join(stateDir, 'profiles'),
     history: {
       rawDays: file.history.raw_days,
       fiveMinuteDays: file.history.five_minute_days,
       hourlyDays: file.history.hourly_days,
     },
+  };
+}
+
+function roleOf(role: ConfigFile['roles'][string]): RoleConfig {
+  return {
+    permissions: role.permissions,
+    features: role.features,
+    ...(role.ttl_seconds !== undefined && { ttlSeconds: role.ttl_seconds }),
+    ...(role.max_hops !== undefined && { maxHops: role.max_hops }),
+    ...(role.rate_per_minute !== undefined && { ratePerMinute: role.rate_per_minute }),
   };
 }
 

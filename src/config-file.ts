@@ -1,0 +1,87 @@
+import type { AttestationPolicy } from './core/device-administration.ts';
+import { LOG_LEVELS, type LogLevel } from './core/logger.ts';
+
+const positive = { type: 'integer', minimum: 1 };
+const names = { type: 'array', items: { type: 'string' }, default: [] };
+const section = (properties: object) => ({ type: 'object', additionalProperties: false, default: {}, properties });
+
+/** JSON Schema of the configuration file. */
+export const CONFIG_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    log: { enum: LOG_LEVELS, default: 'info' },
+    http: section({ host: { type: 'string', default: '127.0.0.1' }, port: { type: 'integer', minimum: 0, maximum: 65535, default: 8081 } }),
+    matter: section({
+      enabled: { type: 'boolean', default: true },
+      interface: { type: 'string', minLength: 1 },
+      attestation: { enum: ['strict', 'ask', 'off'], default: 'ask' },
+      ble: { type: 'boolean', default: false },
+      cluster_models: { type: 'string' },
+    }),
+    tools: section({
+      manifest: { type: 'string' },
+      disabled: names,
+      max_concurrent: { ...positive, maximum: 10_000, default: 256 },
+      max_queued: { ...positive, maximum: 100_000, default: 1024 },
+      max_concurrent_per_caller: { ...positive, maximum: 10_000, default: 64 },
+      default_timeout_ms: { ...positive, maximum: 600_000, default: 30_000 },
+      log_calls: { type: 'boolean', default: true },
+      plugins: names,
+      features: { type: 'object', additionalProperties: names, default: {} },
+    }),
+    rules: { type: 'string' },
+    roles: {
+      type: 'object',
+      default: {},
+      propertyNames: { pattern: '^[a-z][a-z0-9_-]{0,31}$' },
+      additionalProperties: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['permissions'],
+        properties: {
+          permissions: { type: 'array', minItems: 1, items: { type: 'string' } },
+          ttl_seconds: { ...positive },
+          max_hops: { type: 'integer', minimum: 0, maximum: 16 },
+          rate_per_minute: positive,
+          features: names,
+        },
+      },
+    },
+    clock: section({ trust: { enum: ['auto', 'always', 'never'], default: 'auto' } }),
+    audit: section({
+      keep_days: { ...positive, default: 365 },
+      max_mb: { ...positive, default: 256 },
+    }),
+    profiles: { type: 'string' },
+    history: section({
+      raw_days: { ...positive, default: 7 },
+      five_minute_days: { ...positive, default: 30 },
+      hourly_days: { ...positive, default: 365 },
+    }),
+  },
+} as const;
+
+/** The file as it was checked against the schema, defaults filled in. */
+export interface ConfigFile {
+  log: LogLevel;
+  http: { host: string; port: number };
+  matter: { enabled: boolean; interface?: string; attestation: AttestationPolicy; ble: boolean; cluster_models?: string };
+  tools: {
+    manifest?: string;
+    disabled: string[];
+    max_concurrent: number;
+    max_queued: number;
+    max_concurrent_per_caller: number;
+    default_timeout_ms: number;
+    log_calls: boolean;
+    plugins: string[];
+    features: Record<string, string[]>;
+  };
+  rules?: string;
+  roles: Record<string, { permissions: string[]; ttl_seconds?: number; max_hops?: number; rate_per_minute?: number; features: string[] }>;
+  clock: { trust: 'auto' | 'always' | 'never' };
+  audit: { keep_days: number; max_mb: number };
+  profiles?: string;
+  history: { raw_days: number; five_minute_days: number; hourly_days: number };
+}
