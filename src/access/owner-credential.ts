@@ -1,8 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
 import type { Service } from '../core/service.ts';
+import { readSecretFile, writeSecretFile } from './secret-file.ts';
 
 /** Name of the token's file in the state directory. */
 export const OWNER_TOKEN_FILE = 'owner.token';
@@ -40,7 +40,7 @@ export class OwnerCredential implements Service {
   /** Replaces the token; the old one ends at once. Throws STORAGE_FAILED, and then the old one stays. */
   rotate(): void {
     const token = `at0.${randomBytes(32).toString('base64url')}`;
-    replaceToken(this.#path, token);
+    writeSecretFile(this.#path, `${token}\n`);
     this.#digest = digestOf(token);
   }
 
@@ -54,56 +54,7 @@ function digestOf(token: string): Buffer {
 }
 
 function readToken(path: string): string | undefined {
-  const mode = storage(path, () => statSync(path, { throwIfNoEntry: false })?.mode);
-  if (mode === undefined) return undefined;
-  if ((mode & 0o077) !== 0) {
-    throw new AtmoError(
-      'STORAGE_FAILED',
-      `${path} can be read by other users (mode ${(mode & 0o777).toString(8)}). Run \`chmod 600 ${path}\`; if others were on this machine, delete it instead: the next start writes a new one`,
-      { path },
-    );
-  }
-  const token = storage(path, () => readFileSync(path, 'utf8')).trim();
-  if (TOKEN.test(token)) return token;
+  const token = readSecretFile(path, { ifOthersReadIt: 'delete it instead: the next start writes a new one' })?.trim();
+  if (token === undefined || TOKEN.test(token)) return token;
   throw new AtmoError('STORAGE_FAILED', `${path} does not hold an owner's token. Delete it: the next start writes a new one`, { path });
-}
-
-/** A crash leaves the old token or the new one, never half of one. */
-function replaceToken(path: string, token: string): void {
-  const partial = `${path}.partial`;
-  storage(path, () => {
-    rmSync(partial, { force: true });
-    const file = openSync(partial, 'wx', 0o600);
-    try {
-      writeSync(file, `${token}\n`);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    renameSync(partial, path);
-    syncDirectory(dirname(path));
-  });
-}
-
-function syncDirectory(path: string): void {
-  const directory = openSync(path, 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
-}
-
-function storage<Result>(path: string, work: () => Result): Result {
-  try {
-    return work();
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new AtmoError(
-      'STORAGE_FAILED',
-      `The owner's token ${path} cannot be read or written: ${reason}. Free space, or give the state directory to the hub's user`,
-      { path },
-      { cause: error },
-    );
-  }
 }

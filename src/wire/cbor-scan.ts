@@ -1,0 +1,181 @@
+import { isUtf8 } from 'node:buffer';
+import { AtmoError } from '../core/errors.ts';
+
+/** How much a sender may ask of the decoder. */
+export interface CborLimits {
+  readonly maxBytes: number;
+  /** Arrays and maps inside each other; a value that is neither has depth 0. */
+  readonly maxDepth: number;
+  /** Data items in all: each array, map, key and value counts. */
+  readonly maxItems: number;
+  /** Numbers with a fraction, infinities and NaN; what is signed here has no use for them. */
+  readonly floats: 'refused' | 'allowed';
+}
+
+/** Refuses what the encoding of one value does not need. */
+export const CBOR_LIMITS: CborLimits = { maxBytes: 65_536, maxDepth: 16, maxItems: 4096, floats: 'refused' };
+
+const UNSIGNED = 0;
+const NEGATIVE = 1;
+const BYTES = 2;
+const TEXT = 3;
+const ARRAY = 4;
+const TAG = 6;
+const FALSE_TRUE_NULL: readonly number[] = [20, 21, 22];
+/** Smallest value that needs an argument of 1, 2, 4 or 8 bytes (RFC 8949 §4.2.1). */
+const LEAST_OF_SIZE: Readonly<Record<number, number>> = { 1: 24, 2: 0x100, 4: 0x1_0000, 8: 0x1_0000_0000 };
+const BYTE_ORDER_MARK = 0xef_bb_bf;
+
+/**
+ * Looks over encoded CBOR without building anything: passes only the one deterministic encoding (RFC 8949 §4.2.1) of one
+ * value made of integers within ±(2^53 − 1), text, byte strings, booleans, null, arrays, and maps with integers or text as
+ * keys. Its work is bounded by the number of bytes, whatever lengths they announce. VALIDATION_ERROR names the byte.
+ */
+export function scanCbor(bytes: Uint8Array, limits: CborLimits): void {
+  if (bytes.length > limits.maxBytes) refuse(0, `there are ${bytes.length} bytes, more than the ${limits.maxBytes} that are allowed`);
+  new CborScan(bytes, limits).run();
+}
+
+class CborScan {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  readonly #limits: CborLimits;
+  #at = 0;
+  #items = 0;
+
+  constructor(bytes: Uint8Array, limits: CborLimits) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#limits = limits;
+  }
+
+  run(): void {
+    this.#item(0);
+    if (this.#at < this.#bytes.length) refuse(this.#at, 'more bytes follow after the value');
+  }
+
+  /** Passes over one data item and answers its major type. */
+  #item(depth: number): number {
+    const start = this.#at;
+    this.#items += 1;
+    if (this.#items > this.#limits.maxItems) refuse(start, `there are more than ${this.#limits.maxItems} items`);
+    const initial = this.#take(1, start);
+    const major = initial >> 5;
+    const info = initial & 31;
+    if (major > TAG) this.#simpleOrFloat(info, start);
+    else if (major === TAG) refuse(start, 'there is a tag, and none is allowed');
+    else this.#content(major, { length: this.#argument(info, start), start, depth });
+    return major;
+  }
+
+  #content(major: number, { length, start, depth }: { length: number; start: number; depth: number }): void {
+    if (major === UNSIGNED || major === NEGATIVE) this.#requireSafe(length + major, start);
+    else if (major === BYTES) this.#skip(length, start);
+    else if (major === TEXT) this.#text(length, start);
+    else if (depth >= this.#limits.maxDepth) refuse(start, `values are nested deeper than ${this.#limits.maxDepth} levels`);
+    else if (major === ARRAY) this.#array(length, { start, depth });
+    else this.#map(length, { start, depth });
+  }
+
+  #array(length: number, { start, depth }: { start: number; depth: number }): void {
+    // Each item has a byte at least: an announced length beyond what is left is refused before the loop begins.
+    this.#requireLeft(length, start);
+    for (let index = 0; index < length; index++) this.#item(depth + 1);
+  }
+
+  #map(length: number, { start: mapStart, depth }: { start: number; depth: number }): void {
+    this.#requireLeft(length * 2, mapStart);
+    let previousStart = -1;
+    let previousEnd = -1;
+    for (let index = 0; index < length; index++) {
+      const start = this.#at;
+      const major = this.#item(depth + 1);
+      if (major !== TEXT && major !== UNSIGNED && major !== NEGATIVE) refuse(start, 'a key of a map is neither an integer nor text');
+      if (previousStart >= 0) this.#requireAscending([previousStart, previousEnd], start);
+      previousStart = start;
+      previousEnd = this.#at;
+      this.#item(depth + 1);
+    }
+  }
+
+  #requireAscending([previousStart, previousEnd]: readonly [number, number], start: number): void {
+    const order = Buffer.compare(this.#bytes.subarray(previousStart, previousEnd), this.#bytes.subarray(start, this.#at));
+    if (order === 0) refuse(start, 'a key of a map stands there twice');
+    if (order > 0) refuse(start, 'the keys of a map are not sorted by their bytes');
+  }
+
+  #text(length: number, start: number): void {
+    const from = this.#at;
+    this.#skip(length, start);
+    if (!isUtf8(this.#bytes.subarray(from, this.#at))) refuse(start, 'a text is not valid UTF-8');
+    // cbor-x drops the mark of a long text, and then two encodings would mean the same value.
+    const startsWithMark = length >= 3 && this.#view.getUint32(from - 1) % 0x100_0000 === BYTE_ORDER_MARK;
+    if (startsWithMark) refuse(start, 'a text begins with a byte order mark');
+  }
+
+  #simpleOrFloat(info: number, start: number): void {
+    if (FALSE_TRUE_NULL.includes(info)) return;
+    if (info < 25 || info > 27) refuse(start, `simple value or break ${info} is not allowed`);
+    if (this.#limits.floats === 'refused') refuse(start, 'there is a floating-point number, and only integers are allowed');
+    const size = 1 << (info - 24);
+    this.#requireLeft(size, start);
+    this.#requireShortestFloat(size, start);
+    this.#at += size;
+  }
+
+  #requireShortestFloat(size: number, start: number): void {
+    const value = readFloat(this.#view, this.#at, size);
+    if (Number.isSafeInteger(value) && !Object.is(value, -0)) refuse(start, 'an integer is written as a floating-point number');
+    const isShortest = size === floatSize(value) && (!Number.isNaN(value) || this.#view.getUint16(this.#at) === 0x7e00);
+    if (!isShortest) refuse(start, 'a floating-point number is not in its shortest form');
+  }
+
+  /** The argument of a head (RFC 8949 §3): a value below 2^64, inexact beyond 2^53. */
+  #argument(info: number, start: number): number {
+    if (info < 24) return info;
+    if (info === 31) refuse(start, 'a length is indefinite');
+    if (info > 27) refuse(start, `additional information ${info} is reserved`);
+    const size = 1 << (info - 24);
+    const value = this.#take(size, start);
+    if (value < (LEAST_OF_SIZE[size] ?? 0)) refuse(start, 'a head is longer than its value needs');
+    return value;
+  }
+
+  #take(size: number, start: number): number {
+    this.#requireLeft(size, start);
+    const at = this.#at;
+    this.#at += size;
+    if (size === 1) return this.#view.getUint8(at);
+    if (size === 2) return this.#view.getUint16(at);
+    if (size === 4) return this.#view.getUint32(at);
+    return this.#view.getUint32(at) * 0x1_0000_0000 + this.#view.getUint32(at + 4);
+  }
+
+  #skip(length: number, start: number): void {
+    this.#requireLeft(length, start);
+    this.#at += length;
+  }
+
+  #requireLeft(length: number, start: number): void {
+    if (length > this.#bytes.length - this.#at) refuse(start, 'the bytes end before the value does');
+  }
+
+  #requireSafe(magnitude: number, start: number): void {
+    if (magnitude > Number.MAX_SAFE_INTEGER) refuse(start, 'an integer lies outside ±(2^53 − 1)');
+  }
+}
+
+/** Bytes of the shortest IEEE 754 form that holds the value exactly: 2, 4 or 8 (RFC 8949 §4.2.2). */
+export function floatSize(value: number): 2 | 4 | 8 {
+  if (Number.isNaN(value) || Math.f16round(value) === value) return 2;
+  return Math.fround(value) === value ? 4 : 8;
+}
+
+function readFloat(view: DataView, at: number, size: number): number {
+  if (size === 2) return view.getFloat16(at);
+  return size === 4 ? view.getFloat32(at) : view.getFloat64(at);
+}
+
+function refuse(byte: number, reason: string): never {
+  throw new AtmoError('VALIDATION_ERROR', `CBOR refused at byte ${byte}: ${reason}`, { byte });
+}

@@ -1,0 +1,70 @@
+import { type KeyObject, sign, verify } from 'node:crypto';
+import { AtmoError } from '../core/errors.ts';
+import { decodeCbor, encodeCbor } from './cbor.ts';
+
+/** What is signed, by whom, and for which use. */
+export interface Sign1Request {
+  readonly payload: Uint8Array;
+  /** Private Ed25519 key. */
+  readonly key: KeyObject;
+  /** Bytes that both sides know and that do not travel; they keep a signature for one use from serving another. */
+  readonly externalAad: Uint8Array;
+}
+
+/** What a message is checked against. */
+export interface Sign1Check {
+  /** The public Ed25519 key that has to have signed this payload; nothing is verified yet when it is asked. */
+  readonly keyOf: (payload: Uint8Array) => KeyObject | undefined;
+  readonly externalAad: Uint8Array;
+}
+
+/** The only protected header: {1: -8}, algorithm EdDSA (RFC 9052 §3.1, RFC 9053 §2.2). */
+const PROTECTED = Uint8Array.of(0xa1, 0x01, 0x27);
+const SIGNATURE_BYTES = 64;
+
+/**
+ * A COSE_Sign1 message (RFC 9052 §4.2) of the one form used here: untagged, EdDSA on Ed25519, empty unprotected header,
+ * payload inside. VALIDATION_ERROR when the key is no private Ed25519 key.
+ */
+export function signSign1({ payload, key, externalAad }: Sign1Request): Uint8Array {
+  if (key.type !== 'private' || key.asymmetricKeyType !== 'ed25519') refuse('the key is not a private Ed25519 key');
+  const signature = sign(null, sigStructure(PROTECTED, externalAad, payload), key);
+  return encodeCbor([PROTECTED, new Map(), payload, signature]);
+}
+
+/**
+ * The payload of a message that `signSign1` made with the expected key and `externalAad`. Exactly one byte sequence is
+ * accepted for each payload and key: every other algorithm, header, tag or length is VALIDATION_ERROR with the reason.
+ */
+export function verifySign1(message: Uint8Array, { keyOf, externalAad }: Sign1Check): Uint8Array {
+  const { payload, signature } = partsOf(message);
+  const key = keyOf(payload);
+  if (!key) return refuse('no key is known for its payload');
+  if (key.type !== 'public' || key.asymmetricKeyType !== 'ed25519') refuse('the key is not a public Ed25519 key');
+  if (!verify(null, sigStructure(PROTECTED, externalAad, payload), key, signature)) refuse('the signature does not fit');
+  return payload;
+}
+
+/** The bytes that a signature is made over: Sig_structure of RFC 9052 §4.4 with the context `Signature1`. */
+export function sigStructure(protectedHeader: Uint8Array, externalAad: Uint8Array, payload: Uint8Array): Uint8Array {
+  return encodeCbor(['Signature1', protectedHeader, externalAad, payload]);
+}
+
+function partsOf(message: Uint8Array): { readonly payload: Uint8Array; readonly signature: Uint8Array } {
+  const parts = decodeCbor(message);
+  if (!Array.isArray(parts) || parts.length !== 4) return refuse('it is not an array of four');
+  const [header, unprotected, payload, signature]: readonly unknown[] = parts;
+  if (!(header instanceof Uint8Array) || Buffer.compare(header, PROTECTED) !== 0) {
+    return refuse('its protected header is not {1: -8}, EdDSA');
+  }
+  if (!(unprotected instanceof Map) || unprotected.size > 0) return refuse('its unprotected header is not an empty map');
+  if (!(payload instanceof Uint8Array)) return refuse('its payload is not a byte string');
+  if (!(signature instanceof Uint8Array) || signature.length !== SIGNATURE_BYTES) {
+    return refuse(`its signature is not a byte string of ${SIGNATURE_BYTES} bytes`);
+  }
+  return { payload, signature };
+}
+
+function refuse(reason: string): never {
+  throw new AtmoError('VALIDATION_ERROR', `COSE_Sign1 message refused: ${reason}`, { reason });
+}
