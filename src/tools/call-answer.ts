@@ -5,6 +5,7 @@ import type { Principal } from '../core/principal.ts';
 import { canonicalJson } from '../wire/canonical-json.ts';
 import { blake3Hex } from '../wire/hashes.ts';
 import type { RoutingWish } from './route-score.ts';
+import type { ToolContext } from './tool-definition.ts';
 
 /** One call of a tool, as every door hands it over. */
 export interface CallRequest {
@@ -24,6 +25,11 @@ export interface CallRequest {
   /** Aborts when the caller gives up. */
   readonly signal?: AbortSignal;
   readonly routing?: RoutingWish;
+  /**
+   * The running call of which this one is a step, as its handler was given it: the step runs in the slot of that call, ends
+   * with it and not after it. No door sets it.
+   */
+  readonly within?: ToolContext;
 }
 
 interface AnswerBase {
@@ -67,8 +73,12 @@ export function successAnswer(facts: AnswerFacts, result: NormalResult): CallAns
 
 /** The envelope of a call that failed or was refused; the hash is that of the error. */
 export function errorAnswer(facts: AnswerFacts, error: AtmoError): CallAnswer {
-  const body = error.toBody();
-  return { ...base(facts, blake3Hex(canonicalJson({ ...body }))), status: 'error', error: body };
+  return { ...base(facts, errorHash(error)), status: 'error', error: error.toBody() };
+}
+
+/** BLAKE3, hex, of the canonical form of an error as callers see it. */
+export function errorHash(error: AtmoError): string {
+  return blake3Hex(canonicalJson({ ...error.toBody() }));
 }
 
 function base(facts: AnswerFacts, responseHash: string): AnswerBase {

@@ -18,7 +18,8 @@ export function maskResult(schema: JsonSchema, value: Json, mask: (value: Json) 
   return hasSecrets(schema) ? maskValue(schema, value, mask) : value;
 }
 
-function hasSecrets(schema: JsonSchema): boolean {
+/** True when anything in the schema says `x-secret: true`. */
+export function hasSecrets(schema: JsonSchema): boolean {
   const known = secretive.get(schema);
   if (known !== undefined) return known;
   let found = false;
@@ -27,6 +28,37 @@ function hasSecrets(schema: JsonSchema): boolean {
   });
   secretive.set(schema, found);
   return found;
+}
+
+const SHORTEST_SECRET = 3;
+
+/** The values of secret parameters as texts, without those so short that they occur everywhere; longest first. */
+export function secretTexts(schema: JsonSchema, params: JsonObject): readonly string[] {
+  const texts = new Set<string>();
+  maskSecrets(schema, params, (value) => {
+    for (const text of leafTexts(value)) texts.add(text);
+    return SECRET_MASK;
+  });
+  return [...texts].sort((a, b) => b.length - a.length);
+}
+
+/** A text or JSON value in which the secrets are replaced wherever they occur in texts. */
+export function withoutSecretTexts<T extends Json>(value: T, secrets: readonly string[]): T {
+  if (secrets.length === 0) return value;
+  return replaceTexts(value, (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, SECRET_MASK), text)) as T;
+}
+
+function leafTexts(value: Json): readonly string[] {
+  if (typeof value === 'number') return leafTexts(String(value));
+  if (typeof value === 'string') return value.length >= SHORTEST_SECRET ? [value] : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leafTexts) : [];
+}
+
+function replaceTexts(value: Json, replace: (text: string) => string): Json {
+  if (typeof value === 'string') return replace(value);
+  if (Array.isArray(value)) return value.map((item: Json) => replaceTexts(item, replace));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]): [string, Json] => [replace(key), replaceTexts(item, replace)]));
 }
 
 function maskValue(schema: unknown, value: Json, mask: (value: Json) => string): Json {
