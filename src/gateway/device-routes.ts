@@ -1,9 +1,11 @@
 import type { Clock } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/device-directory.ts';
 import { type Device, REACHABILITIES } from '../core/device-model.ts';
-import type { ReadingStore } from '../core/reading-store.ts';
+import type { DeviceId } from '../core/ids.ts';
+import type { Principal } from '../core/principal.ts';
 import { json } from './answer.ts';
-import { deviceView, endpointView, findDevice } from './device-view.ts';
+import type { CallerSight } from './caller-sight.ts';
+import { deviceView, endpointView } from './device-view.ts';
 import { field } from './query.ts';
 import { readingView } from './reading-view.ts';
 import { defineRoute, type Route } from './route.ts';
@@ -12,7 +14,7 @@ import type { ToolCatalogue } from './tool-catalogue.ts';
 interface DeviceCollaborators {
   readonly directory: DeviceDirectory;
   readonly catalogue: ToolCatalogue;
-  readonly readings: ReadingStore;
+  readonly sight: CallerSight;
   readonly clock: Clock;
 }
 
@@ -21,25 +23,26 @@ export function deviceRoutes(collaborators: DeviceCollaborators): readonly Route
   return [listRoute(collaborators), oneRoute(collaborators)];
 }
 
-function listRoute({ directory, catalogue, readings, clock }: DeviceCollaborators): Route {
+function listRoute(collaborators: DeviceCollaborators): Route {
+  const { catalogue, sight, clock } = collaborators;
   return defineRoute({
     method: 'GET',
     path: '/api/v1/devices',
-    summary: 'Every device with reachability, age, tools and readings',
+    summary: 'Every device that the caller may see, with reachability, age, tools and readings',
     query: {
       area: field.text('only devices in this area'),
       reachability: field.choice('only devices of this reachability', REACHABILITIES),
     },
     answers: { 200: 'devices' },
     handle(request, query) {
-      const shown = directory
-        .list()
+      const shown = sight
+        .devices(request.principal)
         .filter((device) => query.reachability === undefined || device.reachability === query.reachability)
         .filter((device) => query.area === undefined || device.area?.toLowerCase() === query.area.toLowerCase());
       const toolsOf = Map.groupBy(catalogue.all(request.principal), (tool) => tool.definition.metadata.device);
-      const readingsOf = Map.groupBy(readings.sensors(), (reading) => reading.sensor.device);
+      const readingsOf = Map.groupBy(sight.readings(request.principal), (reading) => reading.sensor.device);
       const view = (device: Device) => ({
-        ...deviceView(device, clock.now()),
+        ...deviceView(device, viewContext(collaborators, request.principal)),
         tools: (toolsOf.get(device.id) ?? []).map((tool) => tool.id),
         readings: (readingsOf.get(device.id) ?? []).map((reading) => readingView(reading, clock.now())),
       });
@@ -48,7 +51,8 @@ function listRoute({ directory, catalogue, readings, clock }: DeviceCollaborator
   });
 }
 
-function oneRoute({ directory, catalogue, readings, clock }: DeviceCollaborators): Route {
+function oneRoute(collaborators: DeviceCollaborators): Route {
+  const { directory, catalogue, sight, clock } = collaborators;
   return defineRoute({
     method: 'GET',
     path: '/api/v1/devices/:id',
@@ -56,12 +60,12 @@ function oneRoute({ directory, catalogue, readings, clock }: DeviceCollaborators
     query: { describe: field.flag('add `description`: every cluster with its schemas') },
     answers: { 200: 'device' },
     handle(request, query) {
-      const device = findDevice(directory, request.path.id ?? '');
+      const device = sight.device(request.principal, request.path.id ?? '');
       const description = directory.describe(device.id);
       const tools = catalogue.all(request.principal, { device: device.id });
-      const own = readings.sensors().filter(({ sensor }) => sensor.device === device.id);
+      const own = sight.readings(request.principal).filter(({ sensor }) => sensor.device === device.id);
       return json({
-        ...deviceView(device, clock.now()),
+        ...deviceView(device, viewContext(collaborators, request.principal)),
         endpoints: (description?.endpoints ?? []).map(endpointView),
         tools: tools.map(({ id, definition }) => ({ id, title: definition.metadata.title, description: definition.description })),
         readings: own.map((reading) => readingView(reading, clock.now())),
@@ -69,4 +73,8 @@ function oneRoute({ directory, catalogue, readings, clock }: DeviceCollaborators
       });
     },
   });
+}
+
+function viewContext({ sight, clock }: DeviceCollaborators, principal: Principal) {
+  return { nowMs: clock.now(), maySee: (device: DeviceId) => sight.maySee(principal, device) };
 }

@@ -1,22 +1,26 @@
-import type { DeviceDirectory } from '../core/device-directory.ts';
 import type { ClusterDescription, Device, EndpointDescription } from '../core/device-model.ts';
-import { nearestTexts } from '../core/edit-distance.ts';
-import { AtmoError } from '../core/errors.ts';
+import type { DeviceId } from '../core/ids.ts';
 
 /** A time as the API tells it; null for "never". */
 export function timeText(atMs: number): string | null {
   return atMs === 0 ? null : new Date(atMs).toISOString();
 }
 
+interface DeviceViewContext {
+  readonly nowMs: number;
+  /** Whether the caller may know of the bridge that the device is behind. */
+  readonly maySee: (device: DeviceId) => boolean;
+}
+
 /** A device in the API's form. `matter_node_id` is the device's number in the fabric, `node_id` elsewhere always means a hub. */
-export function deviceView(device: Device, nowMs: number) {
+export function deviceView(device: Device, { nowMs, maySee }: DeviceViewContext) {
   return {
     id: device.id,
     name: device.name,
     area: device.area ?? null,
     kind: device.kind,
     matter_node_id: device.nodeId,
-    parent: device.parent,
+    parent: device.parent !== undefined && maySee(device.parent) ? device.parent : undefined,
     vendor: device.vendor,
     product: device.product,
     serial: device.serial,
@@ -49,23 +53,4 @@ function clusterView(cluster: ClusterDescription) {
     commands: cluster.commands.map((command) => command.name),
     events: cluster.events.map((event) => event.name),
   };
-}
-
-/** Finds a device by its id, else by its name; DEVICE_NOT_FOUND and AMBIGUOUS_DEVICE say which there are. */
-export function findDevice(directory: DeviceDirectory, text: string): Device {
-  const devices = directory.list();
-  const byId = devices.find((device) => device.id === text);
-  if (byId) return byId;
-  const named = devices.filter((device) => device.name.toLowerCase() === text.toLowerCase());
-  const [only] = named;
-  if (only && named.length === 1) return only;
-  const ids = named.map((device) => device.id);
-  if (ids.length > 1)
-    throw new AtmoError('AMBIGUOUS_DEVICE', `${JSON.stringify(text)} fits ${ids.join(', ')}; use an id`, { devices: ids });
-  const near = nearestTexts(
-    text,
-    devices.map((device) => device.id),
-  );
-  const hint = near.length > 0 ? `; near it are ${near.join(', ')}` : '; GET /api/v1/devices lists them';
-  throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${JSON.stringify(text.slice(0, 64))}${hint}`, { nearest: [...near] });
 }

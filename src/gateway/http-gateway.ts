@@ -11,6 +11,7 @@ import type { CapabilityCatalogue } from '../tools/capability-catalogue.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
 import type { ToolSearch } from '../tools/tool-search.ts';
 import { callRoutes } from './call-routes.ts';
+import { CallerSight } from './caller-sight.ts';
 import { capabilityRoutes } from './capability-routes.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { createDoor } from './door.ts';
@@ -101,18 +102,19 @@ export class HttpGateway implements Service {
   #routeTable(): readonly Route[] {
     const all = this.#collaborators;
     const catalogue = new ToolCatalogue(all.registry, all.authorizer);
+    const sight = new CallerSight(all);
     const openApi = (principal: Principal) =>
       openApiDocument(this.#routes, catalogue.all(principal), { version: all.health.health().version, url: this.url });
     return [
       ...systemRoutes({ ...all, openApi }),
-      ...toolRoutes({ ...all, catalogue }),
+      ...toolRoutes({ ...all, catalogue, sight }),
       ...callRoutes(all.pipeline),
       ...jobRoutes(all.jobs),
-      ...capabilityRoutes({ ...all, catalogue }),
-      ...deviceRoutes({ ...all, catalogue }),
-      ...sensorRoutes(all),
+      ...capabilityRoutes({ ...all, catalogue, sight }),
+      ...deviceRoutes({ ...all, catalogue, sight }),
+      ...sensorRoutes({ ...all, sight }),
       ...eventRoutes(this.#feed),
-      ...monitorRoutes(catalogue, all.pipeline),
+      ...monitorRoutes({ ...all, catalogue }),
     ];
   }
 }

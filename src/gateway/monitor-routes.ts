@@ -1,15 +1,23 @@
+import type { Authorizer } from '../core/authorizer.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
 import type { ToolUsage, UsageRecord } from '../tools/usage-counter.ts';
 import { json } from './answer.ts';
+import { isOwnCall, seesAllCalls } from './call-privacy.ts';
 import { timeText } from './device-view.ts';
 import type { CallPort } from './ports.ts';
 import { field } from './query.ts';
 import { defineRoute, type Route } from './route.ts';
 import type { ToolCatalogue } from './tool-catalogue.ts';
 
+interface MonitorCollaborators {
+  readonly catalogue: ToolCatalogue;
+  readonly pipeline: CallPort;
+  readonly authorizer: Authorizer;
+}
+
 /** The two lists that a monitor shows (source 003 §UI integration). */
-export function monitorRoutes(catalogue: ToolCatalogue, pipeline: CallPort): readonly Route[] {
-  return [toolsRoute(catalogue), usageRoute(pipeline)];
+export function monitorRoutes({ catalogue, pipeline, authorizer }: MonitorCollaborators): readonly Route[] {
+  return [toolsRoute(catalogue), usageRoute(pipeline, authorizer)];
 }
 
 function toolsRoute(catalogue: ToolCatalogue): Route {
@@ -26,18 +34,33 @@ function toolsRoute(catalogue: ToolCatalogue): Route {
   });
 }
 
-function usageRoute(pipeline: CallPort): Route {
+function usageRoute(pipeline: CallPort, authorizer: Authorizer): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/tools/usage',
-    summary: 'Calls per tool since the start, and the newest calls',
+    summary: "Calls per tool, and the newest calls: everybody's since the start for owner and admin:audit, else the caller's own of late",
     query: { limit: field.integer('at most this many calls', 1, 500), agent: field.text('only calls of this agent') },
     answers: { 200: 'usage' },
-    handle(_request, { limit = 100, agent }) {
-      const recent = pipeline.usageHistory().filter((record) => agent === undefined || record.agentId === agent);
-      return json({ tools: pipeline.usage().map(countView), recent: recent.slice(0, limit).map(usageView) });
+    handle({ principal }, { limit = 100, agent }) {
+      const isAll = seesAllCalls(principal, authorizer);
+      const known = pipeline.usageHistory().filter((record) => isAll || isOwnCall(principal, record.agentId));
+      const recent = known.filter((record) => agent === undefined || record.agentId === agent);
+      const counts = isAll ? pipeline.usage() : countedOf(known);
+      return json({ tools: counts.map(countView), recent: recent.slice(0, limit).map(usageView) });
     },
   });
+}
+
+/** What these calls alone come to: the counters of the hub would tell how busy others are. */
+function countedOf(records: readonly UsageRecord[]): readonly ToolUsage[] {
+  const counted = [...Map.groupBy(records, (record) => record.toolId)].map(([toolId, own]) => ({
+    toolId,
+    calls: own.length,
+    errors: own.filter((record) => record.error !== undefined).length,
+    totalMs: own.reduce((sum, record) => sum + record.durationMs, 0),
+    lastMs: Math.max(...own.map((record) => record.atMs)),
+  }));
+  return counted.sort((a, b) => b.calls - a.calls);
 }
 
 function shortView({ id, definition }: RegisteredTool) {

@@ -4,6 +4,7 @@ import { AtmoError } from '../core/errors.ts';
 import { parseSensorId, type SensorId } from '../core/ids.ts';
 import { AGGREGATIONS, type HistoryQuery, type Reading, type ReadingStore } from '../core/reading-store.ts';
 import { json } from './answer.ts';
+import type { CallerSight } from './caller-sight.ts';
 import { timeText } from './device-view.ts';
 import { field, type QueryOf } from './query.ts';
 import { readingView } from './reading-view.ts';
@@ -20,6 +21,7 @@ const HISTORY_QUERY = {
 
 interface SensorCollaborators {
   readonly readings: ReadingStore;
+  readonly sight: CallerSight;
   readonly clock: Clock;
 }
 
@@ -28,27 +30,27 @@ export function sensorRoutes(collaborators: SensorCollaborators): readonly Route
   return [listRoute(collaborators), historyRoute(collaborators)];
 }
 
-function listRoute({ readings, clock }: SensorCollaborators): Route {
+function listRoute({ sight, clock }: SensorCollaborators): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/v1/sensors',
-    summary: 'Every sensor with its present value, unit and age',
+    summary: 'Every sensor that the caller may read, with its present value, unit and age',
     query: {
       device: field.text('only sensors of this device id'),
       kind: field.text('only this kind, such as temperature'),
       area: field.text('only sensors in this area'),
     },
     answers: { 200: 'sensors' },
-    handle(_request, { device, kind, area }) {
-      const shown = readings
-        .sensors()
+    handle({ principal }, { device, kind, area }) {
+      const shown = sight
+        .readings(principal)
         .filter(({ sensor }) => fits(sensor.device, device) && fits(sensor.kind, kind) && fits(sensor.area, area));
       return json({ sensors: shown.map((reading) => readingView(reading, clock.now())) });
     },
   });
 }
 
-function historyRoute({ readings, clock }: SensorCollaborators): Route {
+function historyRoute({ readings, sight, clock }: SensorCollaborators): Route {
   return defineRoute({
     method: 'GET',
     // Sensor ids hold a slash; it may come as %2F or as it is.
@@ -56,12 +58,13 @@ function historyRoute({ readings, clock }: SensorCollaborators): Route {
     summary: 'History of one sensor, raw or in buckets',
     query: HISTORY_QUERY,
     answers: { 200: 'points, oldest first' },
-    handle(request, query) {
-      const id = parseSensorId(request.path.id ?? '');
+    handle({ principal, path }, query) {
+      const id = parseSensorId(path.id ?? '');
+      if (!sight.mayRead(principal, id)) throw sensorNotFound(id, sight.readings(principal));
       const history = historyQuery(id, query, clock.now());
       const points = readings.history(history);
       const current = readings.current(id);
-      if (!current && points.length === 0) throw sensorNotFound(id, readings.sensors());
+      if (!current && points.length === 0) throw sensorNotFound(id, sight.readings(principal));
       return json({
         sensor: current ? readingView(current, clock.now()) : { id },
         since: timeText(history.startMs),

@@ -1,7 +1,9 @@
+import type { Authorizer } from '../core/authorizer.ts';
 import type { Clock } from '../core/clock.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Principal } from '../core/principal.ts';
 import { json } from './answer.ts';
+import { requirePermission } from './call-privacy.ts';
 import type { MetricRegistry } from './metrics.ts';
 import type { HealthSource } from './ports.ts';
 import { defineRoute, type Route } from './route.ts';
@@ -10,12 +12,13 @@ interface SystemCollaborators {
   readonly health: HealthSource;
   readonly metrics: MetricRegistry;
   readonly clock: Clock;
+  readonly authorizer: Authorizer;
   /** Made when somebody asks: it lists every tool. */
   openApi(principal: Principal): JsonObject;
 }
 
 /** Health, metrics and the API's own description. */
-export function systemRoutes({ health, metrics, clock, openApi }: SystemCollaborators): readonly Route[] {
+export function systemRoutes({ health, metrics, clock, authorizer, openApi }: SystemCollaborators): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -33,9 +36,12 @@ export function systemRoutes({ health, metrics, clock, openApi }: SystemCollabor
     defineRoute({
       method: 'GET',
       path: '/metrics',
-      summary: 'Metrics in the text form of Prometheus',
+      summary: 'Metrics in the text form of Prometheus; needs admin:hub',
       answers: { 200: 'text/plain; version=0.0.4' },
-      handle: () => ({ status: 200, headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, body: metrics.text() }),
+      handle({ principal }) {
+        requirePermission(principal, 'admin:hub', authorizer);
+        return { status: 200, headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, body: metrics.text() };
+      },
     }),
     defineRoute({
       method: 'GET',

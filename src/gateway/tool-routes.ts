@@ -2,6 +2,7 @@ import { CATEGORIES, type RegisteredTool } from '../tools/tool-definition.ts';
 import type { ToolFilter } from '../tools/tool-filter.ts';
 import type { ToolSearch } from '../tools/tool-search.ts';
 import { json } from './answer.ts';
+import type { CallerSight } from './caller-sight.ts';
 import { field, type QueryOf } from './query.ts';
 import { type DoorRequest, defineRoute, type Route } from './route.ts';
 import type { ToolCatalogue } from './tool-catalogue.ts';
@@ -10,7 +11,7 @@ import { exportedTool, TOOL_FORMATS, type ToolFormat, toolView } from './tool-vi
 const FORMAT = field.choice('the form that a model API takes, instead of our own', TOOL_FORMATS);
 const LIST_QUERY = {
   q: field.text('best matches for a sentence, ranked'),
-  device: field.text('only tools of this device id'),
+  device: field.text('only tools of this device, by id or unique name'),
   area: field.text('only tools of devices in this area'),
   capability: field.text('only tools that need this capability'),
   category: field.choice('only this category', CATEGORIES),
@@ -23,6 +24,7 @@ type ListQuery = QueryOf<typeof LIST_QUERY>;
 interface ToolRouteCollaborators {
   readonly catalogue: ToolCatalogue;
   readonly search: ToolSearch;
+  readonly sight: CallerSight;
 }
 
 /** The registry: list, search and describe. */
@@ -37,7 +39,7 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
       answers: { 200: 'one page of tools' },
       handle(request, query) {
         if (query.q !== undefined) return json({ tools: ranked(collaborators, request, query) });
-        const filter = { ...filterOf(query), limit: query.limit ?? 100, offset: query.cursor ?? 0 };
+        const filter = { ...filterOf(collaborators, request, query), limit: query.limit ?? 100, offset: query.cursor ?? 0 };
         const page = catalogue.page(request.principal, filter);
         return json({
           tools: page.tools.map((tool) => shown(catalogue, tool, query.format)),
@@ -57,17 +59,20 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
   ];
 }
 
-function filterOf({ device, area, capability, category }: ListQuery): ToolFilter {
+/** A device that is not there for the caller is an error: an empty list would hide the slip of a pen. */
+function filterOf({ sight }: ToolRouteCollaborators, { principal }: DoorRequest, query: ListQuery): ToolFilter {
+  const { device, area, capability, category } = query;
   return {
-    ...(device !== undefined && { device }),
+    ...(device !== undefined && { device: sight.device(principal, device).id }),
     ...(area !== undefined && { area }),
     ...(capability !== undefined && { capability }),
     ...(category !== undefined && { category }),
   };
 }
 
-function ranked({ catalogue, search }: ToolRouteCollaborators, request: DoorRequest, query: ListQuery): readonly object[] {
-  const tools = catalogue.all(request.principal, filterOf(query));
+function ranked(collaborators: ToolRouteCollaborators, request: DoorRequest, query: ListQuery): readonly object[] {
+  const { catalogue, search } = collaborators;
+  const tools = catalogue.all(request.principal, filterOf(collaborators, request, query));
   const matches = search.search({ text: query.q ?? '', limit: query.limit ?? 20 }, tools);
   if (query.format !== undefined) return matches.map(({ tool }) => shown(catalogue, tool, query.format));
   return matches.map(({ tool, score, reasons }) => ({ ...shown(catalogue, tool, undefined), score, reasons }));

@@ -103,9 +103,9 @@ describe('devices', () => {
   test('an ambiguous name lists the ids, an unknown one the nearest', async () => {
     const { gateway } = makeHouse();
     const twice = await ask(gateway, '/api/v1/devices/lamp');
-    expect([twice.status, twice.json.code, twice.json.details.devices]).toEqual([409, 'AMBIGUOUS_DEVICE', ['hall-lamp', 'attic-lamp']]);
+    expect([twice.status, twice.json.code, twice.json.details.candidates]).toEqual([409, 'AMBIGUOUS_DEVICE', ['hall-lamp', 'attic-lamp']]);
     const wrong = await ask(gateway, '/api/v1/devices/proch');
-    expect([wrong.status, wrong.json.code, wrong.json.details.nearest]).toEqual([404, 'DEVICE_NOT_FOUND', ['porch']]);
+    expect([wrong.status, wrong.json.code, wrong.json.details.suggestions]).toEqual([404, 'DEVICE_NOT_FOUND', ['porch']]);
   });
 });
 

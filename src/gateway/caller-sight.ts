@@ -1,0 +1,66 @@
+import type { Authorizer } from '../core/authorizer.ts';
+import type { DeviceDirectory } from '../core/device-directory.ts';
+import type { Device } from '../core/device-model.ts';
+import { AtmoError } from '../core/errors.ts';
+import type { DeviceId } from '../core/ids.ts';
+import type { Principal } from '../core/principal.ts';
+import type { Reading, ReadingStore } from '../core/reading-store.ts';
+import { canSeeDevice, resolveDevice } from '../tools/resolve-device.ts';
+import { callerView } from '../tools/visibility.ts';
+
+interface SightCollaborators {
+  readonly directory: DeviceDirectory;
+  readonly readings: ReadingStore;
+  readonly authorizer: Authorizer;
+}
+
+/** The devices and readings that a caller may know of: to everybody else they do not exist, in lists, errors and suggestions. */
+export class CallerSight {
+  readonly #directory: DeviceDirectory;
+  readonly #readings: ReadingStore;
+  readonly #authorizer: Authorizer;
+
+  constructor({ directory, readings, authorizer }: SightCollaborators) {
+    this.#directory = directory;
+    this.#readings = readings;
+    this.#authorizer = authorizer;
+  }
+
+  maySee(principal: Principal, device: DeviceId): boolean {
+    return canSeeDevice(device, callerView(principal, this.#authorizer));
+  }
+
+  /** A value is more than the knowledge that there is one: it takes the very permission to read it. */
+  mayRead(principal: Principal, sensor: string): boolean {
+    return this.#authorizer.authorize(principal, [`sensor:read:${sensor}`]).allowed;
+  }
+
+  devices(principal: Principal): readonly Device[] {
+    const view = callerView(principal, this.#authorizer);
+    return this.#directory.list().filter((device) => canSeeDevice(device.id, view));
+  }
+
+  /** The device of an id or unique name. DEVICE_NOT_FOUND suggests, AMBIGUOUS_DEVICE lists the ids. */
+  device(principal: Principal, text: string): Device {
+    const devices = this.#directory.list();
+    const id = resolveDevice(text, devices, callerView(principal, this.#authorizer));
+    const device = devices.find((candidate) => candidate.id === id);
+    if (device) return device;
+    throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id} any more`);
+  }
+
+  readings(principal: Principal): readonly Reading[] {
+    return this.#readings.sensors().filter(({ sensor }) => this.mayRead(principal, sensor.id));
+  }
+
+  /** The directory as the caller knows it. */
+  directory(principal: Principal): DeviceDirectory {
+    const whole = this.#directory;
+    return {
+      list: () => this.devices(principal),
+      get: (id) => (this.maySee(principal, id) ? whole.get(id) : undefined),
+      describe: (id) => (this.maySee(principal, id) ? whole.describe(id) : undefined),
+      onChange: (listener) => whole.onChange((change) => this.maySee(principal, change.device.id) && listener(change)),
+    };
+  }
+}
