@@ -7,93 +7,122 @@ export interface FeedSink {
   close(): void;
 }
 
-/** What a listener wants to hear. */
+/** What a listener wants to hear, and what it may. */
 export interface Subscription {
   /** Patterns such as `device.added` or `agi.tool.*`; all when empty. */
   readonly types: readonly string[];
   /** Id of the last event that the listener has seen: what came after it is told first. */
   readonly lastEventId?: string;
+  /** Listeners of one account share its places. */
+  readonly account: string;
+  /** Whether this event is for the listener. */
+  mayHear(event: HubEvent): boolean;
+  /** False once the listener's token has ended: then the stream ends too. */
+  isStillValid(): boolean;
 }
 
 interface FeedOptions {
   /** Events kept for listeners that come back. */
   readonly historySize?: number;
   readonly heartbeatMs?: number;
+  /** How often the tokens of silent listeners are looked at. */
+  readonly validityCheckMs?: number;
 }
 
 /** Tells the hub's events to listeners as Server-Sent Events whose data are CloudEvents; remembers the last ones. */
 export class EventFeed implements AsyncDisposable {
   readonly #bus: EventBus;
   readonly #clock: Clock;
-  readonly #historySize: number;
-  readonly #heartbeatMs: number;
+  readonly #options: Required<FeedOptions>;
   readonly #history: HubEvent[] = [];
-  readonly #listeners = new Map<FeedSink, readonly string[]>();
-  #stopListening: (() => void) | undefined;
-  #stopHeartbeat: (() => void) | undefined;
+  readonly #listeners = new Map<FeedSink, Subscription>();
+  readonly #stops: (() => void)[] = [];
   #isClosed = false;
 
-  constructor(bus: EventBus, clock: Clock, { historySize = 1_000, heartbeatMs = 15_000 }: FeedOptions = {}) {
+  constructor(bus: EventBus, clock: Clock, options: FeedOptions = {}) {
     this.#bus = bus;
     this.#clock = clock;
-    this.#historySize = historySize;
-    this.#heartbeatMs = heartbeatMs;
+    this.#options = { historySize: 1_000, heartbeatMs: 15_000, validityCheckMs: 5_000, ...options };
   }
 
   get listenerCount(): number {
     return this.#listeners.size;
   }
 
+  /** How many listeners an account has. */
+  listenersOf(account: string): number {
+    return this.#listeners.values().reduce((count, subscription) => count + (subscription.account === account ? 1 : 0), 0);
+  }
+
   start(): void {
-    this.#stopListening = this.#bus.listen((event) => this.#tell(event));
-    this.#beat();
+    const { heartbeatMs, validityCheckMs } = this.#options;
+    this.#stops.push(this.#bus.listen((event) => this.#tell(event)));
+    this.#every(heartbeatMs, (sink) => this.#write(sink, ': still here\n\n'));
+    this.#every(validityCheckMs, (sink) => this.#endInvalid(sink));
   }
 
   /** Tells what was missed, then everything as it happens; the answer ends it. */
-  subscribe(sink: FeedSink, { types, lastEventId }: Subscription): () => void {
+  subscribe(sink: FeedSink, subscription: Subscription): () => void {
     if (this.#isClosed) {
       sink.close();
       return () => {};
     }
-    const backlog = this.#missedSince(lastEventId);
+    const { lastEventId } = subscription;
+    const backlog = this.#missedSince(subscription);
     sink.write('retry: 2000\n\n');
     if (backlog === undefined) sink.write(`event: gap\ndata: {"last_event_id":${JSON.stringify(lastEventId)}}\n\n`);
-    for (const event of backlog ?? this.#history) if (matches(event, types)) sink.write(frame(event));
-    this.#listeners.set(sink, types);
+    for (const event of backlog ?? this.#history) if (isFor(subscription, event)) sink.write(frame(event));
+    this.#listeners.set(sink, subscription);
     return () => this.#listeners.delete(sink);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    this.#stopListening?.();
-    this.#stopHeartbeat?.();
+    for (const stop of this.#stops.splice(0)) stop();
     for (const sink of this.#listeners.keys()) this.#letGo(sink);
   }
 
-  /** Undefined when the event is no longer remembered: something in between may be lost. */
-  #missedSince(lastEventId: string | undefined): readonly HubEvent[] | undefined {
+  /**
+   * Undefined when the event is no longer remembered: something in between may be lost. One that the listener could
+   * not have seen is not remembered for it either, or a guess would tell that the event was there.
+   */
+  #missedSince({ lastEventId, mayHear }: Subscription): readonly HubEvent[] | undefined {
     if (lastEventId === undefined) return [];
     const index = this.#history.findIndex((event) => event.id === lastEventId);
-    return index === -1 ? undefined : this.#history.slice(index + 1);
+    const last = this.#history[index];
+    return last && mayHear(last) ? this.#history.slice(index + 1) : undefined;
   }
 
   #tell(event: HubEvent): void {
     this.#history.push(event);
-    if (this.#history.length > this.#historySize) this.#history.shift();
+    if (this.#history.length > this.#options.historySize) this.#history.shift();
     if (this.#listeners.size === 0) return;
     const text = frame(event);
-    for (const [sink, types] of this.#listeners) if (matches(event, types)) this.#write(sink, text);
+    for (const [sink, subscription] of this.#listeners) if (isFor(subscription, event)) this.#write(sink, text);
   }
 
-  #beat(): void {
-    this.#stopHeartbeat = this.#clock.after(this.#heartbeatMs, () => {
-      for (const sink of this.#listeners.keys()) this.#write(sink, ': still here\n\n');
-      this.#beat();
-    });
+  #every(periodMs: number, look: (sink: FeedSink) => void): void {
+    let cancel = () => {};
+    const wait = () => {
+      cancel = this.#clock.after(periodMs, () => {
+        for (const sink of this.#listeners.keys()) look(sink);
+        wait();
+      });
+    };
+    wait();
+    this.#stops.push(() => cancel());
   }
 
   #write(sink: FeedSink, text: string): void {
+    if (this.#endInvalid(sink)) return;
     if (!sink.write(text)) this.#letGo(sink);
+  }
+
+  #endInvalid(sink: FeedSink): boolean {
+    if (this.#listeners.get(sink)?.isStillValid() !== false) return false;
+    sink.write(': the token has expired or was revoked, the stream ends here\n\n');
+    this.#letGo(sink);
+    return true;
   }
 
   #letGo(sink: FeedSink): void {
@@ -107,8 +136,8 @@ export function matchesType(type: string, pattern: string): boolean {
   return pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
 }
 
-function matches(event: HubEvent, types: readonly string[]): boolean {
-  return types.length === 0 || types.some((pattern) => matchesType(event.type, pattern));
+function isFor({ types, mayHear }: Subscription, event: HubEvent): boolean {
+  return (types.length === 0 || types.some((pattern) => matchesType(event.type, pattern))) && mayHear(event);
 }
 
 function frame(event: HubEvent): string {

@@ -1,36 +1,63 @@
 import { AtmoError } from '../core/errors.ts';
 import { EVENT_TYPES } from '../core/events.ts';
-import { type EventFeed, type FeedSink, matchesType } from './event-feed.ts';
+import { type Authenticator, type Principal, principalKey } from '../core/principal.ts';
+import type { EventAudience } from './event-audience.ts';
+import { type EventFeed, type FeedSink, matchesType, type Subscription } from './event-feed.ts';
 import { field } from './query.ts';
 import { defineRoute, type Route } from './route.ts';
 
 /** Bytes that may wait for a slow listener before it is let go; what a board can spare for all listeners together. */
 const MAX_PENDING_BYTES = 1_048_576;
 const MAX_LISTENERS = 32;
+/** So that one agent and its children leave places for others. */
+const MAX_LISTENERS_EACH = 8;
 
-/** The stream of the hub's events. */
-export function eventRoutes(feed: EventFeed): readonly Route[] {
+interface EventCollaborators {
+  readonly feed: EventFeed;
+  readonly audience: Pick<EventAudience, 'mayHear'>;
+  readonly authenticator: Pick<Authenticator, 'isStillValid'>;
+}
+
+/** The stream of those of the hub's events that are for the caller. */
+export function eventRoutes({ feed, audience, authenticator }: EventCollaborators): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
       path: '/api/v1/events',
-      summary: 'Server-Sent Events, each a CloudEvent in JSON. The header Last-Event-ID resumes; a `gap` event says that some were lost',
+      summary:
+        'What happens, as far as it is for the caller: Server-Sent Events, each a CloudEvent in JSON. The header Last-Event-ID resumes; a `gap` event says that some were lost',
       query: { types: field.text(`comma list of event types or parts such as agi.tool.*; known are ${EVENT_TYPES.join(', ')}`) },
       answers: { 200: 'text/event-stream' },
-      handle(request, query) {
+      handle({ principal, header }, query) {
         const types = parseTypes(query.types);
-        refuseCrowd(feed.listenerCount);
-        const lastEventId = request.header('last-event-id');
-        const body = streamOf((sink) => feed.subscribe(sink, { types, ...(lastEventId !== undefined && { lastEventId }) }));
+        const account = accountOf(principal);
+        refuseCrowd(feed, account);
+        const lastEventId = header('last-event-id');
+        const subscription: Subscription = {
+          types,
+          account,
+          ...(lastEventId !== undefined && { lastEventId }),
+          mayHear: (event) => audience.mayHear(event, principal),
+          isStillValid: () => authenticator.isStillValid(principal),
+        };
+        const body = streamOf((sink) => feed.subscribe(sink, subscription));
         return { status: 200, headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' }, body };
       },
     }),
   ];
 }
 
-function refuseCrowd(listeners: number): void {
-  if (listeners < MAX_LISTENERS) return;
-  throw new AtmoError('RESOURCE_EXCEEDED', `${listeners} listeners hear the events already; close one first`, { listeners });
+/** An agent and the agents that come from it count as one: making children gains no places. */
+function accountOf(principal: Principal): string {
+  return principalKey(principal).split('/')[0] ?? '';
+}
+
+function refuseCrowd(feed: EventFeed, account: string): void {
+  const own = feed.listenersOf(account);
+  if (own >= MAX_LISTENERS_EACH)
+    throw new AtmoError('RESOURCE_EXCEEDED', `You hear the events ${own} times already; close one stream first`, { listeners: own });
+  if (feed.listenerCount >= MAX_LISTENERS)
+    throw new AtmoError('RESOURCE_EXCEEDED', 'All places for listeners are taken; try again later', { listeners: MAX_LISTENERS });
 }
 
 function parseTypes(text: string | undefined): readonly string[] {

@@ -15,6 +15,7 @@ import { CallerSight } from './caller-sight.ts';
 import { capabilityRoutes } from './capability-routes.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { createDoor } from './door.ts';
+import { EventAudience } from './event-audience.ts';
 import { EventFeed } from './event-feed.ts';
 import { eventRoutes } from './event-routes.ts';
 import { type HttpAddress, HttpServer } from './http-server.ts';
@@ -56,9 +57,11 @@ export class HttpGateway implements Service {
   readonly #address: HttpAddress;
   readonly #routes: readonly Route[];
   readonly #feed: EventFeed;
+  readonly #sight: CallerSight;
+  readonly #audience: EventAudience;
   readonly #server: HttpServer;
   #port: number;
-  #stopWatching: (() => void) | undefined;
+  #stopWatching: readonly (() => void)[] = [];
 
   constructor(collaborators: GatewayCollaborators, options: HttpAddress) {
     const { authenticator, clock, events, logger, metrics } = collaborators;
@@ -66,6 +69,8 @@ export class HttpGateway implements Service {
     this.#address = options;
     this.#port = options.port;
     this.#feed = new EventFeed(events, clock);
+    this.#sight = new CallerSight(collaborators);
+    this.#audience = new EventAudience({ ...collaborators, sight: this.#sight });
     this.#routes = this.#routeTable();
     const requests = metrics.counter('atmo_http_requests_total', 'HTTP requests by route and status');
     this.app = createDoor(this.#routes, {
@@ -86,7 +91,8 @@ export class HttpGateway implements Service {
 
   async start(): Promise<void> {
     this.#feed.start();
-    this.#stopWatching = watchHub(this.#collaborators.metrics, { ...this.#collaborators, feed: this.#feed });
+    const stopFigures = watchHub(this.#collaborators.metrics, { ...this.#collaborators, feed: this.#feed });
+    this.#stopWatching = [stopFigures, this.#audience.start()];
     this.#port = await this.#server.listen(this.#address);
     this.#collaborators.logger.info('http.listening', { url: this.url });
   }
@@ -95,14 +101,14 @@ export class HttpGateway implements Service {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#feed[Symbol.asyncDispose]();
     await this.#server[Symbol.asyncDispose]();
-    this.#stopWatching?.();
-    this.#stopWatching = undefined;
+    for (const stop of this.#stopWatching) stop();
+    this.#stopWatching = [];
   }
 
   #routeTable(): readonly Route[] {
     const all = this.#collaborators;
     const catalogue = new ToolCatalogue(all.registry, all.authorizer);
-    const sight = new CallerSight(all);
+    const sight = this.#sight;
     const openApi = (principal: Principal) =>
       openApiDocument(this.#routes, catalogue.all(principal), { version: all.health.health().version, url: this.url });
     return [
@@ -113,7 +119,7 @@ export class HttpGateway implements Service {
       ...capabilityRoutes({ ...all, catalogue, sight }),
       ...deviceRoutes({ ...all, catalogue, sight }),
       ...sensorRoutes({ ...all, sight }),
-      ...eventRoutes(this.#feed),
+      ...eventRoutes({ ...all, feed: this.#feed, audience: this.#audience }),
       ...monitorRoutes({ ...all, catalogue }),
     ];
   }

@@ -1,16 +1,26 @@
 import { describe, expect, test } from 'vitest';
+import type { Authenticator, Principal } from '../../src/core/principal.ts';
+import { CallerSight } from '../../src/gateway/caller-sight.ts';
 import { createDoor } from '../../src/gateway/door.ts';
+import { EventAudience } from '../../src/gateway/event-audience.ts';
 import { EventFeed } from '../../src/gateway/event-feed.ts';
 import { eventRoutes } from '../../src/gateway/event-routes.ts';
 import { makeRoom, owner } from '../tools/tool-room.ts';
-import { HOST, PORT } from './gateway-room.ts';
+import { HOST, MemoryDirectory, MemoryReadings, PORT } from './gateway-room.ts';
 
-function makeStream() {
-  const { events, clock, collaborators } = makeRoom();
+function makeStream(principalOf: (token: string) => Principal = () => owner) {
+  const { events, clock, collaborators, registry, jobs } = makeRoom();
   const feed = new EventFeed(events, clock);
   feed.start();
-  const authenticator = { authenticate: async () => ({ principal: owner }), isStillValid: () => true };
-  const app = createDoor(eventRoutes(feed), { authenticator, clock, logger: collaborators.logger, onAnswer: () => {}, port: () => PORT });
+  const { authorizer } = collaborators;
+  const authenticator: Authenticator = {
+    authenticate: async ({ bearer = '' }) => ({ principal: principalOf(bearer) }),
+    isStillValid: () => true,
+  };
+  const sight = new CallerSight({ directory: new MemoryDirectory(), readings: new MemoryReadings(), authorizer });
+  const audience = new EventAudience({ authorizer, registry, jobs, sight });
+  const routes = eventRoutes({ feed, audience, authenticator });
+  const app = createDoor(routes, { authenticator, clock, logger: collaborators.logger, onAnswer: () => {}, port: () => PORT });
   const open = (path: string, headers: Record<string, string> = {}) =>
     app.request(`http://${HOST}${path}`, { headers: { host: HOST, authorization: 'Bearer x', ...headers } });
   return { events, feed, open };
@@ -50,10 +60,16 @@ describe('GET /api/v1/events', () => {
     await response.body?.cancel();
   });
 
-  test('takes only as many listeners as a board can feed', async () => {
-    const { feed, open } = makeStream();
-    for (let count = 0; count < 32; count++) expect((await open('/api/v1/events')).status).toBe(200);
-    expect(await (await open('/api/v1/events')).json()).toMatchObject({ status: 503, code: 'RESOURCE_EXCEEDED' });
+  test('takes only as many listeners as a board can feed, and few of one agent and its children', async () => {
+    const { feed, open } = makeStream((id) => ({ id, kind: 'agent', permissions: [] }));
+    const statusFor = async (id: string) => (await open('/api/v1/events', { authorization: `Bearer ${id}` })).status;
+    for (const id of ['one', 'one/child']) for (let count = 0; count < 4; count++) expect(await statusFor(id)).toBe(200);
+    expect([await statusFor('one'), await statusFor('one/other/child')]).toEqual([503, 503]);
+    for (const id of ['two', 'three', 'four']) for (let count = 0; count < 8; count++) expect(await statusFor(id)).toBe(200);
+    expect(await (await open('/api/v1/events', { authorization: 'Bearer five' })).json()).toMatchObject({
+      status: 503,
+      code: 'RESOURCE_EXCEEDED',
+    });
     expect(feed.listenerCount).toBe(32);
   });
 
