@@ -51,9 +51,12 @@ export class HubKey implements Service {
   /**
    * Stands for a secret where it has to be told apart but not revealed: HMAC-SHA-256, 64 hex digits, of its RFC 8785 form
    * under a key that HKDF (RFC 5869) derives from the hub's. The same for the same secret as long as the hub's key lives.
+   * VALIDATION_ERROR for what JSON cannot carry.
    */
-  sealSecret(value: Json): string {
-    return createHmac('sha256', this.#started().sealKey).update(canonicalJson(value), 'utf8').digest('hex');
+  sealSecret(value: unknown): string {
+    return createHmac('sha256', this.#started().sealKey)
+      .update(canonicalJson(value as Json), 'utf8')
+      .digest('hex');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
