@@ -38,16 +38,27 @@ export function problem(error: AtmoError, context: ProblemContext): Answer {
   };
 }
 
-/** Headers that belong to an error whatever the form of its body: the challenge (RFC 6750) and when to come back. */
-export function problemHeaders(error: Pick<ErrorBody, 'code' | 'details'>, status: number): Record<string, string> {
-  if (status === 401) return { 'www-authenticate': challenge(error) };
+/** Headers that belong to an error whatever the form of its body: the challenge (RFC 6750 §3) and when to come back. */
+export function problemHeaders(error: ChallengedError, status: number): Record<string, string> {
+  const challenge = challengeOf(error, status);
+  if (challenge !== undefined) return { 'www-authenticate': challenge };
   const retryAfterMs = error.details.retry_after_ms;
   if (typeof retryAfterMs === 'number') return { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) };
   return {};
 }
 
-function challenge(error: Pick<ErrorBody, 'code'>): string {
-  return error.code === 'UNAUTHENTICATED' ? 'Bearer realm="atmosphere-edge"' : 'Bearer realm="atmosphere-edge", error="invalid_token"';
+type ChallengedError = Pick<ErrorBody, 'code' | 'details'>;
+
+const REALM = 'Bearer realm="atmosphere-edge"';
+/** A scope-token of RFC 6749 §3.3, which needs no quoting. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+function challengeOf({ code, details }: ChallengedError, status: number): string | undefined {
+  if (status === 401 && code === 'TOKEN_EXPIRED') return `${REALM}, error="invalid_token", error_description="The token has expired"`;
+  if (status === 401) return code === 'UNAUTHENTICATED' ? REALM : `${REALM}, error="invalid_token"`;
+  if (code !== 'PERMISSION_DENIED' || !Array.isArray(details.required)) return undefined;
+  const scopes = details.required.filter((scope) => typeof scope === 'string' && SCOPE.test(scope));
+  return `${REALM}, error="insufficient_scope", scope="${scopes.join(' ')}"`;
 }
 
 /** Errors that HTTP itself knows. */

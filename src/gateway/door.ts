@@ -3,9 +3,10 @@ import type { Clock } from '../core/clock.ts';
 import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import type { Authenticator, Principal } from '../core/principal.ts';
+import type { Authenticated, Authenticator } from '../core/principal.ts';
 import { type Answer, httpErrors, problem } from './answer.ts';
-import { readJsonBody } from './json-body.ts';
+import { credentialsOf } from './credentials.ts';
+import { type BodyOrRefusal, readJsonBody, requireContent } from './json-body.ts';
 import { refuseAddressing } from './loopback.ts';
 import { parseQuery } from './query.ts';
 import type { DoorRequest, Route, Scope } from './route.ts';
@@ -22,8 +23,8 @@ export interface DoorCollaborators {
   port(): number;
 }
 
-const NOBODY: Principal = { id: 'nobody', kind: 'agent', permissions: [] };
-const BEARER = /^Bearer +([\x21-\x7e]{1,4096})$/i;
+const NOBODY: Authenticated = { principal: { id: 'nobody', kind: 'agent', permissions: [] } };
+const NOTHING = new Uint8Array();
 const SECURITY_HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -94,15 +95,16 @@ class Door {
 
   async #run(route: Route, context: Context, trace: Trace): Promise<Answer> {
     const request = context.req.raw;
-    const principal = route.access === 'public' ? NOBODY : await this.#authenticate(request);
+    // Before the body is read: who has no token costs no more than its headers.
+    const { principal, contentSha256 } = await this.#authenticate(route, request);
     requireScope(request.headers.get('x-caller-scopes'), route.scope);
     const query = parseQuery(searchOf(request.url), route.query, this.#collaborators.clock.now());
-    const parsed = route.body === undefined ? { body: {} } : await readJsonBody(request, trace.requestId);
+    const parsed = await bodyOf(route, request, { requestId: trace.requestId, contentSha256 });
     if ('refusal' in parsed) return parsed.refusal;
     const doorRequest: DoorRequest = {
       principal,
       path: context.req.param(),
-      body: parsed.body,
+      ...parsed,
       trace,
       // A getter: the adaptor makes an AbortController only for those who ask.
       get signal() {
@@ -113,14 +115,9 @@ class Door {
     return route.handle(doorRequest, query);
   }
 
-  async #authenticate(request: Request): Promise<Principal> {
-    const header = request.headers.get('authorization');
-    const operation = `${request.method} ${new URL(request.url).pathname}`;
-    const { authenticator } = this.#collaborators;
-    if (header === null) return (await authenticator.authenticate({ operation })).principal;
-    const bearer = BEARER.exec(header)?.[1];
-    if (bearer !== undefined) return (await authenticator.authenticate({ bearer, operation })).principal;
-    throw new AtmoError('UNAUTHENTICATED', 'The Authorization header has to be "Bearer TOKEN"');
+  async #authenticate(route: Route, request: Request): Promise<Authenticated> {
+    if (route.access === 'public') return NOBODY;
+    return this.#collaborators.authenticator.authenticate(credentialsOf(request));
   }
 
   #logFailure(route: Route, trace: Trace, error: AtmoError): void {
@@ -137,6 +134,17 @@ class Door {
       headers: { ...SECURITY_HEADERS, ...answer.headers, 'x-request-id': trace.requestId, traceparent: trace.traceparent },
     });
   }
+}
+
+interface BodyContext {
+  readonly requestId: string;
+  readonly contentSha256: string | undefined;
+}
+
+async function bodyOf(route: Route, request: Request, context: BodyContext): Promise<BodyOrRefusal> {
+  if (route.body !== undefined) return readJsonBody(request, { ...context, takes: route.takes });
+  requireContent(NOTHING, context.contentSha256);
+  return { body: {} };
 }
 
 function requireScope(header: string | null, needed: Scope): void {

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { AtmoError } from '../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import { type Answer, httpErrors, problem } from './answer.ts';
 
 /** Largest request body, in bytes. */
@@ -8,42 +9,70 @@ export const MAX_BODY_BYTES = 64 * 1024;
 const MAX_DEPTH = 32;
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset=("?)utf-8\1\s*)?$/i;
 
-/** The parsed body, or the answer to send instead. */
-export type BodyOrRefusal = { readonly body: JsonObject } | { readonly refusal: Answer };
+/** A parsed body: `list` beside an empty `body` where a list came. */
+export interface JsonBody {
+  readonly body: JsonObject;
+  readonly list?: readonly Json[];
+}
 
-/** Reads a JSON object from a request; an empty body is `{}`. Refuses other types (415), too much (413) and what does not parse (400). */
-export async function readJsonBody(request: Request, requestId: string): Promise<BodyOrRefusal> {
+/** The parsed body, or the answer to send instead. */
+export type BodyOrRefusal = JsonBody | { readonly refusal: Answer };
+
+interface BodyWish {
+  readonly requestId: string;
+  readonly takes: 'object' | 'object-or-list';
+  /** SHA-256, hex, that the raw bytes have to have. */
+  readonly contentSha256?: string | undefined;
+}
+
+/**
+ * Reads a JSON object from a request; an empty body is `{}`. Refuses other types (415), too much (413) and what does not
+ * parse (400). Throws TOKEN_INVALID when the bytes are not those that the caller's proof speaks of.
+ */
+export async function readJsonBody(request: Request, wish: BodyWish): Promise<BodyOrRefusal> {
+  const { requestId, contentSha256 } = wish;
   const declared = request.headers.get('content-length');
   if (declared !== null && Number(declared) > MAX_BODY_BYTES) return { refusal: tooLarge(requestId) };
   const type = request.headers.get('content-type');
   if (type !== null && !JSON_TYPE.test(type)) return { refusal: problem(httpErrors.mediaType(type), { requestId, status: 415 }) };
 
-  const text = declared === null ? await readBounded(request) : await request.text();
+  // The adaptor has a short way to the text of a body whose length is known.
+  const isShort = declared !== null && contentSha256 === undefined;
+  const text = isShort ? await request.text() : await readBounded(request, contentSha256);
   if (text === undefined) return { refusal: tooLarge(requestId) };
   if (text === '') return { body: {} };
   if (type === null) return { refusal: problem(httpErrors.mediaType('nothing'), { requestId, status: 415 }) };
-  return parse(text, requestId);
+  return parse(text, wish);
 }
 
-/** A body without a declared length is counted while it streams; undefined when it grows too large. */
-async function readBounded(request: Request): Promise<string | undefined> {
-  if (request.body === null) return '';
-  const decoder = new TextDecoder();
-  const reader = request.body.getReader();
-  let text = '';
-  let bytes = 0;
-  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-    bytes += chunk.value.byteLength;
-    if (bytes > MAX_BODY_BYTES) {
-      await reader.cancel();
+/** TOKEN_INVALID unless these bytes are the content that a proof of possession speaks of. */
+export function requireContent(bytes: Uint8Array, contentSha256: string | undefined): void {
+  if (contentSha256 === undefined || createHash('sha256').update(bytes).digest('hex') === contentSha256) return;
+  throw new AtmoError(
+    'TOKEN_INVALID',
+    'The proof of possession is about another body than the one that came; sign the bytes that are sent',
+  );
+}
+
+/** A body is counted while it streams; undefined when it grows too large. */
+async function readBounded(request: Request, contentSha256: string | undefined): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = request.body?.getReader();
+  for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) {
+    size += chunk.value.byteLength;
+    if (size > MAX_BODY_BYTES) {
+      await reader?.cancel();
       return undefined;
     }
-    text += decoder.decode(chunk.value, { stream: true });
+    chunks.push(chunk.value);
   }
-  return text + decoder.decode();
+  const bytes = Buffer.concat(chunks);
+  requireContent(bytes, contentSha256);
+  return new TextDecoder().decode(bytes);
 }
 
-function parse(text: string, requestId: string): BodyOrRefusal {
+function parse(text: string, { requestId, takes }: BodyWish): BodyOrRefusal {
   const invalid = (message: string) => ({ refusal: problem(new AtmoError('VALIDATION_ERROR', message), { requestId }) });
   if (depthOf(text) > MAX_DEPTH) return invalid(`The body nests deeper than ${MAX_DEPTH} levels; send flatter parameters`);
   let value: unknown;
@@ -52,7 +81,9 @@ function parse(text: string, requestId: string): BodyOrRefusal {
   } catch {
     return invalid('The body is not JSON; send an object such as {"name": "value"}');
   }
-  return isJsonObject(value) ? { body: value } : invalid('The body has to be a JSON object such as {"name": "value"}');
+  if (isJsonObject(value)) return { body: value };
+  if (takes === 'object-or-list' && Array.isArray(value)) return { body: {}, list: value };
+  return invalid('The body has to be a JSON object such as {"name": "value"}');
 }
 
 /** Upper bound of the nesting, from the brackets alone: brackets inside strings count too, which only refuses what nobody sends. */

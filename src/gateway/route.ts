@@ -1,4 +1,4 @@
-import type { JsonObject, JsonSchema } from '../core/json.ts';
+import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Answer } from './answer.ts';
 import type { QueryOf, QuerySpec } from './query.ts';
@@ -12,6 +12,8 @@ export interface DoorRequest {
   readonly path: Readonly<Record<string, string>>;
   /** Empty where the route takes none. */
   readonly body: JsonObject;
+  /** The body of a route that also takes a list, when one came. */
+  readonly list?: readonly Json[];
   readonly trace: Trace;
   /** Aborts when the client goes away before the answer. */
   readonly signal: AbortSignal;
@@ -31,6 +33,7 @@ interface RouteHead {
   readonly scope: Scope;
   /** Schema of the body, for OpenAPI; absent = the route takes no body. */
   readonly body?: JsonSchema;
+  readonly takes: 'object' | 'object-or-list';
   /** Successful answers by status, for OpenAPI. */
   readonly answers: Readonly<Record<number, string>>;
 }
@@ -41,7 +44,8 @@ export interface Route extends RouteHead {
   handle(request: DoorRequest, query: Readonly<Record<string, unknown>>): Promise<Answer> | Answer;
 }
 
-interface RouteDraft<Spec extends QuerySpec> extends Omit<RouteHead, 'access' | 'scope'> {
+interface RouteDraft<Spec extends QuerySpec> extends Omit<RouteHead, 'access' | 'scope' | 'takes'> {
+  readonly takes?: RouteHead['takes'];
   readonly access?: RouteHead['access'];
   readonly scope?: Scope;
   readonly query?: Spec;
@@ -53,6 +57,7 @@ export function defineRoute<const Spec extends QuerySpec = Record<never, never>>
   return {
     access: 'token',
     scope: 'read_registry',
+    takes: 'object',
     ...draft,
     query: draft.query ?? {},
     // The door parses the query by this very spec before it calls.

@@ -4,7 +4,7 @@ import type { Device, DeviceDescription } from '../../src/core/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { DeviceId, SensorId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import type { Authenticator } from '../../src/core/principal.ts';
+import type { Authenticator, Principal } from '../../src/core/principal.ts';
 import type { HistoryPoint, HistoryQuery, Reading, ReadingStore } from '../../src/core/reading-store.ts';
 import { type GatewayCollaborators, HttpGateway } from '../../src/gateway/http-gateway.ts';
 import { MetricRegistry } from '../../src/gateway/metrics.ts';
@@ -19,15 +19,19 @@ export const TOKEN = 'owner-secret';
 /** A token of an agent that may only read. */
 export const AGENT_TOKEN = 'agent-secret';
 
-const authenticator: Authenticator = {
-  async authenticate({ bearer: credential }) {
-    if (credential === undefined) throw new AtmoError('UNAUTHENTICATED', 'No token came with the request');
-    if (credential === TOKEN) return { principal: owner };
-    if (credential === AGENT_TOKEN) return { principal: agent('sensor:read') };
-    throw new AtmoError('TOKEN_INVALID', 'This is not a token of this hub');
-  },
-  isStillValid: () => true,
-};
+/** Knows the owner's token, and the others by their texts. */
+export function authenticatorOf(tokens: Readonly<Record<string, Principal>>): Authenticator {
+  const principals = new Map([[TOKEN, owner], ...Object.entries(tokens)]);
+  return {
+    async authenticate({ bearer: credential }) {
+      if (credential === undefined) throw new AtmoError('UNAUTHENTICATED', 'No token came with the request');
+      const principal = principals.get(credential);
+      if (principal) return { principal };
+      throw new AtmoError('TOKEN_INVALID', 'This is not a token of this hub');
+    },
+    isStillValid: () => true,
+  };
+}
 
 export function makeDevice(id: string, extra: Partial<Device> = {}): Device {
   return {
@@ -118,7 +122,7 @@ export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = 
       pipeline: room.pipeline,
       directory,
       readings,
-      authenticator,
+      authenticator: authenticatorOf({ [AGENT_TOKEN]: agent('sensor:read') }),
       metrics,
       search: lexicalSearch,
       health: { health: () => health },
