@@ -1,11 +1,11 @@
 import { AtmoError } from '../core/errors.ts';
-import type { JsonObject, JsonSchema } from '../core/json.ts';
+import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
 import type { Capability, ParamEntry, ToolEntry } from './capability-file.ts';
 import { type ClusterView, fieldAt } from './cluster-view.ts';
 import { type CompiledParam, compileParam, exampleOf, parametersOf } from './compile-params.ts';
 import { type CompiledValue, compileValue } from './compile-value.ts';
 import { type DevicePlan, type DeviceStep, write } from './device-plan.ts';
-import { completeFields, withValueAt } from './human-schema.ts';
+import { completeFields, valueAt, withValueAt } from './human-schema.ts';
 import type { Recipe } from './recipes/recipe.ts';
 import { RECIPES } from './recipes/recipe-table.ts';
 import { withSecretsMarked } from './secret-fields.ts';
@@ -18,7 +18,7 @@ export interface CompiledCapability {
   readonly values: readonly CompiledValue[];
 }
 
-type Behaviour = Pick<ToolBlueprint, 'kind' | 'elements' | 'parameters' | 'plan'> & {
+type Behaviour = Pick<ToolBlueprint, 'kind' | 'elements' | 'parameters' | 'plan' | 'outcome'> & {
   readonly example: JsonObject | undefined;
   readonly response?: JsonSchema;
 };
@@ -100,7 +100,19 @@ function commandBehaviour(entry: ToolEntry, name: string, place: Place): Behavio
       };
       return { steps: [step], target: targetOf(entry, given, place.values) };
     },
+    outcome(fields) {
+      if (fixed.some((one) => !isSame(valueAt(fields, one.name), one.value))) return undefined;
+      const asked = params.flatMap((param): [string, Json][] => {
+        const raw = valueAt(fields, param.slot.name);
+        return raw === undefined || raw === null ? [] : [[param.name, param.toHuman(raw)]];
+      });
+      return targetOf(entry, Object.fromEntries(asked), place.values);
+    },
   };
+}
+
+function isSame(a: Json | undefined, b: Json): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 function writeBehaviour(entry: ToolEntry, names: readonly string[], place: Place): Behaviour | undefined {

@@ -10,6 +10,7 @@ import type { DeviceProfile } from './device-file.ts';
 import { settledRisks } from './element-risk.ts';
 import { genericTools } from './generic-tools.ts';
 import type { ProfileSet } from './profile-set.ts';
+import { outcomeOf } from './step-outcome.ts';
 import type { ToolBlueprint } from './tool-blueprint.ts';
 import { snake, words } from './words.ts';
 
@@ -36,14 +37,17 @@ export function compileDevice(description: DeviceDescription, profiles: ProfileS
   const endpoints = description.endpoints.map((endpoint) => compileEndpoint(endpoint, { device, profiles, live: watched }));
   const parts = endpoints.flatMap((endpoint) => endpoint.parts);
   const tools = endpoints.flatMap(({ parts: own, noun }) => settledRisks(withUniqueActions(own)).map((tool) => ({ ...tool, noun })));
+  const values = valuesOf(parts);
   return {
     device,
     noun: nounOf(description, profiles, endpoints),
     tools: withEndpointSuffix(tools),
+    values,
     readings: readingsOf(parts),
     events: parts.flatMap(eventsOf),
     coverage: parts.map((part) => part.coverage),
     dependsOn: new Set(dependsOn),
+    outcomeOf: (step) => outcomeOf(step, { tools, values, live }),
   };
 }
 
@@ -118,6 +122,11 @@ function withEndpointSuffix(tools: readonly DeviceTool[]): readonly DeviceTool[]
     const alias = tool.alias === undefined ? {} : { alias: `${tool.alias}_${tool.endpoint}` };
     return { ...tool, action: `${tool.action}_${tool.endpoint}`, ...alias };
   });
+}
+
+/** Clusters that no profile knows have no values but those of their tools. */
+function valuesOf(parts: readonly Part[]): readonly CompiledValue[] {
+  return [...new Set(parts.flatMap((part) => [...part.values, ...part.tools.flatMap((tool) => tool.values)]))];
 }
 
 function readingsOf(parts: readonly Part[]): readonly DeviceReading[] {

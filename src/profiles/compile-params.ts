@@ -22,6 +22,7 @@ export interface CompiledParam {
   readonly isRequired: boolean;
   readonly example: Json | undefined;
   toRaw(human: Json): Json;
+  toHuman(raw: Json): Json;
 }
 
 interface Place {
@@ -46,7 +47,15 @@ export function compileParam(name: string, entry: ParamEntry, place: Place): Com
     ...(entry.default !== undefined && { default: entry.default }),
   };
   const isRequired = entry.optional !== true && schema.default === undefined;
-  return { name, slot: place.slot, schema, isRequired, example, toRaw: (human) => converter.toRaw(human, contextOf(entry, place)) };
+  return {
+    name,
+    slot: place.slot,
+    schema,
+    isRequired,
+    example,
+    toRaw: (human) => converter.toRaw(human, contextOf(entry, place)),
+    toHuman: (raw) => converter.toHuman(raw, contextOf(entry, place)),
+  };
 }
 
 /** Looked up anew for each call: limits and lists of names may have changed since. */

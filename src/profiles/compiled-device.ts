@@ -2,6 +2,8 @@ import type { Risk } from '../core/authorizer.ts';
 import type { Device } from '../core/device-model.ts';
 import type { EventEntry } from './capability-file.ts';
 import type { CompiledValue } from './compile-value.ts';
+import type { DeviceStep } from './device-plan.ts';
+import type { StepOutcome } from './step-outcome.ts';
 import type { ToolBlueprint } from './tool-blueprint.ts';
 
 /** A tool of a device, under its final action. */
@@ -38,9 +40,13 @@ export interface CompiledDevice {
   readonly device: Device;
   readonly noun: string;
   readonly tools: readonly DeviceTool[];
+  /** Everything that tools show and rules may name. */
+  readonly values: readonly CompiledValue[];
   readonly readings: readonly DeviceReading[];
   readonly events: readonly DeviceEventRule[];
   readonly coverage: readonly Coverage[];
   /** Attributes whose live value shaped a tool, as `endpoint/cluster/attribute`. */
   readonly dependsOn: ReadonlySet<string>;
+  /** What a command or write sets, as the device is now. */
+  outcomeOf(step: DeviceStep): StepOutcome;
 }

@@ -10,11 +10,13 @@ import type { DeviceNames } from '../tools/resolve-device.ts';
 import type { SchemaValidator } from '../tools/schema-validator.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
 import type { CompiledDevices } from './compiled-devices.ts';
+import type { DeviceStep } from './device-plan.ts';
 import { elementRisk, needsAdministrator } from './element-risk.ts';
 import { findElement, type MatterElement } from './matter-element.ts';
 import type { ProfileSet } from './profile-set.ts';
 import { requireAcceptance } from './response-refusal.ts';
 import { SECRET_FIELDS } from './secret-fields.ts';
+import { UNKNOWN_OUTCOME } from './step-outcome.ts';
 
 /** The second name of the tool (source 000 §7), with or without the namespace. */
 export const MATTER_COMMAND_ALIAS = 'matter_command';
@@ -130,11 +132,18 @@ function effectOf(ports: MatterToolPorts, request: Request): Effect {
   const target = `${device}/${element.endpoint}/${element.cluster.name}/${name}`;
   if (isRead) {
     const area = element.attribute.readPrivilege === 'administer' ? 'admin:device' : 'device:read';
-    return { permission: `${area}:${device}`, risk: 'none', target };
+    return { permission: `${area}:${device}`, risk: 'none', target, device };
   }
   const compiled = ports.devices.get(device);
   const risk = compiled ? elementRisk(element, compiled, ports.profiles) : 'dangerous';
-  return { permission: `${needsAdministrator(element) ? 'admin:device' : 'device:control'}:${device}`, risk, target };
+  const permission = `${needsAdministrator(element) ? 'admin:device' : 'device:control'}:${device}`;
+  return { permission, risk, target, device, ...(compiled?.outcomeOf(stepOf(element, request)) ?? UNKNOWN_OUTCOME) };
+}
+
+function stepOf(element: MatterElement, request: Request): DeviceStep {
+  const at = { endpoint: element.endpoint, cluster: element.cluster.name };
+  if (element.kind === 'command') return { kind: 'invoke', ...at, command: element.command.name, fields: request.params ?? {} };
+  return { kind: 'write', ...at, attribute: element.attribute.name, value: request.value ?? null };
 }
 
 async function run(ports: MatterToolPorts, request: Request, signal: AbortSignal): Promise<Json> {

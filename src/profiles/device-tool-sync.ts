@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import type { DeviceAccess, DeviceChange, DeviceDirectory } from '../core/device-directory.ts';
-import type { AttributeReading, Device, DeviceDescription, DeviceEvent } from '../core/device-model.ts';
+import type { AttributeReading, DeviceDescription, DeviceEvent } from '../core/device-model.ts';
 import type { EventBus } from '../core/events.ts';
 import type { DeviceId, ToolId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
@@ -145,7 +145,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
       return access.cached({ device: id, endpoint, cluster, attribute })?.value;
     });
     const before = this.#entries.get(id);
-    const tools = new Map(compiled.tools.map((tool) => [keyOf(tool), this.#registered(compiled.device, tool, slug)]));
+    const tools = new Map(compiled.tools.map((tool) => [keyOf(tool), this.#registered(compiled, tool, slug)]));
     this.#entries.set(id, { compiled, slug, tools, formerNames: formerNames(before) });
     this.#replace(id, before);
     for (const tool of compiled.tools) this.#addAliases(tool, slug, id);
@@ -195,7 +195,8 @@ export class DeviceToolSync implements Service, CompiledDevices {
     this.#refresh([]);
   }
 
-  #registered(device: Device, tool: DeviceTool, slug: string): RegisteredTool {
+  #registered(compiled: CompiledDevice, tool: DeviceTool, slug: string): RegisteredTool {
+    const { device } = compiled;
     const definition = deviceToolDefinition(device, tool, this.#freeName(device.id, tool.action, slug));
     const { access, directory } = this.#ports;
     return {
@@ -203,7 +204,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
       definition,
       handler: (params, context) =>
         runDeviceTool(device, tool, { params, call: { access, signal: context.signal, nowMs: context.clock.now() } }),
-      effects: (params) => toolEffects(device, tool, params),
+      effects: (params) => toolEffects(this.get(device.id) ?? compiled, tool, params),
       isAvailable: () => directory.get(device.id)?.reachability !== 'unreachable',
     };
   }

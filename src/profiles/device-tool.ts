@@ -4,7 +4,7 @@ import type { AttributePath, AttributeReading, Device } from '../core/device-mod
 import { toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { CompiledValue } from './compile-value.ts';
-import type { DeviceTool } from './compiled-device.ts';
+import type { CompiledDevice, DeviceTool } from './compiled-device.ts';
 import { type DevicePlan, type DeviceStep, elementOf } from './device-plan.ts';
 import { requireAcceptance } from './response-refusal.ts';
 import { inCallerUnit, type TemperatureUnit, unitOf } from './temperature-unit.ts';
@@ -18,12 +18,15 @@ export interface DeviceCall {
 }
 
 /** What a call of a device's tool really does, one entry for each command, write or read. */
-export function toolEffects(device: Device, tool: DeviceTool, params: JsonObject): readonly Effect[] {
+export function toolEffects(compiled: CompiledDevice, tool: DeviceTool, params: JsonObject): readonly Effect[] {
+  const { device } = compiled;
   const area = tool.isAdministrative ? 'admin:device' : tool.kind === 'read' ? 'device:read' : 'device:control';
   return tool.plan(params).steps.map((step) => ({
     permission: `${area}:${device.id}`,
     risk: tool.risk,
     target: `${device.id}/${step.endpoint}/${step.cluster}/${elementOf(step)}`,
+    device: device.id,
+    ...compiled.outcomeOf(step),
   }));
 }
 

@@ -62,6 +62,11 @@ export function withValueAt(object: JsonObject, path: string, value: Json): Json
   return { ...object, [head]: withValueAt(isJsonObject(inner) ? inner : {}, rest.join('.'), value) };
 }
 
+/** The value at a path with dots. */
+export function valueAt(object: JsonObject, path: string): Json | undefined {
+  return path.split('.').reduce<Json | undefined>((at, name) => (isJsonObject(at) ? at[name] : undefined), object);
+}
+
 /** A value that fits the human schema of one parameter, for examples; undefined when there is none at hand. */
 export function sampleOf(schema: JsonSchema): Json | undefined {
   if (schema.default !== undefined) return schema.default as Json;

@@ -1,8 +1,11 @@
-import { maxRisk, type Risk } from '../core/authorizer.ts';
+import { type Effect, maxRisk, type Risk } from '../core/authorizer.ts';
 import type { DeviceDirectory } from '../core/device-directory.ts';
+import type { CommandPath } from '../core/device-model.ts';
 import type { DeviceId } from '../core/ids.ts';
+import type { JsonObject } from '../core/json.ts';
 import type { DeviceBounds } from '../tools/builtin/admin-declaration.ts';
 import type { CompiledDevices } from './compiled-devices.ts';
+import { UNKNOWN_OUTCOME, valueNames } from './step-outcome.ts';
 
 /** Tells which devices share a node, which endpoint is whose, and what operating an endpoint can do. */
 export class NodeBounds implements DeviceBounds {
@@ -31,5 +34,15 @@ export class NodeBounds implements DeviceBounds {
     if (!compiled) return 'dangerous';
     const tools = compiled.tools.filter((tool) => tool.endpoint === endpoint && tool.kind === 'act');
     return tools.reduce<Risk>((risk, tool) => maxRisk(risk, tool.risk), 'none');
+  }
+
+  outcomeOf({ device, ...at }: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'> {
+    return this.#compiled.get(device)?.outcomeOf({ kind: 'invoke', ...at, fields }) ?? UNKNOWN_OUTCOME;
+  }
+
+  valuesOn(device: DeviceId, endpoint: number, cluster?: string): readonly string[] {
+    const compiled = this.#compiled.get(device);
+    if (!compiled) return UNKNOWN_OUTCOME.unforeseen;
+    return valueNames(compiled.values, { endpoint, ...(cluster !== undefined && { cluster }) });
   }
 }

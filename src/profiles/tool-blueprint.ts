@@ -32,6 +32,8 @@ export interface ToolBlueprint {
   readonly values: readonly CompiledValue[];
   /** Throws VALIDATION_ERROR for what schemas cannot say. */
   plan(params: JsonObject): DevicePlan;
+  /** For a tool of one command: what its raw fields set, by the names of values; undefined for fields that are not this tool's. */
+  outcome?(fields: JsonObject): JsonObject | undefined;
 }
 
 export const DEFAULT_TIMEOUT_MS = 15_000;

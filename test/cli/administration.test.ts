@@ -48,7 +48,13 @@ function makeHub(answers: Partial<DeviceAdministration> = {}) {
   }) as DeviceAdministration;
   const room = makeGateway({}, { approvals: approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['owner'] }) });
   const devices = { resolve: (text: string) => text as DeviceId };
-  const bounds = { ownerOf: (id: DeviceId) => id, nodeOf: (id: DeviceId) => [id], riskOn: () => 'low' as const };
+  const bounds = {
+    ownerOf: (id: DeviceId) => id,
+    nodeOf: (id: DeviceId) => [id],
+    riskOn: () => 'low' as const,
+    outcomeOf: () => ({}),
+    valuesOn: () => [],
+  };
   for (const tool of deviceAdminTools({ administration, devices, bounds, riskOf: () => 'low' })) room.registry.register(tool);
   room.directory.devices = [LAMP];
   const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(room.gateway), ...io });

@@ -101,7 +101,15 @@ describe('control_device', () => {
   test('on a lock is an unlock: dangerous, for that very device', async () => {
     const hub = await house();
     const { effects } = await hub.call('control_device', { device_id: 'Front door', command: 'unlock', params: { pin: '1234' } });
-    expect(effects).toEqual([{ permission: 'device:control:front-door', risk: 'dangerous', target: 'front-door/1/DoorLock/UnlockDoor' }]);
+    expect(effects).toEqual([
+      {
+        permission: 'device:control:front-door',
+        risk: 'dangerous',
+        target: 'front-door/1/DoorLock/UnlockDoor',
+        device: 'front-door',
+        values: { lock_state: 'unlocked' },
+      },
+    ]);
     const definition = hub.registry.resolve('control_device').definition;
     expect(definition.parameters).toMatchObject({ properties: { params: { properties: { pin: { 'x-secret': true } } } } });
   });

@@ -38,7 +38,13 @@ describe('control_matter_device', () => {
     });
     expect(result).toMatchObject({ success: true, device_state: { CurrentLevel: 102 } });
     expect(effects).toEqual([
-      { permission: 'device:control:desk-lamp', risk: 'low', target: 'desk-lamp/3/LevelControl/MoveToLevelWithOnOff' },
+      {
+        permission: 'device:control:desk-lamp',
+        risk: 'low',
+        target: 'desk-lamp/3/LevelControl/MoveToLevelWithOnOff',
+        device: 'desk-lamp',
+        values: { brightness: 40, is_on: true },
+      },
     ]);
   });
 
@@ -56,7 +62,7 @@ describe('control_matter_device', () => {
     const read = await hub.call(TOOL, { device_id: 'desk-lamp', cluster: 'OnOff', attribute: 'onOff' });
     expect(read).toEqual({
       result: { success: true, device_state: { OnOff: true } },
-      effects: [{ permission: 'device:read:desk-lamp', risk: 'none', target: 'desk-lamp/3/OnOff/OnOff' }],
+      effects: [{ permission: 'device:read:desk-lamp', risk: 'none', target: 'desk-lamp/3/OnOff/OnOff', device: 'desk-lamp' }],
     });
     const write = await hub.call(TOOL, { device_id: 'desk-lamp', cluster: 'OnOff', attribute: 'OnTime', value: 50 });
     expect(hub.home.written).toMatchObject([{ path: { attribute: 'OnTime' }, value: 50 }]);
@@ -67,7 +73,13 @@ describe('control_matter_device', () => {
     const hub = await house();
     const unlock = await hub.call(TOOL, { device_id: 'front-door', cluster: 'DoorLock', command: 'UnlockDoor' });
     expect(unlock.effects).toEqual([
-      { permission: 'device:control:front-door', risk: 'dangerous', target: 'front-door/1/DoorLock/UnlockDoor' },
+      {
+        permission: 'device:control:front-door',
+        risk: 'dangerous',
+        target: 'front-door/1/DoorLock/UnlockDoor',
+        device: 'front-door',
+        values: { lock_state: 'unlocked' },
+      },
     ]);
     const clear = await hub.call(TOOL, { device_id: 'front-door', cluster: 'DoorLock', command: 'ClearUser', params: { userIndex: 1 } });
     expect(clear.effects[0]).toMatchObject({ permission: 'admin:device:front-door', risk: 'dangerous' });

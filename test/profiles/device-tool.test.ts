@@ -215,8 +215,14 @@ describe('locks', () => {
   test('unlocking is dangerous, needs the device’s permission and masks the PIN', async () => {
     const { home, compiled, id } = homeWith(LOCK, { 'DoorLock.LockState': 'Locked' });
     const unlock = toolOf(compiled, 'unlock');
-    expect(toolEffects(compiled.device, unlock, { pin: '1234' })).toEqual([
-      { permission: `device:control:${id}`, risk: 'dangerous', target: `${id}/1/DoorLock/UnlockDoor` },
+    expect(toolEffects(compiled, unlock, { pin: '1234' })).toEqual([
+      {
+        permission: `device:control:${id}`,
+        risk: 'dangerous',
+        target: `${id}/1/DoorLock/UnlockDoor`,
+        device: id,
+        values: { lock_state: 'unlocked' },
+      },
     ]);
     expect(unlock.parameters).toMatchObject({ properties: { pin: { 'x-secret': true } } });
     const answer = await runTool(home, compiled, { action: 'unlock', params: { pin: '1234' } });
@@ -261,8 +267,8 @@ describe('what devices tell', () => {
 
   test('reading needs the permission to read, and has no risk', () => {
     const { compiled, id } = homeWith(described('OccupancySensor'));
-    expect(toolEffects(compiled.device, toolOf(compiled, 'get_occupancy'), {})).toEqual([
-      { permission: `device:read:${id}`, risk: 'none', target: `${id}/1/OccupancySensing/Occupancy` },
+    expect(toolEffects(compiled, toolOf(compiled, 'get_occupancy'), {})).toEqual([
+      { permission: `device:read:${id}`, risk: 'none', target: `${id}/1/OccupancySensing/Occupancy`, device: id },
     ]);
   });
 });

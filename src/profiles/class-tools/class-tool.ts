@@ -87,8 +87,8 @@ export function delegating<Request extends { readonly device_id: string }>(
       canonicalize: (params: Request, caller: CallerView): JsonObject => withDeviceId(ports, params, caller),
       /** The same as if the caller had used the device's own tools. */
       effects: (params: Request): readonly Effect[] => {
-        const { device } = deviceOf(ports, params);
-        return delegationsOf(ports, params).flatMap((delegation) => toolEffects(device, delegation.tool, delegation.params));
+        const compiled = deviceOf(ports, params);
+        return delegationsOf(ports, params).flatMap((delegation) => toolEffects(compiled, delegation.tool, delegation.params));
       },
     },
     run: (params: Request, context: ToolContext): Promise<DelegatedAnswer> =>

@@ -1,5 +1,6 @@
 import type { Effect, Risk } from '../../core/authorizer.ts';
 import type { DeviceAdministration } from '../../core/device-administration.ts';
+import type { CommandPath } from '../../core/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { type DeviceId, parseDeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
@@ -15,6 +16,10 @@ export interface DeviceBounds {
   nodeOf(device: DeviceId): readonly DeviceId[];
   /** The highest risk of what anybody can do who may operate the endpoint. */
   riskOn(device: DeviceId, endpoint: number): Risk;
+  /** What a command to an endpoint sets, and what it may change besides. */
+  outcomeOf(path: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'>;
+  /** Names of the values that whoever operates the endpoint, or one cluster of it, can change. */
+  valuesOn(device: DeviceId, endpoint: number, cluster?: string): readonly string[];
 }
 
 /** What the hub tools work with. */
@@ -58,7 +63,9 @@ export function forNode(ports: AdminPorts) {
   return {
     ...forDevice(ports),
     effects: (params: { readonly device_id: string }): readonly Effect[] =>
-      ports.bounds.nodeOf(deviceOf(params)).map((device) => ({ permission: `admin:device:${device}`, risk: 'low', target: device })),
+      ports.bounds
+        .nodeOf(deviceOf(params))
+        .map((device) => ({ permission: `admin:device:${device}`, risk: 'low', target: device, device })),
   };
 }
 

@@ -108,11 +108,18 @@ function bindEffects({ bounds }: AdminPorts, params: ValuesOf<typeof bindingPara
   const source = sourceOf(params);
   const target = targetOf(params);
   return [
-    { permission: `admin:device:${source.device}`, risk: 'low', target: `${source.device}/${source.endpoint}/Binding` },
+    {
+      permission: `admin:device:${source.device}`,
+      risk: 'low',
+      target: `${source.device}/${source.endpoint}/Binding`,
+      device: source.device,
+    },
     {
       permission: `admin:device:${target.device}`,
       risk: maxRisk('low', bounds.riskOn(target.device, target.endpoint)),
       target: `${target.device}/${target.endpoint}/${params.cluster ?? 'all'}`,
+      device: target.device,
+      unforeseen: bounds.valuesOn(target.device, target.endpoint, params.cluster),
     },
   ];
 }

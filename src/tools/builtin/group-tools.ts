@@ -142,12 +142,17 @@ function invokeGroupTool(ports: AdminPorts): RegisteredTool {
         params: p.record({ description: 'Fields of the command in raw Matter units', default: {} }),
       },
       returns: { type: 'object', required: ['sent'], properties: { sent: { const: true }, members: { type: 'integer' } } },
-      effects: ({ group, cluster, command }) =>
-        requireGroup(ports, group).members.map(({ device, endpoint }) => ({
-          permission: `device:control:${ports.bounds.ownerOf(device, endpoint) ?? device}`,
-          risk: ports.riskOf(cluster, command),
-          target: `${device}/${endpoint}/${cluster}/${command}`,
-        })),
+      effects: ({ group, cluster, command, params }) =>
+        requireGroup(ports, group).members.map(({ device: member, endpoint }) => {
+          const device = ports.bounds.ownerOf(member, endpoint) ?? member;
+          return {
+            permission: `device:control:${device}`,
+            risk: ports.riskOf(cluster, command),
+            target: `${member}/${endpoint}/${cluster}/${command}`,
+            device,
+            ...ports.bounds.outcomeOf({ device, endpoint, cluster, command }, params),
+          };
+        }),
     },
     async ({ group, cluster, command, params }, { signal }) => {
       await ports.administration.invokeGroup(group, cluster, command, params, { signal });
@@ -179,14 +184,16 @@ function toMember(params: MemberParameters): DeviceEndpoint {
   return { device: deviceOf(params), endpoint: params.endpoint };
 }
 
-function memberEffect({ device_id: device }: { readonly device_id: string }): Effect {
-  return { permission: `admin:device:${parseDeviceId(device)}`, risk: 'low', target: `${device}/groups` };
+function memberEffect({ device_id: id }: { readonly device_id: string }): Effect {
+  const device = parseDeviceId(id);
+  return { permission: `admin:device:${device}`, risk: 'low', target: `${device}/groups`, device };
 }
 
 /** Members hold the group's key, so that a new member can be operated by all the others. */
 function joinEffect({ bounds }: AdminPorts, { device_id: id, endpoint }: MemberParameters): Effect {
   const device = parseDeviceId(id);
-  return { ...memberEffect({ device_id: id }), risk: maxRisk('low', bounds.riskOn(device, endpoint)) };
+  const unforeseen = bounds.valuesOn(device, endpoint);
+  return { ...memberEffect({ device_id: id }), risk: maxRisk('low', bounds.riskOn(device, endpoint)), unforeseen };
 }
 
 function hubEffect(target: string): Effect {

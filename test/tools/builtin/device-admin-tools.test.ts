@@ -33,6 +33,8 @@ function bounds(isOneNode = false): DeviceBounds {
     ownerOf: (id, endpoint) => (isOneNode ? (endpoint % 2 === 1 ? lamp.id : lock.id) : id),
     nodeOf: (id) => (isOneNode ? [lamp.id, lock.id] : [id]),
     riskOn: (id) => (id === lock.id ? 'dangerous' : 'low'),
+    outcomeOf: ({ cluster, command }) => (cluster === 'OnOff' && command === 'On' ? { values: { is_on: true } } : {}),
+    valuesOn: (id) => (id === lock.id ? ['lock_state'] : ['is_on']),
   };
 }
 
