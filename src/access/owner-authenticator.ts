@@ -21,7 +21,7 @@ export class OwnerAuthenticator implements Authenticator {
     if (!this.#credential.matches(credential)) {
       throw new AtmoError(
         'TOKEN_INVALID',
-        "This is not the owner's token; it may have been replaced since: see owner.token in the hub's state directory",
+        "This is neither an agent's token (at1.…) nor the owner's as it is now; that one is in owner.token in the hub's state directory",
       );
     }
     return { principal: OWNER };

@@ -1,4 +1,4 @@
-/** How often a token may call: at most `calls` in any `seconds`, refilled evenly. */
+/** How often a token may call: `calls` at once, and as many more in every `seconds`, refilled evenly. */
 export interface RateLimit {
   readonly calls: number;
   readonly seconds: number;

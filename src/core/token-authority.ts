@@ -1,4 +1,4 @@
-import type { Principal, RateLimit } from './principal.ts';
+import type { Principal, RateLimit, TokenFacts } from './principal.ts';
 
 /** What a new token is to allow. */
 export interface TokenRequest {
@@ -34,6 +34,19 @@ export interface TokenRecord {
   readonly revokedAtMs?: number;
 }
 
+/** What a token's text says of itself, and whether it may be used on this hub now. */
+export interface TokenInspection {
+  readonly state: 'valid' | 'expired' | 'revoked' | 'unusable';
+  /** Why it may not be used; absent while it is valid. */
+  readonly reason?: string;
+  readonly principal: Principal & { readonly token: TokenFacts };
+  readonly issuer: string;
+  readonly issuedAtMs: number;
+  readonly notBeforeMs: number;
+  /** True when nothing but the text is needed to use it; false when its bearer has to prove to hold a key. */
+  readonly isBearer: boolean;
+}
+
 /**
  * Port: makes and ends tokens. Errors: VALIDATION_ERROR (malformed request), PERMISSION_DENIED (more than the parent
  * has, or a parent whose key the hub does not hold), TOKEN_INVALID, TOKEN_EXPIRED, NOT_FOUND.
@@ -43,7 +56,9 @@ export interface TokenAuthority {
   issue(request: TokenRequest, by: Principal): IssuedToken;
   /** The principal of a token's text, verified anew. */
   principalOf(token: string): Principal;
-  /** Ends a token and all that come from it; false when it had ended already. Survives a restart. */
+  /** What a token says whose signatures hold, also when it has ended; TOKEN_INVALID when they do not. */
+  inspect(token: string): TokenInspection;
+  /** Ends a token (id: 32 hex digits), known here or not, and all that come from it; false when it had been revoked already. Survives a restart. */
   revoke(tokenId: string): boolean;
   /** Hears each revocation; the answer stops it. */
   onRevoked(listener: (tokenId: string) => void): () => void;

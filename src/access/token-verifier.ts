@@ -1,0 +1,141 @@
+import type { Principal, RateLimit, TokenFacts } from '../core/principal.ts';
+import type { TrustedTime } from '../core/trusted-time.ts';
+import type { RevocationList } from './revocation-list.ts';
+import { type ClaimChain, verifyChain } from './token-chain.ts';
+import type { TokenClaims } from './token-claims.ts';
+import { refuseToken } from './token-refusal.ts';
+import { tokenBytes } from './token-text.ts';
+
+/** How far two clocks may be apart. */
+export const CLOCK_SKEW_MS = 60_000;
+
+/** A token whose signatures hold; whether it may be used now is another question. */
+export interface VerifiedToken {
+  readonly chain: ClaimChain;
+  readonly principal: Principal & { readonly token: TokenFacts };
+  readonly notBeforeMs: number;
+  /** Latest moment at which one of its links was made, by the clock of its maker. */
+  readonly issuedAtMs: number;
+  /** Key of the hub that issued the root, as it was trusted then. */
+  readonly issuerKey: string;
+}
+
+/** Raw keys (base64url) of the hubs whose tokens are believed, by hub id. */
+export type TrustedIssuers = Pick<ReadonlyMap<string, string>, 'get'>;
+
+interface VerifierCollaborators {
+  readonly issuers: TrustedIssuers;
+  readonly revocations: Pick<RevocationList, 'firstRevoked'>;
+  readonly time: TrustedTime;
+}
+
+/** Which hub this is, and what it remembers. */
+export interface VerifierOptions {
+  readonly hubId: string;
+  /** Absent where the hub belongs to no mesh. */
+  readonly meshId?: string;
+  /** Verified texts that are remembered; default 1,024. */
+  readonly maxCached?: number;
+}
+
+/** Turns the text of a token into the principal that bears it. */
+export class TokenVerifier {
+  readonly #issuers: TrustedIssuers;
+  readonly #revocations: Pick<RevocationList, 'firstRevoked'>;
+  readonly #time: TrustedTime;
+  readonly #hubId: string;
+  readonly #meshId: string | undefined;
+  readonly #maxCached: number;
+  /** Least recently used first. */
+  readonly #verified = new Map<string, VerifiedToken>();
+
+  constructor({ issuers, revocations, time }: VerifierCollaborators, { hubId, meshId, maxCached = 1024 }: VerifierOptions) {
+    this.#issuers = issuers;
+    this.#revocations = revocations;
+    this.#time = time;
+    this.#hubId = hubId;
+    this.#meshId = meshId;
+    this.#maxCached = maxCached;
+  }
+
+  /** A token that may be used on this hub now. TOKEN_INVALID or TOKEN_EXPIRED with the reason. */
+  verify(text: string): VerifiedToken {
+    const verified = this.verifySignatures(text);
+    this.#requireUsable(verified);
+    return verified;
+  }
+
+  /** A token whose signatures hold, may it be used now or not. TOKEN_INVALID with the reason. */
+  verifySignatures(text: string): VerifiedToken {
+    const known = this.#verified.get(text);
+    this.#verified.delete(text);
+    // A hub that is trusted no more takes its tokens with it.
+    const isCurrent = known !== undefined && this.#issuers.get(known.chain[0].issuer) === known.issuerKey;
+    const verified = isCurrent ? known : this.#verifyNew(text);
+    this.#remember(text, verified);
+    return verified;
+  }
+
+  /** True while the principal's token has neither expired nor been revoked; for whoever has no token, always. */
+  isStillValid({ token }: Principal): boolean {
+    if (!token) return true;
+    return this.#time.now() < token.expiresAtMs + CLOCK_SKEW_MS && this.#revocations.firstRevoked(token.chain) === undefined;
+  }
+
+  #verifyNew(text: string): VerifiedToken {
+    const chain = verifyChain(tokenBytes(text), (hubId) => this.#issuers.get(hubId));
+    return {
+      chain,
+      principal: principalOf(chain, text),
+      notBeforeMs: Math.max(...chain.map(({ notBefore, issuedAt }) => notBefore ?? issuedAt)) * 1000,
+      issuedAtMs: Math.max(...chain.map(({ issuedAt }) => issuedAt)) * 1000,
+      issuerKey: this.#issuers.get(chain[0].issuer) ?? refuseToken('its issuer is not trusted by this hub'),
+    };
+  }
+
+  #requireUsable(verified: VerifiedToken): void {
+    const { chain, principal, notBeforeMs, issuedAtMs } = verified;
+    const { token } = principal;
+    const who = { agent_id: principal.id, token_id: token.id };
+    const nowMs = this.#time.now();
+    if (nowMs >= token.expiresAtMs + CLOCK_SKEW_MS) {
+      refuseToken(`it expired at ${new Date(token.expiresAtMs).toISOString()}`, who, 'TOKEN_EXPIRED');
+    }
+    const startMs = Math.max(notBeforeMs, issuedAtMs);
+    if (nowMs < startMs - CLOCK_SKEW_MS) refuseToken(`it is not valid before ${new Date(startMs).toISOString()}`, who);
+    if (this.#revocations.firstRevoked(token.chain) !== undefined) refuseToken('it, or a token that it comes from, was revoked', who);
+    if (token.allowedNodes?.includes(this.#hubId) === false) refuseToken(`it is not allowed on this hub, ${this.#hubId}`, who);
+    const { meshId } = chain[0];
+    if (meshId !== undefined && meshId !== this.#meshId) refuseToken('it is for another mesh', who);
+  }
+
+  #remember(text: string, verified: VerifiedToken): void {
+    const [oldest] = this.#verified.keys();
+    if (this.#verified.size >= this.#maxCached && oldest !== undefined) this.#verified.delete(oldest);
+    this.#verified.set(text, verified);
+  }
+}
+
+/** Whom the last link of a verified chain makes its bearer; each link has all that the next has, so the last says it all. */
+function principalOf(chain: ClaimChain, text: string): VerifiedToken['principal'] {
+  const leaf: TokenClaims = chain.at(-1) ?? chain[0];
+  return {
+    id: leaf.subject,
+    kind: 'agent',
+    permissions: leaf.permissions,
+    token: {
+      id: leaf.id,
+      chain: chain.map(({ id }) => id),
+      text,
+      expiresAtMs: leaf.expiresAt * 1000,
+      keys: chain.map(({ key }) => key),
+      ...(leaf.audience && { allowedNodes: leaf.audience }),
+      ...(leaf.maxHops !== undefined && { maxHops: leaf.maxHops }),
+      rateLimits: chain.flatMap(({ id, rateLimit }) => (rateLimit ? [limitOf(id, rateLimit)] : [])),
+    },
+  };
+}
+
+function limitOf(tokenId: string, { calls, seconds }: RateLimit): RateLimit & { readonly tokenId: string } {
+  return { tokenId, calls, seconds };
+}
