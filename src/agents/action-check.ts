@@ -1,0 +1,55 @@
+import type { Authorizer } from '../core/authorizer.ts';
+import { AtmoError, toAtmoError } from '../core/errors.ts';
+import type { Principal } from '../core/principal.ts';
+import { fillPermission, isTemplate } from '../tools/permission-template.ts';
+import type { SchemaValidator } from '../tools/schema-validator.ts';
+import type { RegisteredTool } from '../tools/tool-definition.ts';
+import type { ToolRegistry } from '../tools/tool-registry.ts';
+import { callerView, canSeeTool, mayCallTool } from '../tools/visibility.ts';
+import type { Action } from './automation-config.ts';
+import { referencesIn } from './reference.ts';
+
+interface CheckPorts {
+  readonly authorizer: Authorizer;
+  readonly registry: Pick<ToolRegistry, 'resolve'>;
+  readonly validator: SchemaValidator;
+}
+
+/**
+ * Refuses, before an automation exists, actions that could never be allowed: unknown tools, parameters that do not fit,
+ * permissions that it lacks. A dry run of the pipeline would file requests for approval of dangerous ones, and the
+ * pipeline judges each call anyway: this only spares its author an automation that fails at night.
+ */
+export function checkActions(actions: readonly Action[], principal: Principal, ports: CheckPorts): void {
+  for (const [index, action] of actions.entries()) {
+    try {
+      checkAction(action, principal, ports);
+    } catch (thrown) {
+      const { code, message, details } = toAtmoError(thrown);
+      throw new AtmoError(code, `actions/${index} (${action.tool}): ${message}`, { ...details, action: index });
+    }
+  }
+}
+
+function checkAction(action: Action, principal: Principal, ports: CheckPorts): void {
+  const { registry, authorizer, validator } = ports;
+  const tool = registry.resolve(action.tool, { isVisible: (candidate) => canSeeTool(candidate, principal, authorizer) });
+  const required = tool.definition.requires.permissions;
+  if (!mayCallTool(tool, principal, authorizer)) throw lacks(required);
+  if (referencesIn(action.params, 'trigger').size > 0) return;
+  const params = validator.parameters(tool.definition.parameters, action.params);
+  const canonical = tool.canonicalize?.(params, callerView(principal, authorizer)) ?? params;
+  const decision = authorizer.authorize(principal, permissionsOf(tool, canonical));
+  if (!decision.allowed) throw lacks(decision.required);
+}
+
+function permissionsOf(tool: RegisteredTool, params: Action['params']): readonly string[] {
+  const own = tool.definition.requires.permissions.map((permission) =>
+    isTemplate(permission) ? fillPermission(permission, params) : permission,
+  );
+  return [...own, ...(tool.effects?.(params) ?? []).map(({ permission }) => permission)];
+}
+
+function lacks(required: readonly string[]): AtmoError {
+  return new AtmoError('PERMISSION_DENIED', `the agent would lack ${required.join(', ')}; add it to permissions`, { required });
+}

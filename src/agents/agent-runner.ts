@@ -1,0 +1,275 @@
+import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
+import type { Json } from '../core/json.ts';
+import type { KeyValueStore } from '../core/key-value-store.ts';
+import type { Principal } from '../core/principal.ts';
+import type { Service } from '../core/service.ts';
+import type { IssuedToken, TokenAuthority } from '../core/token-authority.ts';
+import type { SchemaValidator } from '../tools/schema-validator.ts';
+import type { ToolRegistry } from '../tools/tool-registry.ts';
+import { checkActions } from './action-check.ts';
+import { AgentBook } from './agent-book.ts';
+import { childId, idPartOf, isDescendant } from './agent-name.ts';
+import { parseParameters, withParameter } from './agent-parameters.ts';
+import { type AgentRecord, type AgentStatus, isLiving } from './agent-record.ts';
+import { Automation, type AutomationPorts } from './automation.ts';
+import type { AutomationPlan } from './automation-config.ts';
+import { requireSight } from './automation-sight.ts';
+import { EventIndex } from './event-index.ts';
+import { checkExternalConfig, parseAutomation } from './parse-automation.ts';
+import { lifetimeOf, requireOwnPermissions, type SpawnRequest } from './spawn-request.ts';
+import { atWallTime } from './wall-timer.ts';
+
+const MAX_AGENTS = 64;
+const MAX_CHILDREN = 16;
+
+/** Whom the agents of a hub work with. */
+export interface AgentCollaborators
+  extends Pick<AutomationPorts, 'clock' | 'logger' | 'events' | 'readings' | 'devices' | 'authorizer' | 'pipeline' | 'time'> {
+  readonly store: KeyValueStore;
+  readonly tokens: TokenAuthority;
+  readonly registry: ToolRegistry;
+  readonly validator: SchemaValidator;
+}
+
+interface AgentOptions {
+  /** IANA time zone of automations that name none; default that of the machine. */
+  readonly timeZone?: string;
+}
+
+/** An agent that was just made; the token is seen this once. */
+export interface SpawnedAgent {
+  readonly record: AgentRecord;
+  readonly token: string;
+}
+
+interface Work {
+  readonly automation?: Automation;
+  readonly cancelExpiry: () => void;
+}
+
+/**
+ * The agents of this hub: automations that it runs, and outside processes that hold a token from here. An agent lives as
+ * long as its token. Errors: VALIDATION_ERROR, PAYLOAD_TOO_LARGE, PERMISSION_DENIED, CONFLICT, NOT_FOUND, RESOURCE_EXCEEDED,
+ * STORAGE_FAILED, and those of the tools that an automation names.
+ */
+export class AgentRunner implements Service {
+  readonly #with: AgentCollaborators;
+  readonly #book: AgentBook;
+  readonly #index: EventIndex;
+  readonly #timeZone: string;
+  readonly #work = new Map<string, Work>();
+  #stopListening: (() => void) | undefined;
+
+  constructor(collaborators: AgentCollaborators, options: AgentOptions = {}) {
+    this.#with = collaborators;
+    this.#book = new AgentBook(collaborators);
+    this.#index = new EventIndex(collaborators.events);
+    this.#timeZone = options.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  }
+
+  async start(): Promise<void> {
+    this.#book.load();
+    this.#index.start();
+    this.#stopListening = this.#with.tokens.onRevoked((tokenId) => this.#onRevoked(tokenId));
+    for (const record of this.#book.living()) this.#resume(record);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopListening?.();
+    this.#index.stop();
+    const work = [...this.#work.values()];
+    this.#work.clear();
+    for (const { cancelExpiry } of work) cancelExpiry();
+    await Promise.all(work.map(({ automation }) => automation?.stop()));
+  }
+
+  /** Makes an agent with a token of its own, never worth more than that of `by`. */
+  spawn(request: SpawnRequest, by: Principal): SpawnedAgent {
+    this.#requireRoom(by);
+    const part = idPartOf(request.name, request.type);
+    const id = childId(by, part);
+    this.#requireFree(id);
+    requireOwnPermissions(request.permissions, by);
+    const plan = this.#check(request, { ...by, id, permissions: request.permissions });
+    const ttlMs = lifetimeOf(request, by, this.#with.clock.now());
+    const issued = this.#with.tokens.issue({ agentId: part, permissions: request.permissions, ttlMs }, by);
+    const record = this.#enter(request, issued, by);
+    this.#begin(record, plan);
+    return { record, token: issued.token };
+  }
+
+  /** Ends an agent and all that it spawned; false when it had ended already. NOT_FOUND. */
+  kill(id: string, reason: string): boolean {
+    const record = this.#require(id);
+    if (!isLiving(record)) return false;
+    this.#end(record, 'killed', reason);
+    this.#with.tokens.revoke(record.tokenId);
+    return true;
+  }
+
+  /** Changes a declared parameter from the next evaluation on; what it was. A resting automation tries again. */
+  adjust(id: string, name: string, value: Json): Json {
+    const record = this.#require(id);
+    if (!isLiving(record)) throw new AtmoError('CONFLICT', `The agent ${id} has ended (${record.status})`);
+    const { config, oldValue } = withParameter(record.config, name, value);
+    const plan = record.type === 'automation' ? parseAutomation(config, this.#with.validator) : undefined;
+    const { restsUntilMs: _, ...rest } = record;
+    this.#book.put({ ...rest, config, status: 'active', failures: 0 });
+    if (plan) this.#work.get(id)?.automation?.update(plan);
+    return oldValue;
+  }
+
+  /** The agents that this principal spawned, itself, and all for the owner and whoever may administer agents. */
+  list(by: Principal): readonly AgentRecord[] {
+    const mayAll = this.#with.authorizer.authorize(by, ['admin:agents']).allowed;
+    return this.#book.all().filter(({ id }) => mayAll || (by.kind === 'agent' && id === by.id) || isDescendant(id, by));
+  }
+
+  /** Present values of an agent's parameters. */
+  parametersOf({ config }: AgentRecord): Readonly<Record<string, Json>> {
+    return Object.fromEntries([...parseParameters(config, this.#with.validator)].map(([name, { value }]) => [name, value]));
+  }
+
+  #requireRoom(by: Principal): void {
+    const living = this.#book.living();
+    if (living.length >= MAX_AGENTS) throw full(`This hub has ${MAX_AGENTS} agents`);
+    const children = living.filter(({ parent }) => parent === by.id);
+    if (by.kind !== 'owner' && children.length >= MAX_CHILDREN) throw full(`${by.id} has ${MAX_CHILDREN} agents of its own`);
+  }
+
+  /** Two bearers of one id would share their jobs and approvals. */
+  #requireFree(id: string): void {
+    const nowMs = this.#with.clock.now();
+    const isHeld = this.#with.tokens
+      .list()
+      .some((token) => token.agentId === id && token.revokedAtMs === undefined && token.expiresAtMs > nowMs);
+    const known = this.#book.get(id);
+    if (!isHeld && !(known && isLiving(known))) return;
+    throw new AtmoError('CONFLICT', `There is an agent ${id} with a token already; choose another name, or end it first`);
+  }
+
+  #check(request: SpawnRequest, asAgent: Principal): AutomationPlan | undefined {
+    const { validator } = this.#with;
+    if (request.type === 'external') {
+      checkExternalConfig(request.config, validator);
+      return undefined;
+    }
+    const plan = parseAutomation(request.config, validator);
+    requireSight(plan, asAgent, this.#with);
+    checkActions(plan.actions, asAgent, this.#with);
+    return plan;
+  }
+
+  /** Nobody may hold the token of an agent that the hub does not know. */
+  #enter(request: SpawnRequest, { token, principal }: IssuedToken, by: Principal): AgentRecord {
+    const facts = principal.token;
+    if (!facts) throw new AtmoError('INTERNAL_ERROR', 'The issuer of tokens told nothing about the token that it made');
+    const record: AgentRecord = {
+      id: principal.id,
+      type: request.type,
+      name: request.name ?? principal.id,
+      status: 'active',
+      ...(by.kind !== 'owner' && { parent: by.id }),
+      createdAtMs: this.#with.clock.now(),
+      expiresAtMs: facts.expiresAtMs,
+      tokenId: facts.id,
+      chain: facts.chain,
+      permissions: principal.permissions,
+      ...(request.type === 'automation' && { token }),
+      config: request.config,
+      runs: 0,
+      failures: 0,
+    };
+    try {
+      this.#book.put(record);
+    } catch (error) {
+      this.#with.tokens.revoke(facts.id);
+      throw error;
+    }
+    return record;
+  }
+
+  #begin(record: AgentRecord, plan: AutomationPlan | undefined): void {
+    const ports = {
+      ...this.#with,
+      book: this.#book,
+      index: this.#index,
+      timeZone: this.#timeZone,
+      onTokenEnded: (id: string, code: ErrorBody['code'], message: string) => this.#onTokenEnded(id, code, message),
+    };
+    const automation = plan && new Automation(ports, record.id, plan);
+    const cancelExpiry = atWallTime(this.#with.clock, record.expiresAtMs, () => this.#expire(record.id));
+    this.#work.set(record.id, { cancelExpiry, ...(automation && { automation }) });
+    automation?.start();
+  }
+
+  /** After a start of the hub. A run that a crash interrupted is told and not begun again. */
+  #resume(found: AgentRecord): void {
+    try {
+      const record = this.#withoutRun(found);
+      if (record.token !== undefined) this.#with.tokens.principalOf(record.token);
+      this.#begin(record, record.type === 'automation' ? parseAutomation(record.config, this.#with.validator) : undefined);
+    } catch (thrown) {
+      const { code, message } = toAtmoError(thrown);
+      this.#with.logger.warn('agent.not_resumed', { agent_id: found.id, code, problem: message });
+      this.#onTokenEnded(found.id, code, message);
+    }
+  }
+
+  #withoutRun(record: AgentRecord): AgentRecord {
+    const { running, ...rest } = record;
+    if (!running) return record;
+    const message = 'The hub stopped during its last run: some of its calls may have taken effect; the run is not repeated';
+    const ended: AgentRecord = {
+      ...rest,
+      lastRunAtMs: running.startedAtMs,
+      lastError: { code: 'OUTCOME_UNKNOWN', message, atMs: this.#with.clock.now() },
+    };
+    this.#book.put(ended);
+    return ended;
+  }
+
+  #onRevoked(tokenId: string): void {
+    for (const record of this.#book.living()) {
+      if (record.chain.includes(tokenId)) this.#end(record, 'killed', 'Its token, or one that it comes from, was revoked');
+    }
+  }
+
+  #expire(id: string): void {
+    const record = this.#book.get(id);
+    if (record && isLiving(record)) this.#end(record, 'expired', 'Its token has expired');
+  }
+
+  #onTokenEnded(id: string, code: ErrorBody['code'], message: string): void {
+    const record = this.#book.get(id);
+    if (!record || !isLiving(record)) return;
+    if (code === 'TOKEN_EXPIRED') this.#end(record, 'expired', message);
+    else if (code === 'TOKEN_INVALID') this.#end(record, 'killed', message);
+  }
+
+  /** What it does ends first, whatever the disk says. */
+  #end(record: AgentRecord, status: AgentStatus, reason: string): void {
+    const work = this.#work.get(record.id);
+    this.#work.delete(record.id);
+    work?.cancelExpiry();
+    void work?.automation?.stop();
+    const { token: _token, running: _running, restsUntilMs: _rests, ...rest } = record;
+    const ended: AgentRecord = { ...rest, status, reason };
+    try {
+      this.#book.put(ended);
+    } catch (thrown) {
+      this.#book.remember(ended);
+      this.#with.logger.error('agent.end_not_kept', { agent_id: record.id, problem: toAtmoError(thrown).message });
+    }
+  }
+
+  #require(id: string): AgentRecord {
+    const record = this.#book.get(id);
+    if (record) return record;
+    throw new AtmoError('NOT_FOUND', `There is no agent ${JSON.stringify(id.slice(0, 100))}; list_agents tells the ids`);
+  }
+}
+
+function full(what: string): AtmoError {
+  return new AtmoError('RESOURCE_EXCEEDED', `${what}, which is the most; end one with kill_agent first`);
+}

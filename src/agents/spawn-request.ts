@@ -1,0 +1,42 @@
+import { AtmoError } from '../core/errors.ts';
+import type { JsonObject } from '../core/json.ts';
+import { includesGrant, parseGrant, requireGrant } from '../core/permission.ts';
+import type { Principal } from '../core/principal.ts';
+import type { AgentType } from './agent-record.ts';
+
+/** Lifetime of an agent for which none was asked. */
+const DEFAULT_TTL_MS = 86_400_000;
+
+/** What an agent is to be. */
+export interface SpawnRequest {
+  readonly type: AgentType;
+  readonly name?: string;
+  readonly config: JsonObject;
+  readonly permissions: readonly string[];
+  readonly ttlMs?: number;
+}
+
+/** How long the agent lives: what was asked for, else a day, or until its parent's token ends. */
+export function lifetimeOf({ ttlMs }: SpawnRequest, by: Principal, nowMs: number): number {
+  return ttlMs ?? Math.min(DEFAULT_TTL_MS, (by.token?.expiresAtMs ?? Infinity) - nowMs);
+}
+
+/**
+ * PERMISSION_DENIED unless the caller has every permission that it asks for. The issuer of the token proves the same; it is
+ * looked at first here, so that a config can tell nobody what exists beyond its own rights.
+ */
+export function requireOwnPermissions(permissions: readonly string[], by: Principal): void {
+  if (permissions.length === 0) {
+    throw new AtmoError(
+      'VALIDATION_ERROR',
+      'An agent without permissions can do nothing; list in permissions what it needs, such as device:control:lamp',
+    );
+  }
+  const own = by.permissions.map(parseGrant).filter((grant) => grant !== undefined);
+  const beyond = permissions.filter((text) => {
+    const wanted = requireGrant(text);
+    return !own.some((grant) => includesGrant(grant, wanted));
+  });
+  if (beyond.length === 0) return;
+  throw new AtmoError('PERMISSION_DENIED', `${by.id} cannot give away what it does not have: ${beyond.join(', ')}`, { required: beyond });
+}
