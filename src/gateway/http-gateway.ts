@@ -20,6 +20,7 @@ import { EventFeed } from './event-feed.ts';
 import { eventRoutes } from './event-routes.ts';
 import { type HttpAddress, HttpServer } from './http-server.ts';
 import { watchHub } from './hub-metrics.ts';
+import { hubRoutes } from './hub-routes.ts';
 import { jobRoutes } from './job-routes.ts';
 import type { MetricRegistry } from './metrics.ts';
 import { monitorRoutes } from './monitor-routes.ts';
@@ -28,6 +29,7 @@ import type { CallPort, HealthSource, JobPort } from './ports.ts';
 import type { Route } from './route.ts';
 import { sensorRoutes } from './sensor-routes.ts';
 import { systemRoutes } from './system-routes.ts';
+import { toolCallRoutes } from './tool-call-routes.ts';
 import { ToolCatalogue } from './tool-catalogue.ts';
 import { toolRoutes } from './tool-routes.ts';
 
@@ -115,6 +117,8 @@ export class HttpGateway implements Service {
       ...systemRoutes({ ...all, openApi }),
       ...toolRoutes({ ...all, catalogue, sight }),
       ...callRoutes(all.pipeline),
+      ...toolCallRoutes({ ...all, nodeId: () => all.health.health().nodeId }),
+      ...hubRoutes(all.pipeline),
       ...jobRoutes(all.jobs),
       ...capabilityRoutes({ ...all, catalogue, sight }),
       ...deviceRoutes({ ...all, catalogue, sight }),
