@@ -6,15 +6,17 @@ import type { EventBus } from '../core/events.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { MeshView } from '../core/mesh-view.ts';
-import type { Principal } from '../core/principal.ts';
+import type { Authenticator, Principal } from '../core/principal.ts';
 import type { RateLimiter } from '../core/rate-limiter.ts';
 import type { RuleEngine } from '../core/rule-engine.ts';
-import type { ConcurrencyGate } from './concurrency-gate.ts';
+import type { TrustedTime } from '../core/trusted-time.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
 import type { JobStore } from './job-store.ts';
 import type { SchemaValidator } from './schema-validator.ts';
 import type { RegisteredTool } from './tool-definition.ts';
+import type { ToolFeatures } from './tool-features.ts';
 import type { ToolRegistry } from './tool-registry.ts';
+import type { UsageCounter } from './usage-counter.ts';
 
 /** A call that another hub is to run; it checks everything again itself. */
 export interface ForwardedCall {
@@ -59,6 +61,17 @@ export interface PipelineCollaborators {
   readonly rateLimiter?: RateLimiter;
   readonly router?: CallRouter;
   readonly mesh?: MeshView;
+  /** Whether a token still counts; asked when a call comes and again right before it runs. */
+  readonly validity?: Pick<Authenticator, 'isStillValid'>;
+  /** Dangerous calls are refused until it is trusted; the clock counts as trusted when absent. */
+  readonly time?: TrustedTime;
+  /** Turns a secret value into a text that only this hub can compare; with a key of this process when absent. */
+  readonly sealSecret?: (value: Json) => string;
+  readonly features?: ToolFeatures;
+  /** Bytes of memory that the process can still get; asks the system when absent. */
+  readonly availableMemory?: () => number;
+  /** Where calls are counted; a counter of its own when absent. */
+  readonly usage?: UsageCounter;
 }
 
 /** Bounds of the pipeline, and what its owner decided. */
@@ -67,18 +80,20 @@ export interface PipelineOptions {
   readonly maxConcurrent?: number;
   /** Calls that wait for a slot; default 256. */
   readonly maxQueued?: number;
+  /** Calls of one caller, with all that it spawned, that run at once; default 16. */
+  readonly maxConcurrentPerCaller?: number;
+  /** Calls of one caller that wait for a slot; default 256. */
+  readonly maxQueuedPerCaller?: number;
+  /** Time limit of tools that state none of their own; default 30 s. */
+  readonly defaultTimeoutMs?: number;
+  /** Longest JSON text of a call's parameters, in UTF-8 bytes; default 64 KiB. */
+  readonly maxParamsBytes?: number;
+  /** New calls are refused while less memory than this is left; default 16 MB. */
+  readonly minFreeBytes?: number;
   /** Ids or names of tools that the owner switched off. */
   readonly disabledTools?: readonly string[];
   /** What a result that breaks its tool's own schema does; default `error`. */
   readonly resultInvalid?: 'error' | 'warn';
-}
-
-/** What the stages work with: the collaborators and what the pipeline keeps itself. */
-export interface StageContext extends PipelineCollaborators {
-  readonly gate: ConcurrencyGate;
-  readonly disabledTools: ReadonlySet<string>;
-  readonly resultInvalid: 'error' | 'warn';
-  readonly isDraining: () => boolean;
-  /** Turns a secret value into a text that only this process can compare. */
-  readonly sealSecret: (value: unknown) => string;
+  /** One log line for each finished call; default true. */
+  readonly logCalls?: boolean;
 }

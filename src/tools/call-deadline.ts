@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 
 /** Why a call has to end early. */
-export type EndCause = 'deadline' | 'caller';
+export type EndCause = 'deadline' | 'caller' | 'revoked';
 
 /** The time that one call has: its signal aborts at the deadline and when the caller gives up. */
 export class CallDeadline {
@@ -41,7 +41,13 @@ export class CallDeadline {
   /** What a call answers that ended early and left nothing behind. */
   error(): AtmoError {
     if (this.#cause === 'caller') return new AtmoError('CANCELLED', 'The caller cancelled the call');
+    if (this.#cause === 'revoked') return new AtmoError('CANCELLED', 'The call was ended: its caller may no longer make it');
     return new AtmoError('TIMEOUT', `The call was not done within ${this.timeoutMs} ms; nothing of it takes effect later`);
+  }
+
+  /** Ends the call because its caller may no longer make it. */
+  revoke(): void {
+    this.#end('revoked');
   }
 
   /** Stops the timer; the signal stays as it is. */

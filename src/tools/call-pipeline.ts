@@ -1,64 +1,83 @@
-import { createHmac, randomBytes } from 'node:crypto';
-import type { AuditOutcome } from '../core/audit-sink.ts';
-import { type AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
+import type { Effect, Risk } from '../core/authorizer.ts';
+import { AtmoError, ERROR_CODES, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
-import { ADMISSION_STAGES, type Stage } from './admission-stages.ts';
+import type { Principal } from '../core/principal.ts';
+import { ADMISSION_STAGES, PREFLIGHT_STAGES, type Stage } from './admission-stages.ts';
 import { Call } from './call.ts';
 import { type CallAnswer, type CallRequest, errorAnswer, successAnswer } from './call-answer.ts';
-import type { PipelineCollaborators, PipelineOptions, StageContext } from './call-collaborators.ts';
-import { ConcurrencyGate } from './concurrency-gate.ts';
-import { EXECUTION_STAGES, eventData } from './execution-stages.ts';
+import { auditOutcome, eventData } from './call-audit.ts';
+import type { PipelineCollaborators, PipelineOptions } from './call-collaborators.ts';
+import { startDeadline } from './call-time.ts';
+import { EXECUTION_STAGES } from './execution-stages.ts';
 import type { JobView } from './job-store.ts';
 import { copyJsonObject, RESULT_LIMITS } from './plain-json.ts';
-import { maskResult } from './secret-params.ts';
-import { type ToolUsage, UsageCounter, type UsageRecord } from './usage-counter.ts';
+import { maskResult, withoutSecretTexts } from './secret-params.ts';
+import { type StageContext, stageContext } from './stage-context.ts';
+import { type AgentUsage, type ToolUsage, UsageCounter, type UsageRecord } from './usage-counter.ts';
 
 /** A call as a job: the job at once, or the answer of a call that was refused. */
 export type AsyncAnswer = { readonly kind: 'job'; readonly job: JobView } | { readonly kind: 'refused'; readonly answer: CallAnswer };
 
-const DEFAULT_MAX_CONCURRENT = 64;
-const DEFAULT_MAX_QUEUED = 256;
+/** Whether a call would be let through as things are now, and what it would do. */
+export type Preflight =
+  | { readonly allowed: true; readonly risk: Risk; readonly effects: readonly Effect[] }
+  | { readonly allowed: false; readonly error: ErrorBody };
 
 /** The one way from every door to every tool (design 4). A call never throws: refusals and failures are answers. */
 export class CallPipeline {
   readonly #context: StageContext;
-  readonly #usage = new UsageCounter();
+  readonly #logsCalls: boolean;
+  readonly #usage: UsageCounter;
+  readonly #calls = new Set<Call>();
   readonly #open = new Set<Promise<unknown>>();
   #isDraining = false;
 
   constructor(collaborators: PipelineCollaborators, options: PipelineOptions = {}) {
-    const secretKey = randomBytes(32);
-    this.#context = {
-      ...collaborators,
-      gate: new ConcurrencyGate({
-        maxRunning: options.maxConcurrent ?? DEFAULT_MAX_CONCURRENT,
-        maxWaiting: options.maxQueued ?? DEFAULT_MAX_QUEUED,
-      }),
-      disabledTools: new Set(options.disabledTools),
-      resultInvalid: options.resultInvalid ?? 'error',
-      isDraining: () => this.#isDraining,
-      sealSecret: (value) => createHmac('sha256', secretKey).update(JSON.stringify(value)).digest('hex'),
-    };
+    this.#usage = collaborators.usage ?? new UsageCounter();
+    this.#logsCalls = options.logCalls ?? true;
+    this.#context = stageContext(collaborators, options, () => this.#isDraining);
   }
 
   /** Runs a call and waits for its answer. */
   call(request: CallRequest): Promise<CallAnswer> {
-    return this.#track(this.#callNow(new Call(request, 'sync', this.#context.clock)));
+    return this.#track(this.#callNow(this.#begin(request, 'sync')));
   }
 
   /** Admits a call and runs it as a job of the caller; refusals are answered at once. */
   callAsync(request: CallRequest): Promise<AsyncAnswer> {
-    return this.#track(this.#startJob(new Call(request, 'job', this.#context.clock)));
+    return this.#track(this.#startJob(this.#begin(request, 'job')));
   }
 
-  /** Calls per tool since the start, most used first. */
+  /**
+   * Would this call be let through? Passes every check of a call but the rate limit, uses nothing up and runs nothing; asks
+   * people for an approval that is needed.
+   */
+  async preflight(request: CallRequest): Promise<Preflight> {
+    const call = new Call(request, 'sync', this.#context.clock);
+    const error = await this.#pass(call, PREFLIGHT_STAGES);
+    call.end();
+    if (error) return { allowed: false, error: withoutSecretsOf(call, error).toBody() };
+    return { allowed: true, risk: call.risk, effects: call.effects };
+  }
+
+  /** Ends the calls of principals that may no longer make them: CANCELLED, or OUTCOME_UNKNOWN for what may have acted. */
+  abortOf(isEnded: (principal: Principal) => boolean): void {
+    for (const call of this.#calls) if (isEnded(call.request.principal)) call.revoke();
+  }
+
+  /** Calls per tool, most used first. */
   usage(): readonly ToolUsage[] {
     return this.#usage.tools();
   }
 
-  /** The newest finished calls, newest first. */
-  usageHistory(): readonly UsageRecord[] {
-    return this.#usage.history();
+  /** Calls per agent, most active first. */
+  agentUsage(): readonly AgentUsage[] {
+    return this.#usage.agents();
+  }
+
+  /** The newest finished calls, of one agent when it is named, newest first. */
+  usageHistory(agentId?: string): readonly UsageRecord[] {
+    return this.#usage.history(agentId);
   }
 
   /** Refuses new calls from now on and waits for running ones, at most `timeoutMs`; false when some still run. */
@@ -70,6 +89,13 @@ export class CallPipeline {
     const isDone = await Promise.race([allDone, timeUp.promise]);
     stop();
     return isDone;
+  }
+
+  #begin(request: CallRequest, mode: Call['mode']): Call {
+    const call = new Call(request, mode, this.#context.clock);
+    this.#calls.add(call);
+    call.onEnd(() => this.#calls.delete(call));
+    return call;
   }
 
   async #callNow(call: Call): Promise<CallAnswer> {
@@ -115,8 +141,9 @@ export class CallPipeline {
   }
 
   async #finish(call: Call, error: AtmoError | undefined): Promise<CallAnswer> {
+    const answer = this.#answer(call, error && withoutSecretsOf(call, error));
     call.end();
-    const answer = this.#answer(call, error);
+    this.#giveApprovalBack(call);
     const isRepeatable = answer.status === 'error' && (!call.isDispatched || ERROR_CODES[answer.error.code].retry === 'later');
     await this.#audit(call, answer);
     try {
@@ -124,8 +151,18 @@ export class CallPipeline {
     } catch (failure) {
       this.#logBug(call, toAtmoError(failure));
     }
+    this.#log(call, answer);
     this.#tell(call, answer);
     return answer;
+  }
+
+  #giveApprovalBack(call: Call): void {
+    if (!call.approval || call.isDispatched) return;
+    try {
+      this.#context.approvals?.giveBack(call.approval.id);
+    } catch (failure) {
+      this.#logBug(call, toAtmoError(failure));
+    }
   }
 
   #answer(call: Call, error: AtmoError | undefined): CallAnswer {
@@ -143,10 +180,22 @@ export class CallPipeline {
   /** An outcome that cannot be written changes nothing of what happened: it is logged, the caller still gets the answer. */
   async #audit(call: Call, answer: CallAnswer): Promise<void> {
     try {
-      await this.#context.audit?.record(auditEntry(call, answer, this.#context.clock.now()));
+      await this.#context.audit?.record(auditOutcome(call, answer, this.#context.nowMs()));
     } catch (failure) {
       this.#logBug(call, toAtmoError(failure));
     }
+  }
+
+  #log(call: Call, answer: CallAnswer): void {
+    if (!this.#logsCalls) return;
+    this.#context.logger.info('call.finished', {
+      tool: call.toolId,
+      agent: call.request.principal.id,
+      status: answer.status,
+      ...(answer.status === 'error' && { code: answer.error.code }),
+      duration_ms: answer.execution.duration_ms,
+      trace_id: call.traceId,
+    });
   }
 
   #tell(call: Call, answer: CallAnswer): void {
@@ -162,7 +211,8 @@ export class CallPipeline {
 
   #logBug(call: Call, error: AtmoError): void {
     const stack = error.cause instanceof Error ? error.cause.stack : error.stack;
-    this.#context.logger.error('tool.bug', { tool: call.toolId, trace_id: call.traceId, stack: stack ?? '' });
+    const told = withoutSecretTexts(stack ?? '', call.secrets);
+    this.#context.logger.error('tool.bug', { tool: call.toolId, trace_id: call.traceId, stack: told });
   }
 
   #track<T>(work: Promise<T>): Promise<T> {
@@ -180,7 +230,7 @@ function createJob(call: Call, context: StageContext): void {
   const view = copyJsonObject(job.view, RESULT_LIMITS);
   call.claim?.settle(view, view);
   delete call.claim;
-  call.startDeadline(context.clock, job.signal);
+  startDeadline(call, context, job.signal);
 }
 
 /** The answer as it may lie on the disk. */
@@ -189,16 +239,10 @@ function withoutSecrets(call: Call, answer: CallAnswer): JsonObject {
   return copyJsonObject({ ...answer, result: maskResult(call.tool.definition.returns, answer.result) }, RESULT_LIMITS);
 }
 
-function auditEntry(call: Call, answer: CallAnswer, atMs: number): AuditOutcome {
-  return {
-    kind: call.isDispatched ? 'outcome' : 'refusal',
-    requestId: call.requestId,
-    traceId: call.traceId,
-    principal: call.request.principal,
-    toolId: call.toolId,
-    atMs,
-    durationMs: answer.execution.duration_ms,
-    responseHash: answer.response_hash,
-    ...(answer.status === 'error' && { error: answer.error.code }),
-  };
+/** A tool's error may repeat what it was given: nobody is told a secret, and none is kept. */
+function withoutSecretsOf(call: Call, error: AtmoError): AtmoError {
+  const { secrets } = call;
+  if (secrets.length === 0) return error;
+  const { code, message, details } = error;
+  return new AtmoError(code, withoutSecretTexts(message, secrets), withoutSecretTexts(details, secrets), { cause: error.cause });
 }

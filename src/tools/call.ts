@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { RunContext } from '../core/audit-sink.ts';
 import type { Effect, Risk } from '../core/authorizer.ts';
 import { maxRisk } from '../core/authorizer.ts';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
-import type { JsonObject } from '../core/json.ts';
+import type { Json, JsonObject } from '../core/json.ts';
 import { canonicalJson } from '../wire/canonical-json.ts';
 import { sha256Hex } from '../wire/hashes.ts';
 import type { CallRequest, NormalResult } from './call-answer.ts';
@@ -11,7 +12,7 @@ import { CallDeadline } from './call-deadline.ts';
 import type { IdempotencyClaim } from './idempotency-store.ts';
 import type { RunningJob } from './job-store.ts';
 import type { RouteCandidate } from './route-score.ts';
-import { maskSecrets } from './secret-params.ts';
+import { maskSecrets, secretTexts } from './secret-params.ts';
 import type { RegisteredTool } from './tool-definition.ts';
 
 /** One call on its way through the stages; each stage fills in what it found out. */
@@ -25,6 +26,14 @@ export class Call {
   job?: RunningJob;
   params: JsonObject = {};
   effects: readonly Effect[] = [];
+  /** The owner's rule that decided about the call. */
+  rule?: string;
+  /** Persons that a rule wants to approve it. */
+  personsByRule = 0;
+  /** The approval that it used up. */
+  approval?: { readonly id: string; readonly by: readonly string[] };
+  /** The world that it runs in, from the moment on at which its intent is written. */
+  run?: RunContext;
   claim?: IdempotencyClaim;
   /** The stored or awaited answer of the first call with the same idempotency key. */
   repeated?: JsonObject;
@@ -35,6 +44,7 @@ export class Call {
   result?: NormalResult;
   #tool: RegisteredTool | undefined;
   #deadline: CallDeadline | undefined;
+  #isRevoked = false;
   readonly #onEnd: (() => void)[] = [];
 
   constructor(request: CallRequest, mode: 'sync' | 'job', clock: Clock) {
@@ -68,21 +78,32 @@ export class Call {
     this.#tool = tool;
   }
 
-  /** Starts the clock, at most the tool's own limit; a second start (of a job) replaces the first. */
-  startDeadline(clock: Clock, signal: AbortSignal | undefined): void {
-    const limitMs = this.tool.definition.execution.timeoutMs;
+  /** Starts the clock; a second start (of a job) replaces the first. */
+  startDeadline(clock: Clock, timeoutMs: number, signal: AbortSignal | undefined): void {
     this.#deadline?.[Symbol.dispose]();
-    this.#deadline = new CallDeadline(clock, Math.min(this.request.timeoutMs ?? limitMs, limitMs), signal);
+    this.#deadline = new CallDeadline(clock, timeoutMs, signal);
+    if (this.#isRevoked) this.#deadline.revoke();
+  }
+
+  /** Ends the call because its caller may no longer make it. */
+  revoke(): void {
+    this.#isRevoked = true;
+    this.#deadline?.revoke();
   }
 
   get risk(): Risk {
     return this.effects.reduce<Risk>((risk, effect) => maxRisk(risk, effect.risk), 'none');
   }
 
-  /** SHA-256 over tool and arguments; secrets count as what `mask` makes of them. */
-  hash(mask?: (value: unknown) => string): string {
-    const params = maskSecrets(this.tool.definition.parameters, this.params, mask);
+  /** SHA-256 over tool and arguments; secrets count as what `seal` makes of them. */
+  hash(seal: (value: Json) => string): string {
+    const params = maskSecrets(this.tool.definition.parameters, this.params, seal);
     return sha256Hex(canonicalJson({ tool: this.tool.id, params }));
+  }
+
+  /** Secret values among its parameters, which nothing that is kept or told may repeat. */
+  get secrets(): readonly string[] {
+    return this.#tool ? secretTexts(this.#tool.definition.parameters, this.params) : [];
   }
 
   onEnd(callback: () => void): void {

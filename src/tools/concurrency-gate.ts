@@ -1,6 +1,8 @@
 import { AtmoError } from '../core/errors.ts';
 
 interface GateOptions {
+  /** Whose bound it is, for the refusal; default `The hub`. */
+  readonly holder?: string;
   readonly maxRunning: number;
   /** How many may wait for a slot; the next one is refused. */
   readonly maxWaiting: number;
@@ -35,7 +37,7 @@ export class ConcurrencyGate {
     if (this.#waiting.size >= this.#options.maxWaiting) {
       throw new AtmoError(
         'RESOURCE_EXCEEDED',
-        `The hub already runs ${this.#running} calls and ${this.#waiting.size} wait; try again in a moment`,
+        `${this.#options.holder ?? 'The hub'} already has ${this.#running} calls running and ${this.#waiting.size} waiting; try again in a moment`,
       );
     }
     return this.#wait(signal);

@@ -27,8 +27,13 @@ export interface ToolDeclaration<S extends Shape> {
   readonly isIdempotent?: boolean;
   readonly isAsyncAllowed?: boolean;
   readonly isDangerous?: boolean;
+  /** Distinct persons who have to approve a dangerous call; default 1. */
+  readonly approvalsNeeded?: number;
+  /** What the journal keeps beside hashes; default everything but secrets. */
+  readonly audit?: Partial<Metadata['audit']>;
   readonly needsNetwork?: boolean;
   readonly determinism?: ToolDefinition['execution']['determinism'];
+  /** The hub's default when absent. */
   readonly timeoutMs?: number;
   readonly retries?: number;
   readonly preferLocal?: boolean;
@@ -90,7 +95,8 @@ function definitionOf<S extends Shape>(declaration: ToolDeclaration<S>): ToolDef
       examples: declaration.examples ?? [],
       createdBy: 'system',
       isDangerous: declaration.isDangerous ?? false,
-      audit: { logParams: true, logResult: true, notifyAdmins: declaration.isDangerous ?? false },
+      ...(declaration.approvalsNeeded !== undefined && { approvalsNeeded: declaration.approvalsNeeded }),
+      audit: { logParams: true, logResult: true, notifyAdmins: declaration.isDangerous ?? false, ...declaration.audit },
     },
   };
 }
@@ -98,6 +104,7 @@ function definitionOf<S extends Shape>(declaration: ToolDeclaration<S>): ToolDef
 function executionOf<S extends Shape>(declaration: ToolDeclaration<S>): ToolDefinition['execution'] {
   return {
     timeoutMs: declaration.timeoutMs ?? INVOCATION_POLICY.timeoutMs,
+    ...(declaration.timeoutMs === undefined && { isTimeoutDefault: true as const }),
     retries: declaration.retries ?? (declaration.needsNetwork ? INVOCATION_POLICY.retries : 0),
     isIdempotent: declaration.isIdempotent ?? !declaration.hasSideEffects,
     isAsyncAllowed: declaration.isAsyncAllowed ?? false,

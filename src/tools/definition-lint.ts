@@ -1,7 +1,8 @@
 import type { JsonSchema } from '../core/json.ts';
+import { permissionProblems } from './permission-lint.ts';
 import type { SchemaValidator } from './schema-validator.ts';
 import { isSchemaObject, pointerSegment, visitSchema } from './schema-walk.ts';
-import type { ToolDefinition } from './tool-definition.ts';
+import { DETERMINISMS, type RegisteredTool, type ToolDefinition } from './tool-definition.ts';
 
 /** One finding about a definition; errors stop its registration. */
 export interface LintFinding {
@@ -10,21 +11,27 @@ export interface LintFinding {
   readonly message: string;
 }
 
-const RESOURCE_PARAMETERS = ['device_id', 'sensor_id'] as const;
+/** An idempotency key outlives any call by this. */
+const MAX_TIMEOUT_MS = 86_400_000;
 const SAYS_TYPE = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', '$ref'];
 
 /**
  * What a definition does wrong as a whole: texts that a model needs, examples that its own schema refuses, permissions
- * that would let anybody act (design 7: a tool that acts requires something, for the resource that it names).
+ * that would let anybody act, properties that are not declared, bounds that could not be kept.
  */
-export function lintDefinition(definition: ToolDefinition, validator: SchemaValidator): readonly LintFinding[] {
+export function lintDefinition(
+  definition: ToolDefinition,
+  validator: SchemaValidator,
+  isolation?: RegisteredTool['isolation'],
+): readonly LintFinding[] {
   return [
     ...lintDescription(definition),
     ...lintSchema(definition.parameters, '/parameters'),
     ...lintReferences(definition.returns, '/returns'),
     ...lintPermissions(definition),
     ...lintExamples(definition, validator),
-    ...lintBounds(definition),
+    ...lintDeclared(definition),
+    ...lintBounds(definition, isolation),
   ];
 }
 
@@ -71,13 +78,7 @@ function lintReferences(schema: JsonSchema, pointer: string): readonly LintFindi
 }
 
 function lintPermissions(definition: ToolDefinition): readonly LintFinding[] {
-  const { permissions } = definition.requires;
-  if (!definition.execution.hasSideEffects) return [];
-  if (permissions.length === 0) return [error('/requires/permissions', 'A tool with side effects has to require a permission')];
-  const names = Object.keys(isSchemaObject(definition.parameters.properties) ? definition.parameters.properties : {});
-  return RESOURCE_PARAMETERS.filter((name) => names.includes(name))
-    .filter((name) => !permissions.some((permission) => permission.includes(`{${name}}`)))
-    .map((name) => error('/requires/permissions', `A tool that acts on ${name} has to require a permission with {${name}} in it`));
+  return permissionProblems(definition).map((problem) => error('/requires/permissions', problem));
 }
 
 function lintExamples(definition: ToolDefinition, validator: SchemaValidator): readonly LintFinding[] {
@@ -89,9 +90,34 @@ function lintExamples(definition: ToolDefinition, validator: SchemaValidator): r
   });
 }
 
-function lintBounds(definition: ToolDefinition): readonly LintFinding[] {
-  if (definition.execution.maxFuel === undefined) return [];
-  return [error('/execution/max_fuel', 'Fuel counts WebAssembly steps; this hub runs no WebAssembly tools and could not keep the bound')];
+/** Source 001: what replay and the bounds of a call rely on has to be declared, and has to be possible. */
+function lintDeclared({ execution }: ToolDefinition): readonly LintFinding[] {
+  const { hasSideEffects, determinism, timeoutMs } = execution;
+  const findings: LintFinding[] = [];
+  if (typeof hasSideEffects !== 'boolean') findings.push(error('/execution/side_effects', 'A tool has to say whether it has side effects'));
+  if (!DETERMINISMS.includes(determinism)) findings.push(error('/execution/determinism', `has to be one of ${DETERMINISMS.join(', ')}`));
+  if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
+    findings.push(error('/execution/timeout_ms', `A tool needs a time limit of at most ${MAX_TIMEOUT_MS} ms`));
+  }
+  if (hasSideEffects && determinism === 'deterministic') {
+    findings.push(
+      error('/execution/determinism', 'A tool that acts is not deterministic: its answer depends on the world that it changes'),
+    );
+  }
+  return findings;
+}
+
+function lintBounds({ execution }: ToolDefinition, isolation: RegisteredTool['isolation']): readonly LintFinding[] {
+  const findings: LintFinding[] = [];
+  if (execution.maxMemoryBytes !== undefined && isolation !== 'worker') {
+    findings.push(error('/execution/max_memory_bytes', 'Memory can be bounded only for a tool that runs in a worker of its own'));
+  }
+  if (execution.maxFuel !== undefined) {
+    findings.push(
+      error('/execution/max_fuel', 'Fuel counts WebAssembly steps; this hub runs no WebAssembly tools and could not keep the bound'),
+    );
+  }
+  return findings;
 }
 
 function error(pointer: string, message: string): LintFinding {

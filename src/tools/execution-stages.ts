@@ -1,28 +1,32 @@
 import { AtmoError, toAtmoError } from '../core/errors.ts';
-import type { Json, JsonObject } from '../core/json.ts';
-import { confirmEffects, type Stage } from './admission-stages.ts';
+import type { Json } from '../core/json.ts';
+import type { Stage } from './admission-stages.ts';
 import type { Call } from './call.ts';
 import { normalizeResult } from './call-answer.ts';
-import type { StageContext } from './call-collaborators.ts';
+import { auditIntent, eventData, eventParams } from './call-audit.ts';
+import { confirmRules } from './consent-stages.ts';
+import { confirmEffects } from './effect-stages.ts';
 import { copyJson, RESULT_LIMITS } from './plain-json.ts';
-import { type RouteCandidate, type RouteRefusal, rankRoute } from './route-score.ts';
+import { type RouteCandidate, type RouteRefusal, type RouteWish, rankRoute } from './route-score.ts';
 import { runAttempts } from './run-attempts.ts';
-import { maskSecrets } from './secret-params.ts';
+import { boundedContext, newRun } from './run-context.ts';
+import type { StageContext } from './stage-context.ts';
 import type { ToolContext } from './tool-definition.ts';
 
-/** Longest JSON text of parameters that an event repeats. */
-const MAX_SHOWN_LENGTH = 4_096;
-
 /** What happens to an admitted call, in the order of design 4. */
-export const EXECUTION_STAGES: readonly Stage[] = [takeSlot, chooseRoute, auditIntent, confirmEffects, runTool, checkResult];
+export const EXECUTION_STAGES: readonly Stage[] = [takeSlot, chooseRoute, writeIntent, confirmEffects, confirmRules, runTool, checkResult];
 
 async function takeSlot(call: Call, context: StageContext): Promise<void> {
-  call.onEnd(await context.gate.enter(call.deadline.signal));
+  const { within, principal } = call.request;
+  call.deadline.signal.throwIfAborted();
+  // A step that waited for a slot while the call around it holds one could wait for ever.
+  if (call.mode === 'sync' && within && context.running.has(within)) return;
+  call.onEnd(await context.gates.enter(principal, call.deadline.signal));
   call.job?.running();
 }
 
 function chooseRoute(call: Call, context: StageContext): void {
-  const { ranked, refused } = rankRoute(call.tool.definition, call.request.routing ?? {}, candidates(context));
+  const { ranked, refused } = rankRoute(call.tool.definition, routeWish(call), candidates(context));
   call.route = ranked.filter((candidate) => candidate.isLocal || context.router);
   if (call.route.length === 0) throw noCapableNode(call, refused);
   if (call.tool.isAvailable?.() === false) {
@@ -30,27 +34,15 @@ function chooseRoute(call: Call, context: StageContext): void {
   }
 }
 
-async function auditIntent(call: Call, context: StageContext): Promise<void> {
-  const { principal } = call.request;
-  const mustSync = call.risk === 'dangerous';
-  const intent = context.audit?.record({
-    kind: 'intent',
-    requestId: call.requestId,
-    traceId: call.traceId,
-    principal,
-    toolId: call.tool.id,
-    atMs: context.clock.now(),
-    argumentsHash: call.hash(),
-    effects: call.effects,
-    decision: {},
-    run: { runId: call.requestId, logicalTimeMs: context.clock.now(), randomSeed: '' },
-    mustSync,
-  });
+async function writeIntent(call: Call, context: StageContext): Promise<void> {
+  const run = newRun(call.tool.definition, context.nowMs());
+  call.run = run;
+  const intent = auditIntent(call, context, run);
   try {
-    await intent;
+    await context.audit?.record(intent);
   } catch (error) {
-    context.logger.error('audit.intent_failed', { tool: call.tool.id, trace_id: call.traceId, dangerous: mustSync });
-    if (mustSync) throw toAtmoError(error);
+    context.logger.error('audit.intent_failed', { tool: call.tool.id, trace_id: call.traceId, dangerous: intent.mustSync });
+    if (intent.mustSync) throw toAtmoError(error);
   }
   call.deadline.signal.throwIfAborted();
 }
@@ -58,7 +50,7 @@ async function auditIntent(call: Call, context: StageContext): Promise<void> {
 async function runTool(call: Call, context: StageContext): Promise<void> {
   call.claim?.dispatched();
   call.isDispatched = true;
-  context.events.emit('agi.tool.invoked', call.tool.id, { ...eventData(call), ...shownParams(call) });
+  context.events.emit('agi.tool.invoked', call.tool.id, { ...eventData(call), ...eventParams(call) });
   const { definition } = call.tool;
   const attempts = { definition, deadline: call.deadline, clock: context.clock };
   call.rawResult = await runAttempts({ ...attempts, run: () => runOnRoute(call, context) });
@@ -81,18 +73,6 @@ function checkResult(call: Call, context: StageContext): void {
   }
 }
 
-/** Events are remembered for listeners that come back: long parameters would fill a board's memory. */
-function shownParams(call: Call): JsonObject {
-  const params = maskSecrets(call.tool.definition.parameters, call.params);
-  const { length } = JSON.stringify(params);
-  return length <= MAX_SHOWN_LENGTH ? { params } : { params_length: length };
-}
-
-/** What every event of a call carries. */
-export function eventData(call: Call): JsonObject {
-  return { tool: call.toolId, request_id: call.requestId, trace_id: call.traceId, agent_id: call.request.principal.id };
-}
-
 /** Tries hubs in order; the next one only while the one before has accepted nothing. */
 async function runOnRoute(call: Call, context: StageContext): Promise<Json> {
   const tries: RouteRefusal[] = [];
@@ -110,9 +90,8 @@ async function runOnRoute(call: Call, context: StageContext): Promise<Json> {
 
 function runOn(candidate: RouteCandidate, call: Call, context: StageContext): Promise<Json> {
   const { router } = context;
-  if (candidate.isLocal || !router) return call.tool.handler(call.params, toolContext(call, context));
-  const { idempotencyKey, routing, principal } = call.request;
-  const { hopLimit } = call.tool.definition.routing;
+  if (candidate.isLocal || !router) return runHere(call, context);
+  const { idempotencyKey, principal } = call.request;
   return router.forward(candidate.id, {
     principal,
     tool: call.tool,
@@ -120,14 +99,24 @@ function runOn(candidate: RouteCandidate, call: Call, context: StageContext): Pr
     requestId: call.requestId,
     traceId: call.traceId,
     deadlineMs: call.deadline.atMs,
-    hopBudget: Math.min(routing?.hop_budget ?? hopLimit, hopLimit) - 1,
+    hopBudget: routeWish(call).hop_budget - 1,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     signal: call.deadline.signal,
   });
 }
 
+async function runHere(call: Call, context: StageContext): Promise<Json> {
+  const given = toolContext(call, context);
+  context.running.add(given);
+  call.onEnd(() => context.running.delete(given));
+  return call.tool.handler(call.params, given);
+}
+
 function toolContext(call: Call, context: StageContext): ToolContext {
   const { principal, sessionId } = call.request;
+  const { determinism } = call.tool.definition.execution;
+  const run = call.run ?? newRun(call.tool.definition, context.nowMs());
+  const world = determinism === 'bounded' ? boundedContext(run) : { clock: context.clock, random: Math.random };
   return {
     agentId: principal.id,
     principal,
@@ -138,11 +127,22 @@ function toolContext(call: Call, context: StageContext): ToolContext {
     nodeId: context.nodeId,
     signal: call.deadline.signal,
     deadlineMs: call.deadline.atMs,
-    clock: context.clock,
-    run: { runId: call.requestId, logicalTimeMs: context.clock.now(), randomSeed: '' },
-    random: Math.random,
+    ...world,
+    run,
     logger: context.logger.child({ tool: call.tool.id, trace_id: call.traceId }),
     progress: (fraction, note) => call.job?.progress(fraction, note),
+  };
+}
+
+/** What the caller asks for, within what its token and the tool allow. */
+function routeWish(call: Call): RouteWish & { readonly hop_budget: number } {
+  const { routing, principal } = call.request;
+  const { hopLimit } = call.tool.definition.routing;
+  const { maxHops, allowedNodes } = principal.token ?? {};
+  return {
+    ...routing,
+    hop_budget: Math.min(routing?.hop_budget ?? hopLimit, hopLimit, maxHops ?? hopLimit),
+    ...(allowedNodes && { allowed_nodes: allowedNodes }),
   };
 }
 

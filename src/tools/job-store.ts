@@ -44,6 +44,8 @@ export interface RunningJob {
 
 interface JobRecord {
   readonly ownerId: string;
+  /** Tokens that the job depends on, root first. */
+  readonly tokenIds: readonly string[];
   readonly hasSideEffects: boolean;
   readonly view: JobView;
 }
@@ -86,7 +88,8 @@ export class JobStore {
     const controller = new AbortController();
     this.#controllers.set(id, controller);
     const view: JobView = { job_id: id, tool: tool.id, status: 'queued', created_at: this.#isoNow() };
-    this.#save({ ownerId: principalKey(owner), hasSideEffects: tool.definition.execution.hasSideEffects, view });
+    const { hasSideEffects } = tool.definition.execution;
+    this.#save({ ownerId: principalKey(owner), tokenIds: owner.token?.chain ?? [], hasSideEffects, view });
     return {
       view,
       signal: controller.signal,
@@ -117,8 +120,13 @@ export class JobStore {
   cancel(id: string, principal: Principal): JobView {
     const view = this.get(id, principal);
     if (isFinished(view)) return view;
-    this.#controllers.get(id)?.abort(new AtmoError('CANCELLED', 'The job was cancelled'));
+    this.#controllers.get(id)?.abort();
     return this.get(id, principal);
+  }
+
+  /** Asks every unfinished job to stop that was started with this token or one that comes from it. */
+  cancelOf(tokenId: string): void {
+    for (const { tokenIds, view } of this.#jobs.values()) if (tokenIds.includes(tokenId)) this.#controllers.get(view.job_id)?.abort();
   }
 
   #settle(id: string, answer: CallAnswer, returns: JsonSchema): void {
@@ -210,5 +218,5 @@ function orphaned(record: JobRecord, finishedAt: string): JobRecord {
 
 function readRecord(value: Json): JobRecord | undefined {
   if (!isJsonObject(value) || typeof value.ownerId !== 'string' || !isJsonObject(value.view)) return undefined;
-  return value as unknown as JobRecord;
+  return { tokenIds: [], ...value } as unknown as JobRecord;
 }

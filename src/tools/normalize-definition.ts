@@ -5,10 +5,9 @@ import { INVOCATION_POLICY } from './invocation-policy.ts';
 import { copyJson } from './plain-json.ts';
 import { RecordReader } from './record-reader.ts';
 import { mapSchema } from './schema-walk.ts';
-import { CATEGORIES, type Category, TOOL_SCHEMA_ID, type ToolDefinition } from './tool-definition.ts';
+import { CATEGORIES, type Category, DETERMINISMS, TOOL_SCHEMA_ID, type ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-name.ts';
 
-const DETERMINISMS = ['deterministic', 'bounded', 'nondeterministic'] as const;
 const DEFINITION_LIMITS = { maxSize: 256_000, maxDepth: 48 };
 
 /**
@@ -109,8 +108,10 @@ function readParameters(tool: RecordReader): JsonSchema {
 function readExecution(execution: RecordReader, needsNetwork: boolean): ToolDefinition['execution'] {
   const maxMemoryBytes = execution.integer('max_memory_bytes', 1);
   const maxFuel = execution.integer('max_fuel', 1);
+  const timeoutMs = execution.integer('timeout_ms', 1);
   const values: ToolDefinition['execution'] = {
-    timeoutMs: execution.integer('timeout_ms', 1) ?? INVOCATION_POLICY.timeoutMs,
+    timeoutMs: timeoutMs ?? INVOCATION_POLICY.timeoutMs,
+    ...(timeoutMs === undefined && { isTimeoutDefault: true as const }),
     retries: execution.integer('retries', 0) ?? (needsNetwork ? INVOCATION_POLICY.retries : 0),
     isIdempotent: execution.flag('idempotent') ?? false,
     isAsyncAllowed: execution.flag('async_allowed') ?? false,

@@ -17,6 +17,7 @@ export function toPublicDefinition(definition: ToolDefinition): JsonObject {
     routing: publicRouting(definition.routing),
     metadata: publicMetadata(definition.metadata),
     dangerous: definition.metadata.isDangerous,
+    audit: publicAudit(definition.metadata.audit),
   };
   return copyJsonObject({ $schema: TOOL_SCHEMA_ID, tool }, RESULT_LIMITS);
 }
@@ -34,7 +35,7 @@ function publicRequires({ requires, metadata }: ToolDefinition): object {
 
 function publicExecution(execution: ToolDefinition['execution']): object {
   return {
-    timeout_ms: execution.timeoutMs,
+    timeout_ms: execution.isTimeoutDefault ? undefined : execution.timeoutMs,
     retries: execution.retries,
     idempotent: execution.isIdempotent,
     async_allowed: execution.isAsyncAllowed,
@@ -58,4 +59,8 @@ function publicRouting(routing: ToolDefinition['routing']): object {
 function publicMetadata(metadata: ToolDefinition['metadata']): object {
   const { title, category, tags, author, examples, device, area, createdBy } = metadata;
   return { title, category, tags, author, examples, device, area, created_by: createdBy };
+}
+
+function publicAudit({ logParams, logResult, notifyAdmins }: ToolDefinition['metadata']['audit']): object {
+  return { log_params: logParams, log_result: logResult, notify_admins: notifyAdmins };
 }

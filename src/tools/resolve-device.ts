@@ -35,7 +35,7 @@ export function resolveDevice(text: string, devices: readonly DeviceName[], call
 
 /** True when the caller holds any grant on the device. */
 export function canSeeDevice(id: DeviceId, caller: CallerView): boolean {
-  return caller.canSee(`device:read:${id}`) || caller.canSee(`device:control:${id}`) || caller.canSee(`admin:device:${id}`);
+  return caller.canSee(`device:read:${id}`) || caller.canSee(`admin:device:${id}`);
 }
 
 function fold(text: string): string {

@@ -20,6 +20,12 @@ export interface RoutingWish {
   readonly hop_budget?: number;
 }
 
+/** The same with what the caller's token allows. */
+export interface RouteWish extends RoutingWish {
+  /** Ids of the only hubs that may act for the caller; all when absent. */
+  readonly allowed_nodes?: readonly string[];
+}
+
 /** A hub that cannot take the call, and why. */
 export interface RouteRefusal {
   readonly node_id: string;
@@ -38,7 +44,7 @@ const LOCAL_FACTOR = 1.2;
 const WISH_FACTOR = 1.1;
 
 /** Which hubs can run a tool, best first by the score of source 000 §4; ties by latency, then id. */
-export function rankRoute(definition: ToolDefinition, wish: RoutingWish, candidates: readonly RouteCandidate[]): Route {
+export function rankRoute(definition: ToolDefinition, wish: RouteWish, candidates: readonly RouteCandidate[]): Route {
   const ranked: RouteCandidate[] = [];
   const refused: RouteRefusal[] = [];
   for (const candidate of candidates) {
@@ -60,10 +66,11 @@ export function routeScore(definition: ToolDefinition, wish: RoutingWish, candid
   return HOP_FACTOR ** candidate.hops * local * preferred * gpu;
 }
 
-function obstacle(definition: ToolDefinition, wish: RoutingWish, candidate: RouteCandidate): string | undefined {
+function obstacle(definition: ToolDefinition, wish: RouteWish, candidate: RouteCandidate): string | undefined {
   const { requires, routing } = definition;
   const missing = requires.capabilities.filter((capability) => !candidate.capabilities.includes(capability));
   if (!candidate.isReachable) return 'is not reachable';
+  if (wish.allowed_nodes?.includes(candidate.id) === false) return 'is not among the hubs that the token allows';
   if (isNamed(candidate, wish.exclude_nodes ?? [])) return 'is excluded by the request';
   if (missing.length > 0) return `lacks ${missing.join(', ')}`;
   if (requires.gpu && !candidate.capabilities.includes('gpu')) return 'has no GPU';

@@ -81,11 +81,15 @@ function afterAbort(error: unknown, definition: ToolDefinition, deadline: CallDe
 function endedEarly(definition: ToolDefinition, deadline: CallDeadline): AtmoError {
   const { hasSideEffects, isIdempotent } = definition.execution;
   if (!hasSideEffects || isIdempotent) return deadline.error();
-  const reason = deadline.cause === 'caller' ? 'was cancelled' : `ran into its deadline of ${deadline.timeoutMs} ms`;
   return new AtmoError(
     'OUTCOME_UNKNOWN',
-    `${definition.namespace}:${definition.name} ${reason} while it was running; read the state before calling it again`,
+    `${definition.namespace}:${definition.name} ${endReason(deadline)} while it was running; read the state before calling it again`,
   );
+}
+
+function endReason({ cause, timeoutMs }: CallDeadline): string {
+  if (cause === 'caller') return 'was cancelled';
+  return cause === 'revoked' ? 'was ended, its caller may no longer make it,' : `ran into its deadline of ${timeoutMs} ms`;
 }
 
 function pause(delayMs: number, { clock, deadline }: Pick<Attempts<unknown>, 'clock' | 'deadline'>): Promise<void> {

@@ -13,7 +13,8 @@ export const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'co
 export type Category = (typeof CATEGORIES)[number];
 
 /** Source 001: what replay may count on. */
-export type Determinism = 'deterministic' | 'bounded' | 'nondeterministic';
+export const DETERMINISMS = ['deterministic', 'bounded', 'nondeterministic'] as const;
+export type Determinism = (typeof DETERMINISMS)[number];
 
 /** A tool in the one internal form (source 000 §2, normalised). Every member is present after `normalizeDefinition`. */
 export interface ToolDefinition {
@@ -35,6 +36,8 @@ export interface ToolDefinition {
   };
   readonly execution: {
     readonly timeoutMs: number;
+    /** The tool states no limit of its own: the hub's default counts instead of `timeoutMs`. */
+    readonly isTimeoutDefault?: true;
     /** Extra tries after a failure that delivered nothing. */
     readonly retries: number;
     readonly isIdempotent: boolean;
@@ -111,6 +114,8 @@ export interface RegisteredTool {
   readonly effects?: (params: JsonObject) => readonly Effect[];
   /** Replaces parameters by their canonical form (a device's name by its id) before permission is asked. */
   readonly canonicalize?: (params: JsonObject, caller: CallerView) => JsonObject;
+  /** `worker`: its code runs in a thread of its own, whose memory can be bounded. */
+  readonly isolation?: 'worker';
   /** False for a device that is away: listed, answers DEVICE_UNREACHABLE. */
   readonly isAvailable?: () => boolean;
   /** Gives back what the tool holds; called when it is removed and when the hub stops. */

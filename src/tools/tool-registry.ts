@@ -21,6 +21,8 @@ interface ResolveOptions {
   readonly versionRange?: string;
   /** Tools for which it answers false do not exist for the caller. */
   readonly isVisible?: (tool: RegisteredTool) => boolean;
+  /** Only tools for which it answers true are suggested; the visible ones when absent. */
+  readonly isListed?: (tool: RegisteredTool) => boolean;
 }
 
 const everything = () => true;
@@ -96,15 +98,19 @@ export class ToolRegistry implements AsyncDisposable {
    * `@` that version or range. Model-facing names and aliases work too. TOOL_NOT_FOUND suggests, AMBIGUOUS_TOOL lists.
    */
   resolve(name: string, options: ResolveOptions = {}): RegisteredTool {
-    const isVisible = options.isVisible ?? everything;
     const found = this.#find(name, options) ?? this.#findAlias(name, options) ?? this.#findByModelName(name, options);
     if (found) return found;
-    throw this.#notFound(name, isVisible);
+    throw this.#notFound(name, options.isListed ?? options.isVisible ?? everything);
   }
 
   /** One page of tools in the order of their ids. VALIDATION_ERROR for a limit out of range. */
   list(filter: ToolFilter = {}): ToolPage {
     return filterTools(this.#sortedTools(), filter);
+  }
+
+  /** Every tool, in the order of their ids. */
+  all(): readonly RegisteredTool[] {
+    return this.#sortedTools();
   }
 
   listByCapability(capability: string): readonly RegisteredTool[] {
@@ -129,7 +135,7 @@ export class ToolRegistry implements AsyncDisposable {
   }
 
   #lint(tool: RegisteredTool): readonly LintFinding[] {
-    const findings = lintDefinition(tool.definition, this.#validator);
+    const findings = lintDefinition(tool.definition, this.#validator, tool.isolation);
     const stopping = findings.find((finding) => finding.severity === 'error' || this.#options.onWarning === 'error');
     if (!stopping) return findings;
     throw new AtmoError('VALIDATION_ERROR', `The tool ${toolId(tool.definition)} is refused: ${stopping.message} (${stopping.pointer})`, {
@@ -214,8 +220,8 @@ export class ToolRegistry implements AsyncDisposable {
     return undefined;
   }
 
-  #notFound(name: string, isVisible: (tool: RegisteredTool) => boolean): AtmoError {
-    const visible = [...this.#versions].filter(([, versions]) => versions.some(isVisible)).map(([key]) => key);
+  #notFound(name: string, isListed: (tool: RegisteredTool) => boolean): AtmoError {
+    const visible = [...this.#versions].filter(([, versions]) => versions.some(isListed)).map(([key]) => key);
     const suggestions = suggest(name.split('@')[0] ?? name, visible);
     const hint = suggestions.length === 0 ? 'list the tools to see what there is' : `did you mean ${suggestions.join(' or ')}?`;
     return new AtmoError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 160))}; ${hint}`, { suggestions });

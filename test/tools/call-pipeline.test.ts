@@ -74,9 +74,13 @@ describe('the way of a call', () => {
     await pipeline.call({ principal: owner, tool: 'probe', params: {} });
     expect(stages).toEqual([
       'refuseWhileDraining',
+      'refuseWhileMemoryIsShort',
+      'requireValidToken',
       'chargeRateLimit',
       'resolveTool',
       'checkStaticPermissions',
+      'checkFeatures',
+      'refuseSwitchedOff',
       'validateParameters',
       'canonicalizeParameters',
       'authorizeEffects',
@@ -85,8 +89,9 @@ describe('the way of a call', () => {
       'requireApproval',
       'takeSlot',
       'chooseRoute',
-      'auditIntent',
+      'writeIntent',
       'confirmEffects',
+      'confirmRules',
       'runTool',
       'checkResult',
     ]);
@@ -180,8 +185,14 @@ describe('a call that is refused', () => {
         effects: () => ['lamp-1', 'lock-1'].map((id) => ({ permission: `device:control:${id}`, risk: 'low' as const, target: id })),
       }),
     );
-    const answer = await pipeline.call({ principal: agent('device:control', 'device:control:lamp-1'), tool: 'probe', params: {} });
-    expect(answer).toMatchObject({ error: { code: 'PERMISSION_DENIED', details: { required: ['device:control:lock-1'] } } });
+    const call = (...grants: readonly string[]) =>
+      pipeline.call({ principal: agent('device:control', ...grants), tool: 'probe', params: {} });
+    expect(await call('device:control:lamp-1', 'device:read:lock-1')).toMatchObject({
+      error: { code: 'PERMISSION_DENIED', details: { required: ['device:control:lock-1'] } },
+    });
+    const blind = await call('device:control:lamp-1');
+    expect(blind).toMatchObject({ error: { code: 'PERMISSION_DENIED', details: { required: [] } } });
+    expect(JSON.stringify(blind)).not.toContain('lock');
   });
 
   test('a rule, a switched off tool, a rate limit and a stopping hub refuse with their own codes', async () => {

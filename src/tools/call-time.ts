@@ -1,0 +1,23 @@
+import type { Call } from './call.ts';
+import type { StageContext } from './stage-context.ts';
+
+/** Starts the clock of a call that ends at its limit and with `signal`; a step ends with the call that it belongs to. */
+export function startDeadline(call: Call, context: StageContext, signal: AbortSignal | undefined): void {
+  const outer = [signal, parentOf(call)?.signal].filter((one) => one !== undefined);
+  call.startDeadline(context.clock, timeLimitMs(call, context), outer.length > 1 ? AbortSignal.any(outer) : outer[0]);
+}
+
+/** What the caller asks for, at most what the tool allows, never longer than the token lives or the call around it may take. */
+function timeLimitMs(call: Call, context: StageContext): number {
+  const { timeoutMs, isTimeoutDefault } = call.tool.definition.execution;
+  const ofTool = isTimeoutDefault ? context.defaultTimeoutMs : timeoutMs;
+  const { principal, timeoutMs: wanted = ofTool } = call.request;
+  const ofToken = principal.token ? principal.token.expiresAtMs - context.nowMs() : ofTool;
+  const ofParent = (parentOf(call)?.deadlineMs ?? Number.POSITIVE_INFINITY) - context.clock.now();
+  return Math.max(0, Math.min(wanted, ofTool, ofToken, ofParent));
+}
+
+/** A job goes on when the call that started it is over. */
+function parentOf(call: Call) {
+  return call.mode === 'sync' ? call.request.within : undefined;
+}
