@@ -3,38 +3,37 @@ import { principalKey } from '../core/principal.ts';
 import type { Call } from './call.ts';
 import { startDeadline } from './call-time.ts';
 import { applyRules, peekApproval, requireApproval } from './consent-stages.ts';
-import { authorizeEffects, checkStaticPermissions, requireValidToken } from './effect-stages.ts';
+import { authorizeEffects, checkMayTry, checkStaticPermissions, requireValidToken } from './effect-stages.ts';
 import { copyJsonObject } from './plain-json.ts';
 import type { StageContext } from './stage-context.ts';
 import { missingFeatures } from './tool-features.ts';
 import { callerView, canSeeTool, mayCallTool } from './visibility.ts';
 
+const MAX_PARAMS_DEPTH = 32;
+
 /** One step that a call has to pass; it throws AtmoError to refuse. */
 export type Stage = (call: Call, context: StageContext) => void | Promise<void>;
 
-const JUDGEMENT: readonly Stage[] = [
-  resolveTool,
-  checkStaticPermissions,
-  checkFeatures,
-  refuseSwitchedOff,
-  validateParameters,
-  canonicalizeParameters,
-  authorizeEffects,
-];
 const OPENING: readonly Stage[] = [refuseWhileDraining, refuseWhileMemoryIsShort, requireValidToken];
+const ABOUT_TOOL: readonly Stage[] = [resolveTool, checkStaticPermissions, checkFeatures, refuseSwitchedOff];
+const ABOUT_PARAMETERS: readonly Stage[] = [validateParameters, canonicalizeParameters, authorizeEffects];
 
 /** What is decided before a call may take anything of the hub, in the order of design 4. */
 export const ADMISSION_STAGES: readonly Stage[] = [
   ...OPENING,
   chargeRateLimit,
-  ...JUDGEMENT,
+  ...ABOUT_TOOL,
+  ...ABOUT_PARAMETERS,
   claimIdempotencyKey,
   applyRules,
   requireApproval,
 ];
 
 /** The same for a call that is only asked about: it charges nothing, claims nothing and uses no approval up. */
-export const PREFLIGHT_STAGES: readonly Stage[] = [...OPENING, ...JUDGEMENT, applyRules, peekApproval];
+export const PREFLIGHT_STAGES: readonly Stage[] = [...OPENING, ...ABOUT_TOOL, ...ABOUT_PARAMETERS, applyRules, peekApproval];
+
+/** What can be said of a tool before the parameters are known. */
+export const TOOL_PREFLIGHT_STAGES: readonly Stage[] = [...OPENING, ...ABOUT_TOOL, checkMayTry];
 
 function refuseWhileDraining(_call: Call, context: StageContext): void {
   if (context.isDraining()) throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping and takes no new calls; try again when it is back');
@@ -87,8 +86,6 @@ function validateParameters(call: Call, context: StageContext): void {
   }
   call.params = context.validator.parameters(call.tool.definition.parameters, given);
 }
-
-const MAX_PARAMS_DEPTH = 32;
 
 function canonicalizeParameters(call: Call, context: StageContext): void {
   if (!call.tool.canonicalize) return;

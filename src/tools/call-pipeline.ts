@@ -2,7 +2,7 @@ import type { Effect, Risk } from '../core/authorizer.ts';
 import { AtmoError, ERROR_CODES, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Principal } from '../core/principal.ts';
-import { ADMISSION_STAGES, PREFLIGHT_STAGES, type Stage } from './admission-stages.ts';
+import { ADMISSION_STAGES, PREFLIGHT_STAGES, type Stage, TOOL_PREFLIGHT_STAGES } from './admission-stages.ts';
 import { Call } from './call.ts';
 import { type CallAnswer, type CallRequest, errorAnswer, successAnswer } from './call-answer.ts';
 import { auditOutcome, eventData } from './call-audit.ts';
@@ -52,12 +52,13 @@ export class CallPipeline {
    * Would this call be let through? Passes every check of a call but the rate limit, uses nothing up and runs nothing; asks
    * people for an approval that is needed.
    */
-  async preflight(request: CallRequest): Promise<Preflight> {
-    const call = new Call(request, 'sync', this.#context.clock);
-    const error = await this.#pass(call, PREFLIGHT_STAGES);
-    call.end();
-    if (error) return { allowed: false, error: withoutSecretsOf(call, error).toBody() };
-    return { allowed: true, risk: call.risk, effects: call.effects };
+  preflight(request: CallRequest): Promise<Preflight> {
+    return this.#judge(request, PREFLIGHT_STAGES);
+  }
+
+  /** The same for a tool of which the parameters are not known yet: could any call of it be let through? */
+  preflightTool(request: Omit<CallRequest, 'params'>): Promise<Preflight> {
+    return this.#judge({ ...request, params: {} }, TOOL_PREFLIGHT_STAGES);
   }
 
   /** Ends the calls of principals that may no longer make them: CANCELLED, or OUTCOME_UNKNOWN for what may have acted. */
@@ -89,6 +90,14 @@ export class CallPipeline {
     const isDone = await Promise.race([allDone, timeUp.promise]);
     stop();
     return isDone;
+  }
+
+  async #judge(request: CallRequest, stages: readonly Stage[]): Promise<Preflight> {
+    const call = new Call(request, 'sync', this.#context.clock);
+    const error = await this.#pass(call, stages);
+    call.end();
+    if (error) return { allowed: false, error: withoutSecretsOf(call, error).toBody() };
+    return { allowed: true, risk: call.risk, effects: call.effects };
   }
 
   #begin(request: CallRequest, mode: Call['mode']): Call {

@@ -22,6 +22,17 @@ export function checkStaticPermissions(call: Call, context: StageContext): void 
   requirePermissions(call.request.principal, permissions, context);
 }
 
+/** Is there anything at all that the caller may do with the tool? PERMISSION_DENIED names what is never granted. */
+export function checkMayTry(call: Call, { authorizer }: StageContext): void {
+  const { principal } = call.request;
+  const missing = call.tool.definition.requires.permissions.filter((permission) => !authorizer.mayTry(principal, permission));
+  if (missing.length === 0) return;
+  throw new AtmoError('PERMISSION_DENIED', `${principal.id} lacks ${missing.join(', ')} for any resource`, {
+    required: missing,
+    actual: principal.permissions,
+  });
+}
+
 /** Permission and risk belong to what the call will really do. */
 export function authorizeEffects(call: Call, context: StageContext): void {
   call.effects = authorizedEffects(call, context);

@@ -1,5 +1,5 @@
 import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
-import type { AuditIntent, AuditOutcome } from '../../src/core/audit-sink.ts';
+import type { AuditIntent, AuditOutcome, AuditSink } from '../../src/core/audit-sink.ts';
 import type { Authorizer } from '../../src/core/authorizer.ts';
 import { ManualClock } from '../../src/core/clock.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
@@ -7,7 +7,8 @@ import type { Json } from '../../src/core/json.ts';
 import type { KeyValueStore } from '../../src/core/key-value-store.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { NO_GROUPS } from '../../src/core/permission.ts';
-import type { Principal } from '../../src/core/principal.ts';
+import type { Principal, TokenFacts } from '../../src/core/principal.ts';
+import type { CallAnswer } from '../../src/tools/call-answer.ts';
 import type { PipelineCollaborators, PipelineOptions } from '../../src/tools/call-collaborators.ts';
 import { CallPipeline } from '../../src/tools/call-pipeline.ts';
 import { IdempotencyStore } from '../../src/tools/idempotency-store.ts';
@@ -22,6 +23,12 @@ export const owner: Principal = { id: 'owner', kind: 'owner', permissions: ['*',
 
 export function agent(...permissions: readonly string[]): Principal {
   return { id: 'agent-1', kind: 'agent', permissions };
+}
+
+/** The same agent with a token that lives for an hour of the manual clock, `facts` aside. */
+export function withToken(principal: Principal, facts: Partial<TokenFacts> = {}): Principal {
+  const expiresAtMs = new ManualClock().now() + 3_600_000;
+  return { ...principal, token: { id: 'aa', chain: ['aa'], text: 'at1.text', expiresAtMs, keys: [], rateLimits: [], ...facts } };
 }
 
 /** Decides by the grants, with tokens that never end and no groups of devices. */
@@ -61,11 +68,11 @@ export class MemoryKeyValueStore implements KeyValueStore {
 }
 
 type ToolInput = Record<string, unknown> & { readonly handler?: ToolHandler } & Partial<
-    Pick<RegisteredTool, 'effects' | 'canonicalize' | 'isAvailable'>
+    Pick<RegisteredTool, 'effects' | 'canonicalize' | 'isAvailable' | 'isolation'>
   >;
 
 /** A tool from its public form; without side effects unless `execution` says so. */
-export function makeTool({ handler, effects, canonicalize, isAvailable, ...input }: ToolInput): RegisteredTool {
+export function makeTool({ handler, effects, canonicalize, isAvailable, isolation, ...input }: ToolInput): RegisteredTool {
   const execution = { side_effects: false, ...(input.execution as object) };
   const definition = normalizeDefinition({ name: 'probe', description: 'Does what a test wants', ...input, execution });
   return {
@@ -75,6 +82,7 @@ export function makeTool({ handler, effects, canonicalize, isAvailable, ...input
     ...(effects && { effects }),
     ...(canonicalize && { canonicalize }),
     ...(isAvailable && { isAvailable }),
+    ...(isolation && { isolation }),
   };
 }
 
@@ -90,7 +98,11 @@ export function makeRoom(extra: Partial<PipelineCollaborators> = {}, options: Pi
   const jobs = new JobStore({ store, clock, events });
   const idempotency = new IdempotencyStore({ store });
   const audited: (AuditIntent | AuditOutcome)[] = [];
-  const audit = { record: async (entry: AuditIntent | AuditOutcome) => void audited.push(entry) };
+  const audit: AuditSink = {
+    record: async (entry) => {
+      if (entry.kind !== 'note') audited.push(entry);
+    },
+  };
   const collaborators: PipelineCollaborators = {
     registry,
     validator,
@@ -107,6 +119,11 @@ export function makeRoom(extra: Partial<PipelineCollaborators> = {}, options: Pi
   };
   const pipeline = new CallPipeline(collaborators, options);
   return { clock, validator, registry, events, heard, store, jobs, idempotency, audited, pipeline, collaborators };
+}
+
+/** The code of a refused or failed call; `success` for one that worked. */
+export function codeOf(answer: CallAnswer): string {
+  return answer.status === 'error' ? answer.error.code : 'success';
 }
 
 /** Lets everything that is ready run. */
