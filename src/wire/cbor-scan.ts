@@ -15,7 +15,6 @@ export interface CborLimits {
 /** Refuses what the encoding of one value does not need. */
 export const CBOR_LIMITS: CborLimits = { maxBytes: 65_536, maxDepth: 16, maxItems: 4096, floats: 'refused' };
 
-const UNSIGNED = 0;
 const NEGATIVE = 1;
 const BYTES = 2;
 const TEXT = 3;
@@ -64,53 +63,66 @@ class CborScan {
     const info = initial & 31;
     if (major > TAG) this.#simpleOrFloat(info, start);
     else if (major === TAG) refuse(start, 'there is a tag, and none is allowed');
-    else this.#content(major, { length: this.#argument(info, start), start, depth });
+    else if (major >= ARRAY) this.#container(initial, depth);
+    else this.#scalar(initial, start);
     return major;
   }
 
-  #content(major: number, { length, start, depth }: { length: number; start: number; depth: number }): void {
-    if (major === UNSIGNED || major === NEGATIVE) this.#requireSafe(length + major, start);
-    else if (major === BYTES) this.#skip(length, start);
-    else if (major === TEXT) this.#text(length, start);
-    else if (depth >= this.#limits.maxDepth) refuse(start, `values are nested deeper than ${this.#limits.maxDepth} levels`);
-    else if (major === ARRAY) this.#array(length, { start, depth });
-    else this.#map(length, { start, depth });
+  #scalar(initial: number, start: number): void {
+    const major = initial >> 5;
+    const argument = this.#argument(initial & 31, start);
+    if (major === TEXT) this.#text(argument, start);
+    else if (major === BYTES) this.#skip(argument, start);
+    else if (argument + major > Number.MAX_SAFE_INTEGER) refuse(start, 'an integer lies outside ±(2^53 − 1)');
   }
 
-  #array(length: number, { start, depth }: { start: number; depth: number }): void {
-    // Each item has a byte at least: an announced length beyond what is left is refused before the loop begins.
-    this.#requireLeft(length, start);
-    for (let index = 0; index < length; index++) this.#item(depth + 1);
+  #container(initial: number, depth: number): void {
+    const start = this.#at - 1;
+    const length = this.#argument(initial & 31, start);
+    if (depth >= this.#limits.maxDepth) refuse(start, `values are nested deeper than ${this.#limits.maxDepth} levels`);
+    const isMap = initial >> 5 > ARRAY;
+    // Each item has a byte at least: an announced length beyond what is left is refused before a loop begins.
+    this.#requireLeft(isMap ? length * 2 : length, start);
+    if (isMap) this.#entries(length, depth);
+    else for (let index = 0; index < length; index++) this.#item(depth + 1);
   }
 
-  #map(length: number, { start: mapStart, depth }: { start: number; depth: number }): void {
-    this.#requireLeft(length * 2, mapStart);
-    let previousStart = -1;
-    let previousEnd = -1;
+  #entries(length: number, depth: number): void {
+    let previous = -1;
     for (let index = 0; index < length; index++) {
       const start = this.#at;
       const major = this.#item(depth + 1);
-      if (major !== TEXT && major !== UNSIGNED && major !== NEGATIVE) refuse(start, 'a key of a map is neither an integer nor text');
-      if (previousStart >= 0) this.#requireAscending([previousStart, previousEnd], start);
-      previousStart = start;
-      previousEnd = this.#at;
+      if (major !== TEXT && major > NEGATIVE) refuse(start, 'a key of a map is neither an integer nor text');
+      if (previous >= 0) this.#requireAscending(previous, start);
+      previous = start;
       this.#item(depth + 1);
     }
   }
 
-  #requireAscending([previousStart, previousEnd]: readonly [number, number], start: number): void {
-    const order = Buffer.compare(this.#bytes.subarray(previousStart, previousEnd), this.#bytes.subarray(start, this.#at));
-    if (order === 0) refuse(start, 'a key of a map stands there twice');
-    if (order > 0) refuse(start, 'the keys of a map are not sorted by their bytes');
+  /** Compares two encoded keys; neither can begin with the other, so they differ before the shorter one ends. */
+  #requireAscending(previous: number, start: number): void {
+    const length = this.#at - start;
+    let same = 0;
+    while (same < length && this.#bytes[previous + same] === this.#bytes[start + same]) same += 1;
+    if (same === length) refuse(start, 'a key of a map stands there twice');
+    if (this.#view.getUint8(previous + same) > this.#view.getUint8(start + same)) {
+      refuse(start, 'the keys of a map are not sorted by their bytes');
+    }
   }
 
   #text(length: number, start: number): void {
     const from = this.#at;
     this.#skip(length, start);
+    if (this.#isAscii(from)) return;
     if (!isUtf8(this.#bytes.subarray(from, this.#at))) refuse(start, 'a text is not valid UTF-8');
     // cbor-x drops the mark of a long text, and then two encodings would mean the same value.
     const startsWithMark = length >= 3 && this.#view.getUint32(from - 1) % 0x100_0000 === BYTE_ORDER_MARK;
     if (startsWithMark) refuse(start, 'a text begins with a byte order mark');
+  }
+
+  #isAscii(from: number): boolean {
+    for (let at = from; at < this.#at; at++) if (this.#view.getUint8(at) > 0x7f) return false;
+    return true;
   }
 
   #simpleOrFloat(info: number, start: number): void {
@@ -158,10 +170,6 @@ class CborScan {
 
   #requireLeft(length: number, start: number): void {
     if (length > this.#bytes.length - this.#at) refuse(start, 'the bytes end before the value does');
-  }
-
-  #requireSafe(magnitude: number, start: number): void {
-    if (magnitude > Number.MAX_SAFE_INTEGER) refuse(start, 'an integer lies outside ±(2^53 − 1)');
   }
 }
 
