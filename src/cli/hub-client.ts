@@ -1,7 +1,8 @@
 import { AtmoError, ERROR_CODES, type ErrorCode } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { CliIo } from './cli-io.ts';
-import { findToken, hubUrl } from './state-dir.ts';
+import { ownerDecision } from './owner-consent.ts';
+import { type Credential, findCredential, findOwnerCredential, hubUrl } from './state-dir.ts';
 
 interface RequestParts {
   readonly method?: 'GET' | 'POST' | 'DELETE';
@@ -12,12 +13,22 @@ interface RequestParts {
 /** Query parameters; undefined ones are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Speaks to a hub over its HTTP API. Errors of the hub come back as the AtmoError that they were there. */
+interface ClientOptions {
+  /** Speaks with the owner's token whatever else there is. */
+  readonly as?: 'owner';
+}
+
+/**
+ * Speaks to a hub over its HTTP API. Errors of the hub come back as the AtmoError that they were there. A dangerous call
+ * of the owner is approved with the owner's key and made again; for everybody else APPROVAL_REQUIRED stands.
+ */
 export class HubClient {
   readonly #io: Pick<CliIo, 'env' | 'fetch' | 'signal'>;
+  readonly #options: ClientOptions;
 
-  constructor(io: Pick<CliIo, 'env' | 'fetch' | 'signal'>) {
+  constructor(io: Pick<CliIo, 'env' | 'fetch' | 'signal'>, options: ClientOptions = {}) {
     this.#io = io;
+    this.#options = options;
   }
 
   get url(): string {
@@ -51,9 +62,13 @@ export class HubClient {
 
   /** The invoke envelope, also when it carries an error; a job when `path` asks for one. */
   async invoke(path: string, body: JsonObject, headers: Readonly<Record<string, string>>): Promise<JsonObject> {
-    const response = await this.#send(path, { method: 'POST', body, headers });
-    const answer = await readJson(response);
-    return response.ok || answer.status === 'error' ? answer : throwError(answer, response);
+    const call = async () => {
+      const response = await this.#send(path, { method: 'POST', body, headers });
+      const answer = await readJson(response);
+      return response.ok || answer.status === 'error' ? answer : throwError(answer, response);
+    };
+    const answer = await call();
+    return answer.status === 'error' && (await this.#ownerConsents(errorOf(answer, 0))) ? call() : answer;
   }
 
   /** The raw response of a stream; the caller reads its body. */
@@ -64,14 +79,48 @@ export class HubClient {
   }
 
   async #json(path: string, parts: RequestParts): Promise<JsonObject> {
+    try {
+      return await this.#jsonOnce(path, parts);
+    } catch (error) {
+      if (await this.#ownerConsents(error)) return this.#jsonOnce(path, parts);
+      throw error;
+    }
+  }
+
+  async #jsonOnce(path: string, parts: RequestParts): Promise<JsonObject> {
     const response = await this.#send(path, parts);
     const answer = await readJson(response);
     if (!response.ok || response.status === ERROR_CODES.APPROVAL_REQUIRED.httpStatus) refuse(answer, response);
     return answer;
   }
 
+  /** True when the error was that people have to agree, and the owner, whose call it was, has just done so. */
+  async #ownerConsents(error: unknown): Promise<boolean> {
+    if (!(error instanceof AtmoError) || error.code !== 'APPROVAL_REQUIRED') return false;
+    const credential = this.#credential();
+    if (credential?.source !== 'owner') return false;
+    const path = `/api/v1/approvals/${encodeURIComponent(String(error.details.approval_id))}`;
+    const decision = ownerDecision(await this.#jsonOnce(path, {}), credential.stateDir);
+    return decision !== undefined && this.#handIn(path, decision);
+  }
+
+  /** False when the owner's word does not count here, such as after the others removed the key: they have to agree then. */
+  async #handIn(path: string, decision: JsonObject): Promise<boolean> {
+    try {
+      await this.#jsonOnce(path, { method: 'POST', body: decision });
+      return true;
+    } catch (error) {
+      if (error instanceof AtmoError && error.code === 'PERMISSION_DENIED') return false;
+      throw error;
+    }
+  }
+
+  #credential(): Credential | undefined {
+    return this.#options.as === 'owner' ? findOwnerCredential(this.#io.env) : findCredential(this.#io.env);
+  }
+
   async #send(path: string, { method = 'GET', body, headers = {} }: RequestParts): Promise<Response> {
-    const token = findToken(this.#io.env);
+    const token = this.#credential()?.token;
     const init: RequestInit = {
       method,
       headers: {
@@ -126,5 +175,7 @@ export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
   const body = isJsonObject(answer.error) ? answer.error : answer;
   const code: ErrorCode = typeof body.code === 'string' && body.code in ERROR_CODES ? (body.code as ErrorCode) : 'INTERNAL_ERROR';
   const message = [body.message, body.detail].find((text) => typeof text === 'string') ?? `The hub answered with HTTP ${httpStatus}`;
-  return new AtmoError(code, message, isJsonObject(body.details) ? body.details : {});
+  const details = isJsonObject(body.details) ? body.details : {};
+  const next = code === 'APPROVAL_REQUIRED' ? `; a person agrees with "atmo approve ${details.approval_id}", then call again` : '';
+  return new AtmoError(code, `${message}${next}`, details);
 }

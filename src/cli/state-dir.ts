@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
 import type { CliIo } from './cli-io.ts';
+import { readLogin } from './login-file.ts';
 
 type Environment = CliIo['env'];
 
@@ -33,15 +34,37 @@ export function ownerTokenFile(env: Environment): string | undefined {
 
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** The credential to call with: ATMO_TOKEN, else the owner's token, which is sent to no other machine. */
-export function findToken(env: Environment): string | undefined {
-  if (env.ATMO_TOKEN) return env.ATMO_TOKEN;
-  const file = LOOPBACK_HOST.test(new URL(hubUrl(env)).hostname) ? ownerTokenFile(env) : undefined;
+/** A token, and where it came from. */
+export interface Credential {
+  readonly token: string;
+  readonly source: 'environment' | 'login' | 'owner';
+  /** Directory of the hub's state, for the owner's. */
+  readonly stateDir?: string;
+}
+
+/**
+ * The credential to call with: ATMO_TOKEN, else the user's own from `atmo login`, else the owner's token. The last two are
+ * sent to no other machine, and a login to no hub but the one at whose address it was made.
+ */
+export function findCredential(env: Environment): Credential | undefined {
+  if (env.ATMO_TOKEN) return { token: env.ATMO_TOKEN, source: 'environment' };
+  const login = isLocal(env) ? readLogin(env) : undefined;
+  if (login?.url === hubUrl(env)) return { token: login.token, source: 'login' };
+  return findOwnerCredential(env);
+}
+
+/** The owner's token, if a hub of this machine has written one. UNAUTHENTICATED when this user cannot read it. */
+export function findOwnerCredential(env: Environment): Credential | undefined {
+  const file = isLocal(env) ? ownerTokenFile(env) : undefined;
   if (file === undefined) return undefined;
   try {
-    return readFileSync(file, 'utf8').trim();
+    return { token: readFileSync(file, 'utf8').trim(), source: 'owner', stateDir: dirname(file) };
   } catch (cause) {
-    const advice = `run as the hub's user (sudo -u atmosphere-edge atmo …), or set ATMO_TOKEN`;
+    const advice = `run as the hub's user (sudo -u atmosphere-edge atmo …), run "sudo atmo login" once, or set ATMO_TOKEN`;
     throw new AtmoError('UNAUTHENTICATED', `The owner's token in ${file} cannot be read; ${advice}`, { file }, { cause });
   }
+}
+
+function isLocal(env: Environment): boolean {
+  return LOOPBACK_HOST.test(new URL(hubUrl(env)).hostname);
 }

@@ -1,0 +1,90 @@
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { approverKeyFile, rawKeyOf, readApproverKey } from '../approver-key.ts';
+import { signedDecision } from '../approver-key-signature.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
+import { objectsIn } from '../json-list.ts';
+import { textPairs, textTable } from '../text-table.ts';
+
+const ID = { name: 'ID', help: 'id of the request; its first characters are enough where they fit one' };
+const KEY_FILE = { 'key-file': { value: 'FILE', help: 'approver key to sign with' } };
+const FULL_ID = /^[0-9a-f]{32}$/;
+
+const list: Command = {
+  name: 'approvals',
+  summary: 'dangerous calls that wait for people, or one of them',
+  operands: [{ ...ID, isOptional: true }],
+  options: { all: { help: 'decided and expired ones of the last hour too' } },
+  async run(call) {
+    const [id] = call.operands;
+    if (id !== undefined) {
+      const request = await requestOf(call, id);
+      call.output.answer(request, () => requestText(request));
+      return undefined;
+    }
+    const answer = await call.hub.get('/api/v1/approvals');
+    const shown = objectsIn(answer, 'approvals').filter(({ state }) => call.isSet('all') || state === 'pending' || state === 'approved');
+    const rows = shown.map((one) => [one.approval_id, one.state, `${one.given}/${one.needed}`, one.expires_at, one.summary]);
+    call.output.answer({ approvals: shown }, () => textTable(['ID', 'STATE', 'GIVEN', 'EXPIRES', 'WHAT'], rows));
+    return undefined;
+  },
+};
+
+const approve: Command = {
+  name: 'approve',
+  summary: 'approve a dangerous call, signed with your approver key',
+  operands: [ID],
+  options: KEY_FILE,
+  run: (call) => decide(call, 'approve'),
+};
+
+const deny: Command = {
+  name: 'deny',
+  summary: 'deny a dangerous call; one denial ends it',
+  operands: [ID],
+  options: KEY_FILE,
+  run: (call) => decide(call, 'deny'),
+};
+
+/** What waits for people, and their word about it. */
+export const approvalCommands: readonly Command[] = [list, approve, deny];
+
+async function decide(call: Invocation, decision: 'approve' | 'deny'): Promise<undefined> {
+  const request = await requestOf(call, call.operand(0));
+  const key = readApproverKey(approverKeyFile(call.io.env, call.text('key-file')));
+  const person = await personOf(call, rawKeyOf(key));
+  call.output.note(`${decision === 'approve' ? 'Approving' : 'Denying'} as ${person}: ${request.summary}`);
+  const path = `/api/v1/approvals/${encodeURIComponent(String(request.approval_id))}`;
+  const decided = await call.hub.post(path, signedDecision(request, { decision, person, key }));
+  call.output.answer(decided, () => `${decided.state}, ${decided.given} of ${decided.needed} approvals given\n`);
+  return undefined;
+}
+
+/** A key belongs to one person: nobody has to say who they are. */
+async function personOf(call: Invocation, raw: string): Promise<string> {
+  const approvers = objectsIn(await call.hub.get('/api/v1/approvers'), 'approvers');
+  const person = approvers.find(({ key }) => key === raw)?.person;
+  if (typeof person === 'string') return person;
+  throw usage(`Your approver key ${raw} is not enrolled on this hub; an approver does that with "atmo approver enroll NAME --key ${raw}"`);
+}
+
+async function requestOf(call: Invocation, id: string): Promise<JsonObject> {
+  const fullId = FULL_ID.test(id) ? id : await completed(call, id);
+  const request = await call.hub.get(`/api/v1/approvals/${fullId}`);
+  if (request.approval_id === fullId) return request;
+  throw usage(`The hub told another request than ${fullId}`);
+}
+
+async function completed(call: Invocation, start: string): Promise<string> {
+  const ids = objectsIn(await call.hub.get('/api/v1/approvals'), 'approvals').map(({ approval_id: id }) => String(id));
+  const [found, ...more] = ids.filter((id) => id.startsWith(start));
+  if (found !== undefined && more.length === 0 && start.length > 0) return found;
+  throw usage(
+    `${found === undefined ? 'No request' : 'More than one request'} begins with ${JSON.stringify(start)}; see atmo approvals --all`,
+  );
+}
+
+function requestText({ summary, params, effects, approved_by: approvals, ...request }: JsonObject): string {
+  const targets = (Array.isArray(effects) ? effects.filter(isJsonObject) : []).map(({ target, risk }) => `${target} (${risk})`);
+  const people = (Array.isArray(approvals) ? approvals.filter(isJsonObject) : []).map(({ person, at }) => `${person} at ${at}`);
+  return `${summary}\n\n${textPairs({ ...request, params, touches: targets, approved_by: people.length > 0 ? people : 'nobody yet' })}`;
+}

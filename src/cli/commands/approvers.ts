@@ -1,0 +1,66 @@
+import { openApproverKey, rawKeyOf } from '../approver-key.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
+import { objectsIn } from '../json-list.ts';
+import { approverKeyPath, homeOf } from '../login-file.ts';
+import { textTable } from '../text-table.ts';
+
+const list: Command = {
+  name: 'approvers',
+  summary: 'the persons who may approve dangerous calls, with their keys',
+  async run({ hub, output }) {
+    const answer = await hub.get('/api/v1/approvers');
+    const rows = objectsIn(answer, 'approvers').map((one) => [one.person, one.key_id, one.label, one.enrolled_at]);
+    output.answer(answer, () => textTable(['PERSON', 'KEY', 'LABEL', 'ENROLLED'], rows));
+    return undefined;
+  },
+};
+
+const enroll: Command = {
+  name: 'approver enroll',
+  summary: 'let a person approve dangerous calls; an approver has to agree',
+  operands: [{ name: 'PERSON', help: 'name, such as ann' }],
+  options: {
+    key: { value: 'RAW', help: 'public key, as "atmo approver key" prints it' },
+    new: { value: 'FILE', help: 'make a key in this file instead, or take the one that is there' },
+    label: { value: 'TEXT', help: 'which key it is, such as phone' },
+  },
+  async run(call) {
+    const body = { person: call.operand(0), key: enrolledKey(call), label: call.text('label') ?? '' };
+    const approver = await call.hub.post('/api/v1/approvers', body);
+    call.output.answer(approver, () => `${approver.person} may approve with key ${approver.key_id}\n`);
+    return undefined;
+  },
+};
+
+const remove: Command = {
+  name: 'approver remove',
+  summary: 'remove an approver key; an approver has to agree',
+  operands: [{ name: 'KEY', help: 'id of the key, as atmo approvers lists it' }],
+  async run(call) {
+    const approver = await call.hub.delete(`/api/v1/approvers/${encodeURIComponent(call.operand(0))}`);
+    call.output.answer(approver, () => `key ${approver.key_id} of ${approver.person} is removed\n`);
+    return undefined;
+  },
+};
+
+const key: Command = {
+  name: 'approver key',
+  summary: 'the public half of your own approver key, made at the first use',
+  options: { 'key-file': { value: 'FILE', help: 'where the key lies instead of ~/.config/atmosphere-edge/approver.key' } },
+  async run(call) {
+    const { env } = call.io;
+    const file = call.text('key-file') ?? env.ATMO_APPROVER_KEY_FILE ?? approverKeyPath(homeOf(env));
+    const raw = rawKeyOf(openApproverKey(file));
+    call.output.answer({ key: raw, file }, () => `${raw}\n`);
+    return undefined;
+  },
+};
+
+/** Whose word counts. */
+export const approverCommands: readonly Command[] = [list, enroll, remove, key];
+
+function enrolledKey(call: Invocation): string {
+  const [raw, file] = [call.text('key'), call.text('new')];
+  if ((raw === undefined) === (file === undefined)) throw usage('Say either --key RAW or --new FILE');
+  return raw ?? rawKeyOf(openApproverKey(file ?? ''));
+}

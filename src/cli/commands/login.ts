@@ -1,0 +1,50 @@
+import type { KeyObject } from 'node:crypto';
+import { AtmoError } from '../../core/errors.ts';
+import { openApproverKey, rawKeyOf } from '../approver-key.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
+import { HubClient } from '../hub-client.ts';
+import { objectsIn } from '../json-list.ts';
+import { approverKeyPath, configDir, writeLogin } from '../login-file.ts';
+import { asUser, type LoginUser, loginUser } from '../login-user.ts';
+import { hubUrl } from '../state-dir.ts';
+
+const PERSON = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
+const PERMISSIONS = ['*', 'admin:approvals'];
+const TTL_SECONDS = 90 * 86_400;
+
+/** A token and an approver key of one's own, instead of sharing the owner's. */
+export const login: Command = {
+  name: 'login',
+  summary: "give yourself a token and an approver key of your own (with sudo, or as the hub's user)",
+  options: { person: { value: 'NAME', help: 'your name on this hub; your user name when absent' } },
+  async run(call) {
+    const user = loginUser(call.io.env);
+    const person = personOf(call, user);
+    const owner = new HubClient(call.io, { as: 'owner' });
+    const key = asUser(user, () => openApproverKey(approverKeyPath(user.home)));
+    const keyId = await enrolled(owner, person, key);
+    const { token } = await owner.post('/api/v1/tokens', { agent_id: person, permissions: PERMISSIONS, ttl_seconds: TTL_SECONDS });
+    if (typeof token !== 'string') throw new AtmoError('HUB_UNREACHABLE', 'The hub made no token; is it a hub of this version?');
+    asUser(user, () => writeLogin(user.home, { url: hubUrl(call.io.env), person, token }));
+    const answer = { person, key_id: keyId, directory: configDir(user.home), days: TTL_SECONDS / 86_400 };
+    call.output.answer(answer, () => `${person} is logged in for ${answer.days} days; token and key are in ${answer.directory}\n`);
+    return undefined;
+  },
+};
+
+function personOf(call: Invocation, user: LoginUser): string {
+  const person = call.text('person') ?? user.name.toLowerCase();
+  if (person === 'owner') throw usage("The owner needs no login: the hub's user has the owner's token. Say who you are with --person");
+  if (PERSON.test(person)) return person;
+  throw usage(`${JSON.stringify(person)} cannot be a name: 1 to 32 of a-z, 0-9, ".", "_", "-", the first a letter or digit; see --person`);
+}
+
+/** Id of the person's key, enrolled at the first login; the owner's own key agrees to it. */
+async function enrolled(owner: HubClient, person: string, key: KeyObject): Promise<string> {
+  const raw = rawKeyOf(key);
+  const known = objectsIn(await owner.get('/api/v1/approvers'), 'approvers').find((one) => one.key === raw);
+  if (known && known.person !== person)
+    throw usage(`Your approver key is enrolled for ${known.person}; log in with --person ${known.person}`);
+  const approver = known ?? (await owner.post('/api/v1/approvers', { person, key: raw, label: 'atmo login' }));
+  return String(approver.key_id);
+}

@@ -1,0 +1,19 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { isJsonObject, type JsonObject } from '../core/json.ts';
+import { readApproverKey } from './approver-key.ts';
+import { signedDecision } from './approver-key-signature.ts';
+
+const PERSON = 'owner';
+
+/**
+ * The owner's signed approval of the owner's own call (design 7: the owner calling with an approver key approves by the
+ * call). Undefined without the key, and where the owner has approved already and others have to.
+ */
+export function ownerDecision(request: JsonObject, stateDir: string | undefined): JsonObject | undefined {
+  const file = stateDir === undefined ? undefined : join(stateDir, 'owner.key');
+  if (file === undefined || !existsSync(file)) return undefined;
+  const approvals = Array.isArray(request.approved_by) ? request.approved_by.filter(isJsonObject) : [];
+  if (approvals.some(({ person }) => person === PERSON)) return undefined;
+  return signedDecision(request, { decision: 'approve', person: PERSON, key: readApproverKey(file) });
+}

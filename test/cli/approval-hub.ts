@@ -1,0 +1,112 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { OwnerApproverKey } from '../../src/access/owner-approver-key.ts';
+import { parseCommandLine } from '../../src/cli/arguments.ts';
+import type { CliIo } from '../../src/cli/cli-io.ts';
+import { type Command, Invocation } from '../../src/cli/command.ts';
+import { approvalCommands } from '../../src/cli/commands/approvals.ts';
+import { approverCommands } from '../../src/cli/commands/approvers.ts';
+import { call } from '../../src/cli/commands/call.ts';
+import { login } from '../../src/cli/commands/login.ts';
+import { HubClient } from '../../src/cli/hub-client.ts';
+import { Output } from '../../src/cli/output.ts';
+import { toAtmoError } from '../../src/core/errors.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import type { Principal } from '../../src/core/principal.ts';
+import { approvalRoutes } from '../../src/gateway/approval-routes.ts';
+import { callRoutes } from '../../src/gateway/call-routes.ts';
+import { createDoor } from '../../src/gateway/door.ts';
+import { toolRoute } from '../../src/gateway/tool-route.ts';
+import { approvalTools } from '../../src/tools/builtin/approval-tools.ts';
+import { makeApprovals } from '../access/approval-room.ts';
+import { authenticatorOf, HOST, PORT, TOKEN } from '../gateway/gateway-room.ts';
+import { listAuthorizer, makeRoom, makeTool } from '../tools/tool-room.ts';
+
+const COMMANDS: readonly Command[] = [...approvalCommands, ...approverCommands, login, call];
+const CALLER: Principal = { id: 'kitchen', kind: 'agent', permissions: ['device:control:door'] };
+const OTHER: Principal = { id: 'garden', kind: 'agent', permissions: ['*'] };
+const person = (id: string): Principal => ({ id, kind: 'agent', permissions: ['*', 'admin:approvals'] });
+
+/** Tokens that the hub of `makeApprovalHub` knows beside the owner's. */
+export const CALLER_TOKEN = 'kitchen-token';
+export const OTHER_TOKEN = 'garden-token';
+export const tokenOf = (name: string): string => `token-of-${name}`;
+
+/** A hub whose front door takes `persons` to open, with real approvals behind a real pipeline and door, without sockets. */
+export async function makeApprovalHub({ persons = 1 } = {}) {
+  const approvals = await makeApprovals();
+  const room = makeRoom({ approvals: approvals.queue });
+  const unlocked: object[] = [];
+  const unlock = makeTool({
+    name: 'unlock',
+    namespace: 'matter',
+    parameters: { type: 'object', properties: { pin: { type: 'string', 'x-secret': true }, seconds: { type: 'integer' } } },
+    requires: { permissions: ['device:control:door'] },
+    execution: { side_effects: true },
+    metadata: { title: 'Unlock the front door', dangerous: true },
+    handler: async (params) => ({ opened: unlocked.push(params) }),
+  });
+  const mint = makeTool({
+    name: 'mint_token',
+    namespace: 'hub',
+    requires: { permissions: ['admin:token'] },
+    execution: { side_effects: true },
+    handler: async (params) => ({ token: tokenOf(String(params.agent_id)) }),
+  });
+  const ofMany = { ...unlock, definition: { ...unlock.definition, metadata: { ...unlock.definition.metadata, approvalsNeeded: persons } } };
+  const ports = { approvals: approvals.queue, approvers: approvals.approvers, authorizer: listAuthorizer };
+  for (const tool of [...approvalTools(ports), ofMany, mint]) room.registry.register(tool);
+  const tokens = { [CALLER_TOKEN]: CALLER, [OTHER_TOKEN]: OTHER, [tokenOf('ann')]: person('ann'), [tokenOf('ben')]: person('ben') };
+  const mintRoute = toolRoute({
+    method: 'POST',
+    path: '/api/v1/tokens',
+    summary: 'Make a token',
+    tool: 'hub:mint_token',
+    body: {},
+    status: 201,
+  });
+  const door = createDoor([...approvalRoutes(room.pipeline), ...callRoutes(room.pipeline), mintRoute(room.pipeline)], {
+    authenticator: authenticatorOf(tokens),
+    logger: silentLogger,
+    clock: room.clock,
+    onAnswer: () => {},
+    port: () => PORT,
+  });
+  const fetch: CliIo['fetch'] = async (url, init) => {
+    const headers = new Headers(init.headers);
+    headers.set('host', HOST);
+    return door.request(url, { ...init, headers });
+  };
+
+  /** A state directory as the hub's first start leaves it, and an empty home. */
+  async function makeOwner(dir: string): Promise<CliIo['env']> {
+    const env = { ATMO_STATE_DIR: join(dir, 'state'), HOME: join(dir, 'home') };
+    for (const folder of Object.values(env)) mkdirSync(folder);
+    writeFileSync(join(env.ATMO_STATE_DIR, 'owner.token'), TOKEN, { mode: 0o600 });
+    await new OwnerApproverKey({ approvers: approvals.approvers, logger: silentLogger }, env.ATMO_STATE_DIR).start();
+    return env;
+  }
+
+  /** Runs `atmo` against this hub. */
+  async function atmo(argv: readonly string[], env: CliIo['env']) {
+    const written = { out: '', err: '' };
+    const io: CliIo = {
+      stdout: { write: (text) => (written.out += text) },
+      stderr: { write: (text) => (written.err += text) },
+      stdin: (async function* () {})(),
+      env,
+      fetch,
+      serve: () => Promise.resolve(0),
+    };
+    const output = new Output(io, { isJson: argv.includes('--json') });
+    const code = await runCommand(argv, output, io).catch((error: unknown) => output.fail(toAtmoError(error)));
+    return { code, ...written, json: () => JSON.parse(written.out) };
+  }
+
+  return { ...approvals, room, fetch, unlocked, makeOwner, atmo };
+}
+
+async function runCommand(argv: readonly string[], output: Output, io: CliIo): Promise<number> {
+  const { command, operands, options } = parseCommandLine(COMMANDS, argv);
+  return (await command.run(new Invocation({ operands, options, hub: new HubClient(io), output, io }))) ?? 0;
+}
