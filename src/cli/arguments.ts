@@ -1,6 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { nearestTexts } from '../core/edit-distance.ts';
-import { type Command, usage } from './command.ts';
+import { type Command, type OptionSpec, type OptionValues, usage } from './command.ts';
 
 /** Options that every command takes. */
 export const COMMON_OPTIONS = {
@@ -11,7 +11,7 @@ export const COMMON_OPTIONS = {
 interface ParsedCommand {
   readonly command: Command;
   readonly operands: readonly string[];
-  readonly options: Readonly<Record<string, string | boolean | undefined>>;
+  readonly options: OptionValues;
 }
 
 /** Finds the command that the first one or two words name; undefined for none. */
@@ -41,14 +41,17 @@ function withoutWords(argv: readonly string[], words: readonly string[]): string
 }
 
 function parseOptions(command: Command, args: string[]) {
-  const specs = { ...COMMON_OPTIONS, ...command.options };
+  const specs: Readonly<Record<string, OptionSpec>> = { ...COMMON_OPTIONS, ...command.options };
   const options: ParseArgsOptionsConfig = Object.fromEntries(
-    Object.entries(specs).map(([name, spec]) => [name, { type: 'value' in spec ? 'string' : 'boolean' } as const]),
+    Object.entries(specs).map(([name, { value, isRepeated = false }]) => [
+      name,
+      { type: value === undefined ? 'boolean' : 'string', multiple: isRepeated },
+    ]),
   );
   options.help = { type: 'boolean', short: 'h' };
   try {
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
-    return { values: values as Record<string, string | boolean | undefined>, positionals };
+    return { values: values as OptionValues, positionals };
   } catch (error) {
     throw usage(`${optionMistake(error, args, Object.keys(specs))}; see atmo ${command.name} --help`);
   }

@@ -1,5 +1,6 @@
 import type { Command } from './command.ts';
 import { call } from './commands/call.ts';
+import { clockCommands } from './commands/clock.ts';
 import { commission } from './commands/commission.ts';
 import { completionCommand } from './commands/completion.ts';
 import { credentialCommands } from './commands/credentials.ts';
@@ -16,6 +17,7 @@ import { sensors } from './commands/sensors.ts';
 import { serve } from './commands/serve.ts';
 import { share } from './commands/share.ts';
 import { status } from './commands/status.ts';
+import { tokenCommands } from './commands/token.ts';
 import { tools } from './commands/tools.ts';
 
 /** Every command, in the order of the help. */
@@ -35,6 +37,8 @@ export const COMMANDS: readonly Command[] = [
   jobs,
   jobCancel,
   events,
+  ...tokenCommands,
+  ...clockCommands,
   ...credentialCommands,
   halfCommissioned,
   forget,

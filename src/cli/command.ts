@@ -8,7 +8,12 @@ export interface OptionSpec {
   readonly help: string;
   /** Name of the option's value in the help; a switch when absent. */
   readonly value?: string;
+  /** May be given several times. */
+  readonly isRepeated?: true;
 }
+
+/** Options as the command line has them, by name. */
+export type OptionValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 /** A positional argument of a command. */
 export interface OperandSpec {
@@ -32,7 +37,7 @@ export interface Command {
 
 interface InvocationParts {
   readonly operands: readonly string[];
-  readonly options: Readonly<Record<string, string | boolean | undefined>>;
+  readonly options: OptionValues;
   readonly hub: HubClient;
   readonly output: Output;
   readonly io: CliIo;
@@ -62,6 +67,12 @@ export class Invocation {
   text(option: string): string | undefined {
     const value = this.#options[option];
     return typeof value === 'string' ? value : undefined;
+  }
+
+  /** All values of an option that may be repeated. */
+  texts(option: string): readonly string[] {
+    const values = this.#options[option];
+    return typeof values === 'object' ? values : [];
   }
 
   isSet(option: string): boolean {

@@ -47,6 +47,8 @@ export interface GatewayCollaborators {
   readonly authorizer: Authorizer;
   readonly metrics: MetricRegistry;
   readonly health: HealthSource;
+  /** Signs with the hub's key, so that callers can know it before they send a token. */
+  readonly signChallenge?: (statement: Uint8Array) => Uint8Array;
   readonly logger: Logger;
   readonly clock: Clock;
 }
@@ -114,7 +116,7 @@ export class HttpGateway implements Service {
     const openApi = (principal: Principal) =>
       openApiDocument(this.#routes, catalogue.all(principal), { version: all.health.health().version, url: this.url });
     return [
-      ...systemRoutes({ ...all, openApi }),
+      ...systemRoutes({ ...all, openApi, port: () => this.#port }),
       ...toolRoutes({ ...all, catalogue, sight }),
       ...callRoutes(all.pipeline),
       ...toolCallRoutes({ ...all, nodeId: () => all.health.health().nodeId }),

@@ -43,7 +43,9 @@ function usageRoute(pipeline: CallPort, authorizer: Authorizer): Route {
     answers: { 200: 'usage' },
     handle({ principal }, { limit = 100, agent }) {
       const isAll = seesAllCalls(principal, authorizer);
-      const known = pipeline.usageHistory().filter((record) => isAll || isOwnCall(principal, record.agentId));
+      const known = isAll
+        ? pipeline.usageHistory()
+        : pipeline.usageHistory(principal.id).filter(({ agentId }) => isOwnCall(principal, agentId));
       const recent = known.filter((record) => agent === undefined || record.agentId === agent);
       const counts = isAll ? pipeline.usage() : countedOf(known);
       return json({ tools: counts.map(countView), recent: recent.slice(0, limit).map(usageView) });

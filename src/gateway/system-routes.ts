@@ -1,11 +1,13 @@
 import type { Authorizer } from '../core/authorizer.ts';
 import type { Clock } from '../core/clock.ts';
+import { CHALLENGE, challengeStatement } from '../core/hub-challenge.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Principal } from '../core/principal.ts';
 import { json } from './answer.ts';
 import { requirePermission } from './call-privacy.ts';
 import type { MetricRegistry } from './metrics.ts';
 import type { HealthSource } from './ports.ts';
+import type { QueryField } from './query.ts';
 import { defineRoute, type Route } from './route.ts';
 
 interface SystemCollaborators {
@@ -13,26 +15,25 @@ interface SystemCollaborators {
   readonly metrics: MetricRegistry;
   readonly clock: Clock;
   readonly authorizer: Authorizer;
+  /** Signs with the hub's key; absent where it has none. */
+  readonly signChallenge?: (statement: Uint8Array) => Uint8Array;
+  /** The port on which the hub answers. */
+  port(): number;
   /** Made when somebody asks: it lists every tool. */
   openApi(principal: Principal): JsonObject;
 }
 
+const CHALLENGE_FIELD: QueryField<string> = {
+  description: '32 random bytes in base64url',
+  schema: { type: 'string', pattern: CHALLENGE.source },
+  parse: (text) => (CHALLENGE.test(text) ? text : undefined),
+};
+
 /** Health, metrics and the API's own description. */
-export function systemRoutes({ health, metrics, clock, authorizer, openApi }: SystemCollaborators): readonly Route[] {
+export function systemRoutes(collaborators: SystemCollaborators): readonly Route[] {
+  const { metrics, authorizer, openApi } = collaborators;
   return [
-    defineRoute({
-      method: 'GET',
-      path: '/healthz',
-      summary: 'Whether the hub works; needs no token',
-      access: 'public',
-      answers: { 200: 'ok or degraded', 503: 'starting or stopping' },
-      handle() {
-        const { status, nodeId, version, startedAtMs, problems } = health.health();
-        const uptimeMs = Math.max(0, clock.now() - startedAtMs);
-        const isUp = status === 'ok' || status === 'degraded';
-        return json({ status, node_id: nodeId, version, uptime_ms: uptimeMs, problems }, isUp ? 200 : 503);
-      },
-    }),
+    healthRoute(collaborators),
     defineRoute({
       method: 'GET',
       path: '/metrics',
@@ -51,4 +52,24 @@ export function systemRoutes({ health, metrics, clock, authorizer, openApi }: Sy
       handle: (request) => json(openApi(request.principal)),
     }),
   ];
+}
+
+function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/healthz',
+    summary:
+      'Whether the hub works; needs no token. A challenge is answered with a signature of the hub: who sends a token can know to whom',
+    access: 'public',
+    query: { challenge: CHALLENGE_FIELD },
+    answers: { 200: 'ok or degraded', 503: 'starting or stopping' },
+    handle(_request, { challenge }) {
+      const { status, nodeId, version, startedAtMs, problems } = health.health();
+      const uptimeMs = Math.max(0, clock.now() - startedAtMs);
+      const isUp = status === 'ok' || status === 'degraded';
+      const signature = challenge === undefined ? undefined : signChallenge?.(challengeStatement(port(), challenge));
+      const proof = signature && Buffer.from(signature).toString('base64url');
+      return json({ status, node_id: nodeId, version, uptime_ms: uptimeMs, problems, proof }, isUp ? 200 : 503);
+    },
+  });
 }

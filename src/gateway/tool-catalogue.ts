@@ -33,7 +33,10 @@ export class ToolCatalogue {
 
   /** TOOL_NOT_FOUND and AMBIGUOUS_TOOL as the registry tells them. */
   resolve(principal: Principal, name: string): RegisteredTool {
-    return this.#registry.resolve(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#authorizer) });
+    return this.#registry.resolve(name, {
+      isVisible: (tool) => canSeeTool(tool, principal, this.#authorizer),
+      isListed: this.visibleTo(principal),
+    });
   }
 
   modelName(tool: RegisteredTool): string {

@@ -1,0 +1,123 @@
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
+import { commandOf } from '../device-verbs.ts';
+import { durationSeconds, ratePerMinute } from '../duration.ts';
+import { grantCheck } from '../grant-check.ts';
+import { objectsIn } from '../json-list.ts';
+import { readInput } from '../text-input.ts';
+import { textPairs, textTable } from '../text-table.ts';
+
+const ALLOW = { value: 'PERMISSION', help: 'what it may do, such as device:control:lamp; may be repeated', isRepeated: true } as const;
+const MORE = { name: 'PERMISSION', help: 'more of what --allow began', isOptional: true, isRepeated: true } as const;
+
+const mint: Command = {
+  name: 'token mint',
+  summary: 'make a token for an agent; its text is all that stdout gets, and is told this once',
+  operands: [MORE],
+  options: {
+    agent: { value: 'ID', help: 'what to call the agent' },
+    allow: ALLOW,
+    role: { value: 'NAME', help: 'role of the configuration whose permissions it gets' },
+    ttl: { value: 'TIME', help: 'how long it lasts: 15m, 24h (the default), 30d' },
+    'max-hops': { value: 'N', help: 'over how many hubs its calls may go' },
+    rate: { value: 'N/min', help: 'how many calls it may make' },
+    node: { value: 'HUB', help: 'only this hub may act for it; may be repeated', isRepeated: true },
+    key: { value: 'RAW', help: "the agent's own Ed25519 key, 32 bytes in base64url: every call then needs a proof" },
+  },
+  async run(call) {
+    const minted = await call.hub.call('hub:mint_token', mintParams(call));
+    const facts = isJsonObject(minted) ? minted : {};
+    call.output.answer(minted, () => `${facts.token}\n`);
+    if (!call.output.isJson) call.output.note(mintNote(facts));
+    return undefined;
+  },
+};
+
+const show: Command = {
+  name: 'token show',
+  summary: 'what a token says and whether it still holds',
+  operands: [{ name: 'TOKEN', help: 'the text of the token, @FILE, or - for stdin' }],
+  async run(call) {
+    const facts = await call.hub.call('hub:show_token', { token: await readInput(call.operand(0), call.io) });
+    call.output.answer(facts, () => (isJsonObject(facts) ? textPairs(facts) : ''));
+    return undefined;
+  },
+};
+
+const list: Command = {
+  name: 'tokens',
+  summary: 'the tokens that this hub made',
+  async run(call) {
+    const answer = await call.hub.call('hub:list_tokens', {});
+    const tokens = isJsonObject(answer) ? objectsIn(answer, 'tokens') : [];
+    call.output.answer(answer, () => textTable(['TOKEN', 'AGENT', 'STATE', 'UNTIL', 'MAY'], tokens.map(tokenRow)));
+    return undefined;
+  },
+};
+
+const revoke = commandOf({
+  name: 'token revoke',
+  summary: 'end a token and all that come from it',
+  tool: 'hub:revoke_token',
+  operands: [{ name: 'ID', help: 'id of the token, as atmo tokens lists it' }],
+  params: (call) => ({ token_id: call.operand(0) }),
+});
+
+const rotateOwner = commandOf({
+  name: 'token rotate-owner',
+  summary: "replace the owner's token; the old one ends at once",
+  tool: 'hub:rotate_owner',
+  params: () => ({}),
+});
+
+const check: Command = {
+  name: 'token check',
+  summary: 'whether permissions would allow something; needs no hub (exit code 0 yes, 3 no)',
+  operands: [MORE],
+  options: { allow: ALLOW, require: { value: 'PERMISSION', help: 'what would be needed; may be repeated', isRepeated: true } },
+  async run(call) {
+    const required = call.texts('require');
+    if (required.length === 0) throw usage('--require is missing: name what would be needed, such as device:control:lamp');
+    const verdict = grantCheck(allowed(call), required);
+    call.output.answer(verdict, () => (verdict.allowed ? 'yes\n' : `no: ${verdict.missing.join(', ')}\n`));
+    if (verdict.note !== undefined) call.output.note(verdict.note);
+    return verdict.allowed ? undefined : 3;
+  },
+};
+
+/** Tokens: made, looked at, ended. */
+export const tokenCommands: readonly Command[] = [mint, show, list, revoke, check, rotateOwner];
+
+/** What `--allow` says, however it was written: repeated, as words that follow, or with commas. */
+function allowed(call: Invocation): readonly string[] {
+  const texts = [...call.texts('allow'), ...call.operands].flatMap((text) => text.split(',')).filter((text) => text !== '');
+  if (texts.length > 0 || call.text('role') !== undefined) return texts;
+  throw usage('--allow is missing: name what the token may do, such as --allow device:control:lamp');
+}
+
+function mintParams(call: Invocation): JsonObject {
+  const agent = call.text('agent');
+  if (agent === undefined) throw usage('--agent is missing: name the agent, such as --agent kitchen-assistant');
+  const [role, ttl, rate, key] = ['role', 'ttl', 'rate', 'key'].map((option) => call.text(option));
+  const maxHops = call.integer('max-hops');
+  const nodes = call.texts('node');
+  const permissions = allowed(call);
+  return {
+    agent_id: agent,
+    ...(permissions.length > 0 && { permissions }),
+    ...(role !== undefined && { role }),
+    ...(ttl !== undefined && { ttl_seconds: durationSeconds(ttl, '--ttl') }),
+    ...(maxHops !== undefined && { max_hops: maxHops }),
+    ...(rate !== undefined && { rate_per_minute: ratePerMinute(rate, '--rate') }),
+    ...(nodes.length > 0 && { allowed_nodes: nodes }),
+    ...(key !== undefined && { key }),
+  };
+}
+
+function mintNote({ token_id: id, agent_id: agent, expires_at: until }: JsonObject): string {
+  return `token ${id} of ${agent}, until ${until}; keep its text, nobody can show it again. "atmo token revoke ${id}" ends it`;
+}
+
+function tokenRow({ token_id: id, agent_id: agent, state, expires_at: until, permissions }: JsonObject): readonly unknown[] {
+  return [id, agent, state, until, permissions];
+}
