@@ -16,7 +16,7 @@ import type { AutomationPlan } from './automation-config.ts';
 import { requireSight } from './automation-sight.ts';
 import { EventIndex } from './event-index.ts';
 import { checkExternalConfig, parseAutomation } from './parse-automation.ts';
-import { lifetimeOf, requireOwnPermissions, type SpawnRequest } from './spawn-request.ts';
+import { requireOwnPermissions, type SpawnRequest } from './spawn-request.ts';
 import { atWallTime } from './wall-timer.ts';
 
 const MAX_AGENTS = 64;
@@ -91,8 +91,7 @@ export class AgentRunner implements Service {
     this.#requireFree(id);
     requireOwnPermissions(request.permissions, by);
     const plan = this.#check(request, { ...by, id, permissions: request.permissions });
-    const ttlMs = lifetimeOf(request, by, this.#with.clock.now());
-    const issued = this.#with.tokens.issue({ agentId: part, permissions: request.permissions, ttlMs }, by);
+    const issued = this.#with.tokens.issue({ agentId: part, permissions: request.permissions, ttlMs: request.ttlMs }, by);
     const record = this.#enter(request, issued, by);
     this.#begin(record, plan);
     return { record, token: issued.token };

@@ -1,10 +1,9 @@
-import { AtmoError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import { defineTool } from '../tools/define-tool.ts';
 import { p } from '../tools/parameter-builder.ts';
 import { snakeJson } from '../tools/snake-json.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
-import { isDescendant } from './agent-name.ts';
+import { childId } from './agent-name.ts';
 import { AGENT_STATUSES, AGENT_TYPES, type AgentRecord } from './agent-record.ts';
 import type { AgentRunner } from './agent-runner.ts';
 import { spawnAgentTool } from './spawn-agent-tool.ts';
@@ -34,27 +33,29 @@ function killAgentTool(runner: AgentRunner): RegisteredTool {
   );
 }
 
-/** A permission names what may be ended and cannot say "what I spawned": for that there is this tool beside kill_agent. */
+/**
+ * A permission names what may be ended and cannot say "what I spawned". This tool needs none for that: it only reaches ids
+ * below the caller's own.
+ */
 function dismissAgentTool(runner: AgentRunner): RegisteredTool {
   return defineTool(
     {
       ...OWN,
       name: 'dismiss_agent',
       title: 'Dismiss own agent',
-      description: 'Ends an agent that the caller itself spawned, or one that such an agent spawned.',
+      description: 'Ends an agent that the caller itself spawned, and all that this one spawned.',
       permissions: ['agent:spawn'],
-      parameters: { agent_id: agentId, reason: reasonParameter },
+      parameters: {
+        child: p.string({
+          description: "The part of the agent's id after the caller's own id and the slash",
+          maxLength: 200,
+          pattern: '^[a-z0-9][a-z0-9_./-]*$',
+        }),
+        reason: reasonParameter,
+      },
       returns: { type: 'object', required: ['success'], properties: { success } },
     },
-    async ({ agent_id: id, reason }, { principal }) => {
-      if (principal.kind !== 'owner' && !isDescendant(id, principal)) {
-        throw new AtmoError(
-          'NOT_FOUND',
-          `${principal.id} has spawned no agent ${JSON.stringify(id.slice(0, 100))}; list_agents tells which`,
-        );
-      }
-      return { success: runner.kill(id, reasonText(reason, principal.id)) };
-    },
+    async ({ child, reason }, { principal }) => ({ success: runner.kill(childId(principal, child), reasonText(reason, principal.id)) }),
   );
 }
 

@@ -78,7 +78,7 @@ const ACTION = {
     description: 'Its parameters; {"param": "NAME"} takes a parameter of this agent, {"trigger": "value"} a fact of the trigger',
   },
   timeout_ms: { type: 'integer', minimum: 1, description: 'Deadline of the call' },
-  on_error: { enum: ['stop', 'continue'], default: 'stop', description: 'What a failure of this call does to the calls after it' },
+  on_error: { enum: ['stop', 'continue'], description: 'What a failure of this call does to the calls after it; stop when absent' },
 } as const;
 
 const LIMITS = {
@@ -86,10 +86,9 @@ const LIMITS = {
     type: 'number',
     minimum: 0,
     maximum: LONGEST_SECONDS,
-    default: 10,
-    description: 'Shortest time from one run to the next',
+    description: 'Shortest time from one run to the next; 10 when absent',
   },
-  max_runs_per_hour: { type: 'integer', minimum: 1, maximum: 3600, default: 60, description: 'Triggers beyond this are dropped' },
+  max_runs_per_hour: { type: 'integer', minimum: 1, maximum: 3600, description: 'Triggers beyond this are dropped; 60 when absent' },
 } as const;
 
 const PARAMETER = {
@@ -133,10 +132,11 @@ export const PLAN_SCHEMA: JsonSchema = {
         type: 'object',
         required: ['tool'],
         additionalProperties: false,
-        properties: { ...ACTION, params: { ...ACTION.params, default: {} } },
+        properties: { ...ACTION, params: { ...ACTION.params, default: {} }, on_error: { ...ACTION.on_error, default: 'stop' } },
       },
     },
-    ...LIMITS,
+    cooldown_seconds: { ...LIMITS.cooldown_seconds, default: 10 },
+    max_runs_per_hour: { ...LIMITS.max_runs_per_hour, default: 60 },
   },
 };
 

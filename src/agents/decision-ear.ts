@@ -45,7 +45,7 @@ export class DecisionEar implements Disposable {
 
   /** One of several persons who approves decides nothing yet. */
   #hear(approvalId: string, state: Json | undefined): void {
-    if (state !== 'approved' && state !== 'denied') return;
+    if (state !== 'approved' && state !== 'denied' && state !== 'expired') return;
     this.#decided.set(approvalId, state === 'approved');
     this.#waiting.get(approvalId)?.(state === 'approved');
   }

@@ -17,6 +17,8 @@ const FACTS: Readonly<Record<Trigger['type'], readonly string[]>> = {
   time: [],
   every: [],
 };
+/** What an agent is about stays what its author wrote: `adjust_threshold` changes values only. */
+const WRITTEN_OUT = ['type', 'sensor_id', 'device_id', 'event', 'cluster', 'tool'];
 const COMMON_FACTS = ['type', 'at'];
 
 interface CheckedPlan {
@@ -31,8 +33,9 @@ interface CheckedPlan {
 export function parseAutomation(config: JsonObject, validator: SchemaValidator): AutomationPlan {
   checkLength(config);
   const parameters = parseParameters(config, validator);
-  const { parameters: _, ...rest } = config;
-  const filled = fillReferences(asList(rest), 'param', (name) => {
+  const { parameters: _, ...rest } = asList(config);
+  for (const part of [rest.trigger, rest.conditions, rest.actions]) requireWrittenOut(part);
+  const filled = fillReferences(rest, 'param', (name) => {
     const parameter = parameters.get(name);
     if (parameter) return parameter.value;
     throw invalid(`The parameter ${JSON.stringify(name.slice(0, 40))} is used and not declared under parameters`);
@@ -64,6 +67,13 @@ function checkLength(config: JsonObject): void {
 
 function asList(config: JsonObject): JsonObject {
   return isJsonObject(config.trigger) ? { ...config, trigger: [config.trigger] } : config;
+}
+
+function requireWrittenOut(items: Json | undefined): void {
+  for (const item of Array.isArray(items) ? items.filter(isJsonObject) : []) {
+    const name = WRITTEN_OUT.find((member) => isJsonObject(item[member]));
+    if (name !== undefined) throw invalid(`${name} has to be written out; it cannot be a parameter`);
+  }
 }
 
 function checkTriggers(plan: CheckedPlan): void {

@@ -5,6 +5,7 @@ import { AGENT_TYPES } from './agent-record.ts';
 import type { AgentRunner } from './agent-runner.ts';
 import { CONFIG_SCHEMA } from './automation-schema.ts';
 
+const DEFAULT_TTL_SECONDS = 86_400;
 const LONGEST_TTL_SECONDS = 366 * 86_400;
 
 /** `spawn_agent` (source 000 §8.5): an automation of this hub, or a token for a process elsewhere. */
@@ -34,14 +35,13 @@ export function spawnAgentTool(runner: AgentRunner): RegisteredTool {
             maxItems: 32,
           })
           .optional(),
-        ttl_seconds: p
-          .integer({
-            description: 'Its lifetime; one day, or as long as the caller lives, when absent',
-            minimum: 10,
-            maximum: LONGEST_TTL_SECONDS,
-            unit: 's',
-          })
-          .optional(),
+        ttl_seconds: p.integer({
+          description: 'Its lifetime; never longer than that of the caller',
+          minimum: 60,
+          maximum: LONGEST_TTL_SECONDS,
+          default: DEFAULT_TTL_SECONDS,
+          unit: 's',
+        }),
       },
       returns: {
         type: 'object',
@@ -71,8 +71,8 @@ export function spawnAgentTool(runner: AgentRunner): RegisteredTool {
       ],
     },
     async ({ agent_type: type, name, config = {}, permissions = [], ttl_seconds: ttlSeconds }, { principal }) => {
-      const request = { type, config, permissions, ...(name !== undefined && { name }) };
-      const { record, token } = runner.spawn(ttlSeconds === undefined ? request : { ...request, ttlMs: ttlSeconds * 1000 }, principal);
+      const request = { type, config, permissions, ttlMs: ttlSeconds * 1000, ...(name !== undefined && { name }) };
+      const { record, token } = runner.spawn(request, principal);
       return { agent_id: record.id, status: record.status, token, expires_at: new Date(record.expiresAtMs).toISOString() };
     },
   );

@@ -4,21 +4,13 @@ import { includesGrant, parseGrant, requireGrant } from '../core/permission.ts';
 import type { Principal } from '../core/principal.ts';
 import type { AgentType } from './agent-record.ts';
 
-/** Lifetime of an agent for which none was asked. */
-const DEFAULT_TTL_MS = 86_400_000;
-
 /** What an agent is to be. */
 export interface SpawnRequest {
   readonly type: AgentType;
   readonly name?: string;
   readonly config: JsonObject;
   readonly permissions: readonly string[];
-  readonly ttlMs?: number;
-}
-
-/** How long the agent lives: what was asked for, else a day, or until its parent's token ends. */
-export function lifetimeOf({ ttlMs }: SpawnRequest, by: Principal, nowMs: number): number {
-  return ttlMs ?? Math.min(DEFAULT_TTL_MS, (by.token?.expiresAtMs ?? Infinity) - nowMs);
+  readonly ttlMs: number;
 }
 
 /**
