@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { signChild, signRoot } from '../../src/access/token-chain.ts';
-import { tokenBytes, tokenText } from '../../src/access/token-text.ts';
+import { tokenText } from '../../src/access/token-text.ts';
 import { keyPair, refusalOf, tokenRoom } from './token-room.ts';
 
 const MUTANTS = 20_000;
@@ -32,18 +32,19 @@ describe('mutants of a sound chain', () => {
   test(`none of ${MUTANTS} is accepted`, async () => {
     const room = await tokenRoom();
     const agent = keyPair();
-    const parent = signRoot(room.rootClaims({ key: agent.publicKey, maxHops: 3 }), room.hub.privateKey);
+    const root = signRoot(room.rootClaims({ key: agent.publicKey, maxHops: 3 }), room.hub.privateKey);
     const claims = room.rootClaims({ issuer: 'light-agent', subject: 'light-agent/helper', maxHops: 2 });
-    const sound = tokenText(signChild(parent, claims, agent.privateKey));
-    expect(refusalOf(() => room.verifier.verify(sound))).toBeUndefined();
+    const sound = [root, signChild(root, claims, agent.privateKey)];
+    const soundTexts = sound.map(tokenText);
+    for (const text of soundTexts) expect(refusalOf(() => room.verifier.verify(text))).toBeUndefined();
     const pick = numbers(1);
     const accepted: string[] = [];
     const codes = new Set<string>();
     for (let count = 0; count < MUTANTS; count++) {
-      const text = tokenText(mutant(tokenBytes(sound), pick));
+      const text = tokenText(mutant(sound[count % 2] ?? root, pick));
       const refused = refusalOf(() => room.verifier.verify(text));
       if (refused) codes.add(refused.code);
-      else if (text !== sound) accepted.push(text);
+      else if (!soundTexts.includes(text)) accepted.push(text);
     }
     expect(accepted).toEqual([]);
     expect([...codes]).toEqual(['TOKEN_INVALID']);
