@@ -1,4 +1,6 @@
 import type { Command } from './command.ts';
+import { approvalCommands } from './commands/approvals.ts';
+import { approverCommands } from './commands/approvers.ts';
 import { call } from './commands/call.ts';
 import { clockCommands } from './commands/clock.ts';
 import { commission } from './commands/commission.ts';
@@ -11,6 +13,7 @@ import { events } from './commands/events.ts';
 import { groupCommands } from './commands/groups.ts';
 import { forget, halfCommissioned } from './commands/half-commissioned.ts';
 import { jobCancel, jobs } from './commands/jobs.ts';
+import { login } from './commands/login.ts';
 import { profileCommands } from './commands/profile.ts';
 import { read } from './commands/read.ts';
 import { sensors } from './commands/sensors.ts';
@@ -38,6 +41,9 @@ export const COMMANDS: readonly Command[] = [
   jobCancel,
   events,
   ...tokenCommands,
+  ...approvalCommands,
+  ...approverCommands,
+  login,
   ...clockCommands,
   ...credentialCommands,
   halfCommissioned,

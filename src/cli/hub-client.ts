@@ -1,6 +1,7 @@
 import { AtmoError, ERROR_CODES, type ErrorCode } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { CliIo } from './cli-io.ts';
+import { requireOwnHub } from './hub-proof.ts';
 import { ownerDecision } from './owner-consent.ts';
 import { type Credential, findCredential, findOwnerCredential, hubUrl } from './state-dir.ts';
 
@@ -25,6 +26,7 @@ interface ClientOptions {
 export class HubClient {
   readonly #io: Pick<CliIo, 'env' | 'fetch' | 'signal'>;
   readonly #options: ClientOptions;
+  #proof: Promise<void> | undefined;
 
   constructor(io: Pick<CliIo, 'env' | 'fetch' | 'signal'>, options: ClientOptions = {}) {
     this.#io = io;
@@ -120,8 +122,8 @@ export class HubClient {
   }
 
   async #send(path: string, { method = 'GET', body, headers = {} }: RequestParts): Promise<Response> {
-    const token = this.#credential()?.token;
-    const init: RequestInit = {
+    const token = path.startsWith('/healthz') ? undefined : await this.#token();
+    return this.#reach(path, {
       method,
       headers: {
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
@@ -129,10 +131,21 @@ export class HubClient {
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(this.#io.signal && { signal: this.#io.signal }),
-    };
+    });
+  }
+
+  /** The owner's token is for the owner's hub alone: what answers has to prove once that it is the one. */
+  async #token(): Promise<string | undefined> {
+    const credential = this.#credential();
+    if (credential?.stateDir === undefined) return credential?.token;
+    this.#proof ??= requireOwnHub(this.url, credential.stateDir, (path) => this.#reach(path, { method: 'GET' }));
+    await this.#proof;
+    return credential.token;
+  }
+
+  async #reach(path: string, init: RequestInit): Promise<Response> {
     try {
-      return await this.#io.fetch(`${this.url}${path}`, init);
+      return await this.#io.fetch(`${this.url}${path}`, { ...init, ...(this.#io.signal && { signal: this.#io.signal }) });
     } catch (cause) {
       const advice = 'start one with "atmo serve" or "systemctl start atmosphere-edge", or set ATMO_URL';
       throw new AtmoError('HUB_UNREACHABLE', `No hub answers at ${this.url}; ${advice}`, { url: this.url }, { cause });

@@ -10,6 +10,7 @@ import type { Service } from '../core/service.ts';
 import type { CapabilityCatalogue } from '../tools/capability-catalogue.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
 import type { ToolSearch } from '../tools/tool-search.ts';
+import { approvalRoutes } from './approval-routes.ts';
 import { callRoutes } from './call-routes.ts';
 import { CallerSight } from './caller-sight.ts';
 import { capabilityRoutes } from './capability-routes.ts';
@@ -121,6 +122,7 @@ export class HttpGateway implements Service {
       ...callRoutes(all.pipeline),
       ...toolCallRoutes({ ...all, nodeId: () => all.health.health().nodeId }),
       ...hubRoutes(all.pipeline),
+      ...approvalRoutes(all.pipeline),
       ...jobRoutes(all.jobs),
       ...capabilityRoutes({ ...all, catalogue, sight }),
       ...deviceRoutes({ ...all, catalogue, sight }),
