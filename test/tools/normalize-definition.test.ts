@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { lintDefinition } from '../../src/tools/definition-lint.ts';
 import { normalizeDefinition, parseDefinition } from '../../src/tools/normalize-definition.ts';
+import { toPublicDefinition } from '../../src/tools/public-definition.ts';
 import { SchemaValidator } from '../../src/tools/schema-validator.ts';
 
 const notify = {
@@ -72,6 +73,14 @@ describe('the public form', () => {
       execution: { timeoutMs: 30_000, retries: 0, isIdempotent: false, hasSideEffects: true, determinism: 'nondeterministic' },
     });
     expect(normalizeDefinition({ name: 'x', description: 'X', requires: { network: true } }).execution.retries).toBe(2);
+  });
+
+  test('a time limit that is not said stays the hub’s to say, over any number of conversions', () => {
+    const silent = normalizeDefinition({ name: 'x', description: 'X', audit: { log_params: false } });
+    const stated = normalizeDefinition({ name: 'x', description: 'X', execution: { timeout_ms: 30_000 } });
+    expect(silent.execution.isTimeoutDefault).toBe(true);
+    expect(stated.execution).not.toHaveProperty('isTimeoutDefault');
+    for (const definition of [silent, stated]) expect(normalizeDefinition(toPublicDefinition(definition))).toEqual(definition);
   });
 
   test('"type": "any" goes, a parameter called any stays', () => {

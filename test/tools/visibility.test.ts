@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
+import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
 import { callerView, canSeeTool, mayCallTool } from '../../src/tools/visibility.ts';
-import { agent, listAuthorizer, makeTool, owner } from './tool-room.ts';
+import { agent, listAuthorizer, makeRoom, makeTool, owner } from './tool-room.ts';
 
 const sees = (grant: string, permission: string) => callerView(agent(grant), listAuthorizer).canSee(permission);
 
@@ -47,5 +48,110 @@ describe('what a caller may know of', () => {
     expect(canSeeTool(tool, reader, listAuthorizer)).toBe(true);
     expect(mayCallTool(tool, reader, listAuthorizer)).toBe(false);
     expect(mayCallTool(tool, agent('notify:send'), listAuthorizer)).toBe(true);
+  });
+});
+
+describe('what a caller may not see', () => {
+  const caller = agent('device:control:lamp', 'notify:read');
+  const visible = [
+    makeTool({ name: 'lamp_on', namespace: 'matter', permissions: ['device:control:lamp'] }),
+    makeTool({ name: 'send', namespace: 'notify', permissions: ['notify:send'] }),
+    makeTool({ name: 'status', namespace: 'matter', permissions: ['device:control:lamp'] }),
+    makeTool({ name: 'status', namespace: 'matter', version: '1.2.0', permissions: ['device:control:lamp'] }),
+  ];
+  const hidden = [
+    makeTool({
+      name: 'lock_open',
+      namespace: 'matter',
+      permissions: ['device:control:lock'],
+      dangerous: true,
+      execution: { side_effects: true },
+    }),
+    makeTool({ name: 'lock_open', namespace: 'other', permissions: ['device:control:lock'] }),
+    makeTool({ name: 'lamp_on', namespace: 'other', permissions: ['device:control:lock'] }),
+    makeTool({ name: 'status', permissions: ['device:control:lock'] }),
+    makeTool({ name: 'status', namespace: 'matter', version: '2.0.0', permissions: ['device:control:lock'] }),
+    makeTool({ name: 'Lock-Open', namespace: 'matter', permissions: ['device:control:lock'] }),
+  ];
+
+  /** Every answer of a hub that has `tools`, without what differs from call to call. */
+  async function answers(tools: readonly RegisteredTool[], options = {}) {
+    const { pipeline, registry } = makeRoom({}, options);
+    for (const tool of tools) registry.register(tool);
+    registry.alias('open_sesame', 'matter:lock_open');
+    const names = [
+      ...[
+        'lock_open',
+        'lock_opem',
+        'matter:lock_open',
+        'matter:lock_open@1.0.0',
+        'matter:lock_open@^9',
+        'other:lock_open',
+        'core:lock_open',
+      ],
+      ...[
+        'matter_lock_open',
+        'lock-open',
+        'Lock-Open',
+        'open_sesame',
+        'LOCK_OPEN',
+        'lock',
+        'lamp_on',
+        'status',
+        'status@2',
+        'matter:status@>=2',
+      ],
+      ...[
+        'send',
+        'notify:sned',
+        'unlock',
+        '',
+        ' ',
+        ':',
+        '@',
+        'matter:',
+        '*',
+        '../lock_open',
+        'lock_open\u0000',
+        'constructor',
+        '__proto__',
+      ],
+    ];
+    const told: string[] = [];
+    for (const tool of names) {
+      for (const change of [{}, { version: '>=2.0.0' }, { timeoutMs: -5 }, { params: 'no object' }]) {
+        const answer = await pipeline.call({ principal: caller, tool, params: {}, ...change });
+        told.push(JSON.stringify([tool, change, answer.status, answer.status === 'error' ? answer.error : answer.result]));
+      }
+      const asked = await pipeline.preflight({ principal: caller, tool, params: {} });
+      told.push(JSON.stringify([tool, asked]));
+    }
+    return told;
+  }
+
+  test('answers byte for byte like what does not exist, by any of its names and versions', async () => {
+    expect(await answers([...hidden, ...visible])).toEqual(await answers(visible));
+  });
+
+  test('is not told to be switched off either', async () => {
+    const options = { disabledTools: ['lock_open', 'core:status', 'Lock-Open'] };
+    expect(await answers([...hidden, ...visible], options)).toEqual(await answers(visible, options));
+  });
+
+  test('is not suggested, and neither is what the caller could never call', async () => {
+    const { pipeline, registry } = makeRoom();
+    for (const tool of [...hidden, ...visible]) registry.register(tool);
+    const answer = await pipeline.call({ principal: caller, tool: 'notify:sent', params: {} });
+    expect(answer).toMatchObject({ error: { code: 'TOOL_NOT_FOUND', details: { suggestions: [] } } });
+    const near = await pipeline.call({ principal: caller, tool: 'lamp_of', params: {} });
+    expect(near).toMatchObject({ error: { details: { suggestions: ['matter:lamp_on'] } } });
+  });
+
+  test('what it may see but not call is refused with what is required and what it has', async () => {
+    const { pipeline, registry } = makeRoom();
+    for (const tool of visible) registry.register(tool);
+    expect(await pipeline.call({ principal: caller, tool: 'send', params: {} })).toMatchObject({
+      error: { code: 'PERMISSION_DENIED', details: { required: ['notify:send'], actual: caller.permissions } },
+    });
   });
 });
