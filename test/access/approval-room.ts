@@ -7,6 +7,7 @@ import type { ApprovalDecision, ApprovalView } from '../../src/core/approvals.ts
 import type { AuditNote } from '../../src/core/audit-sink.ts';
 import { ManualClock } from '../../src/core/clock.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
+import type { KeyValueStore } from '../../src/core/key-value-store.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { type ApprovalStatement, signStatement } from '../../src/wire/approval-statement.ts';
@@ -53,7 +54,7 @@ export function statementFor(view: ApprovalView, person: string, decision: Appro
 }
 
 /** The queue and its persons over one store; `restart` is what a new process finds. */
-export async function makeApprovals(clock = new TurnableClock(), store = new MemoryKeyValueStore(clock), hubId = HUB) {
+export async function makeApprovals(clock = new TurnableClock(), store: KeyValueStore = new MemoryKeyValueStore(clock), hubId = HUB) {
   const notes: AuditNote[] = [];
   const heard: HubEvent[] = [];
   const events = new EventBus('hub:test', clock);

@@ -1,8 +1,14 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { EventBus } from '../../src/core/events.ts';
+import { silentLogger } from '../../src/core/logger.ts';
 import type { Principal } from '../../src/core/principal.ts';
+import { StateStore } from '../../src/journal/state-store.ts';
 import { signStatement } from '../../src/wire/approval-statement.ts';
 import { settled } from '../tools/tool-room.ts';
-import { AGENT, makeApprovals, makePerson, OWNER, requestOf, statementFor } from './approval-room.ts';
+import { AGENT, makeApprovals, makePerson, OWNER, requestOf, statementFor, TurnableClock } from './approval-room.ts';
 
 const MINUTE_MS = 60_000;
 const refusal = (code: string, text = '') => expect.objectContaining({ code, message: expect.stringContaining(text) });
@@ -101,6 +107,31 @@ describe('several persons', () => {
     await approved();
     expect(await queue.check(requestOf({ personsNeeded: 2 }))).toMatchObject({ state: 'pending', needed: 2, given: 1 });
     expect(await queue.check(requestOf())).toMatchObject({ state: 'pending', needed: 2 });
+  });
+});
+
+describe('on a real disk', () => {
+  test('what was asked, given, used and denied is there after each reopening', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'atmo-approvals-'));
+    const clock = new TurnableClock();
+    const reopened = async <T>(work: (room: Awaited<ReturnType<typeof makeApprovals>>) => Promise<T>): Promise<T> => {
+      const journal = { clock, logger: silentLogger, events: new EventBus('hub:test', clock) };
+      await using store = new StateStore(journal, { directory, snapshotDirectory: directory, isCopiedAtStop: false });
+      await store.start();
+      return await work(await makeApprovals(clock, store));
+    };
+    try {
+      const ann = await reopened(({ enrol }) => enrol('ann'));
+      const view = await reopened(({ file }) => file());
+      await reopened(({ say, viewOf }) => say(viewOf(view.approval_id), ann));
+      expect(await reopened(({ queue }) => queue.check(requestOf()))).toMatchObject({ state: 'approved', approvalId: view.approval_id });
+      const next = await reopened(({ file }) => file());
+      expect(next.approval_id).not.toBe(view.approval_id);
+      await reopened(({ say }) => say(next, ann, 'deny'));
+      expect(await reopened(({ queue }) => queue.check(requestOf()))).toMatchObject({ state: 'denied', by: 'ann' });
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
   });
 });
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { ownerDecision } from '../../src/cli/owner-consent.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import type { CallAnswer } from '../../src/tools/call-answer.ts';
 import type { NetworkHost } from '../home/network-host.ts';
@@ -16,6 +17,13 @@ interface RunningHubOptions {
   readonly host?: NetworkHost;
 }
 
+interface CallOptions {
+  readonly headers?: Record<string, string>;
+  readonly query?: string;
+  /** False to see what a bearer of the owner's token alone is told; else the owner agrees to dangerous calls, as `atmo` does. */
+  readonly approve?: false;
+}
+
 /** A hub in a process of its own, on host `hub` of the private network, and its owner at the HTTP door. */
 export class RunningHub implements AsyncDisposable {
   readonly url: string;
@@ -23,12 +31,14 @@ export class RunningHub implements AsyncDisposable {
   /** Everything it logged. */
   readonly log: string[];
   readonly #token: string;
+  readonly #stateDir: string;
 
-  private constructor(process: ChildProcess, facts: { url: string; token: string; log: string[] }) {
+  private constructor(process: ChildProcess, facts: { url: string; token: string; log: string[]; stateDir: string }) {
     this.process = process;
     this.url = facts.url;
     this.log = facts.log;
     this.#token = facts.token;
+    this.#stateDir = facts.stateDir;
   }
 
   /** Resolves when the hub answers; rejects with its log when it ends before that. */
@@ -46,22 +56,33 @@ export class RunningHub implements AsyncDisposable {
     child.once('exit', (code) => ready.reject(new Error(`the hub ended with ${code}: ${log.join('\n')}`)));
     const url = await ready.promise;
     const token = readFileSync(join(stateDir, 'owner.token'), 'utf8').trim();
-    return new RunningHub(child, { url, token, log });
+    return new RunningHub(child, { url, token, log, stateDir });
   }
 
   /** Calls a tool; the answer as the door gave it, errors included. */
-  async call(
-    tool: string,
-    params: JsonObject = {},
-    options: { readonly headers?: Record<string, string>; readonly query?: string } = {},
-  ): Promise<CallAnswer> {
-    const path = `/api/v1/tools/${encodeURIComponent(tool)}/invoke${options.query ?? ''}`;
-    const response = await this.request(path, {
+  async call(tool: string, params: JsonObject = {}, options: CallOptions = {}): Promise<CallAnswer> {
+    const answer = await this.#callOnce(tool, params, options);
+    if (options.approve === false || answer.status !== 'error' || answer.error.code !== 'APPROVAL_REQUIRED') return answer;
+    await this.#agree(String(answer.error.details.approval_id));
+    return this.#callOnce(tool, params, options);
+  }
+
+  async #callOnce(tool: string, params: JsonObject, { query = '', headers }: CallOptions): Promise<CallAnswer> {
+    const response = await this.request(`/api/v1/tools/${encodeURIComponent(tool)}/invoke${query}`, {
       method: 'POST',
       body: JSON.stringify(params),
-      headers: { 'content-type': 'application/json', ...options.headers },
+      headers: { 'content-type': 'application/json', ...headers },
     });
     return (await response.json()) as CallAnswer;
+  }
+
+  async #agree(approvalId: string): Promise<void> {
+    const path = `/api/v1/approvals/${approvalId}`;
+    const decision = ownerDecision((await this.get(path)) as JsonObject, this.#stateDir);
+    if (!decision) throw new Error(`the owner cannot approve ${approvalId}: no owner.key in ${this.#stateDir}`);
+    const headers = { 'content-type': 'application/json' };
+    const response = await this.request(path, { method: 'POST', body: JSON.stringify(decision), headers });
+    if (!response.ok) throw new Error(`the owner's approval was refused: ${await response.text()}`);
   }
 
   /** The result of a call that has to succeed. */
