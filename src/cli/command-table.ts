@@ -1,4 +1,5 @@
 import type { Command } from './command.ts';
+import { agentCommands } from './commands/agents.ts';
 import { approvalCommands } from './commands/approvals.ts';
 import { approverCommands } from './commands/approvers.ts';
 import { call } from './commands/call.ts';
@@ -39,6 +40,7 @@ export const COMMANDS: readonly Command[] = [
   read,
   jobs,
   jobCancel,
+  ...agentCommands,
   events,
   ...tokenCommands,
   ...approvalCommands,

@@ -1,0 +1,124 @@
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
+import { commandOf } from '../device-verbs.ts';
+import { durationSeconds } from '../duration.ts';
+import { objectsIn } from '../json-list.ts';
+import { readInput } from '../text-input.ts';
+import { textTable } from '../text-table.ts';
+
+const AGENT = { name: 'ID', help: 'id of the agent, as atmo agents lists it' };
+const REASON = { value: 'TEXT', help: 'why, for the journal and the list' };
+
+const agents: Command = {
+  name: 'agents',
+  summary: 'automations of the hub and outside agents that it gave a token',
+  async run({ hub, output }) {
+    const answer = await hub.call('list_agents', {});
+    const headings = ['AGENT', 'TYPE', 'STATUS', 'RUNS', 'LAST RUN', 'PARAMETERS', 'UNTIL', 'LAST ERROR'];
+    output.answer(answer, () => textTable(headings, (isJsonObject(answer) ? objectsIn(answer, 'agents') : []).map(agentRow)));
+    return undefined;
+  },
+};
+
+const spawn: Command = {
+  name: 'agent spawn',
+  summary: 'let the hub run an automation, or make a token for an agent elsewhere',
+  operands: [
+    { name: 'NAME', help: 'its name; an id is made of it' },
+    { name: 'PERMISSION', help: 'more of what --allow began', isOptional: true, isRepeated: true },
+  ],
+  options: {
+    config: { value: 'FILE', help: 'what an automation does, JSON or YAML (docs/agents.md), or - for stdin' },
+    allow: { value: 'PERMISSION', help: 'what it may do, such as device:control:lamp; may be repeated', isRepeated: true },
+    ttl: { value: 'TIME', help: 'how long it lives: 15m, 24h (the default), 30d' },
+    external: { help: 'a process elsewhere: stdout gets its token alone, which is told this once' },
+  },
+  async run(call) {
+    const spawned = await call.hub.call('spawn_agent', await spawnParams(call));
+    const facts = isJsonObject(spawned) ? spawned : {};
+    const isExternal = call.isSet('external');
+    const note = `agent ${facts.agent_id} is ${facts.status} until ${facts.expires_at}`;
+    call.output.answer(spawned, () => (isExternal ? `${facts.token}\n` : `${note}\n`));
+    if (isExternal && !call.output.isJson) call.output.note(`${note}; "atmo agent kill ${facts.agent_id}" ends it`);
+    return undefined;
+  },
+};
+
+const kill = commandOf({
+  name: 'agent kill',
+  summary: 'end an agent and all that it spawned',
+  tool: 'kill_agent',
+  operands: [AGENT],
+  options: { reason: REASON },
+  params: (call) => ({ agent_id: call.operand(0), ...reasonOf(call) }),
+});
+
+const dismiss = commandOf({
+  name: 'agent dismiss',
+  summary: 'for agents: end one of your own',
+  tool: 'dismiss_agent',
+  operands: [{ name: 'CHILD', help: 'the part of its id after your own and the slash' }],
+  options: { reason: REASON },
+  params: (call) => ({ child: call.operand(0), ...reasonOf(call) }),
+});
+
+const set = commandOf({
+  name: 'agent set',
+  summary: 'change a parameter that an agent declares, such as a threshold',
+  tool: 'adjust_threshold',
+  operands: [AGENT, { name: 'PARAM', help: 'name of the parameter' }, { name: 'VALUE', help: 'its new value' }],
+  params: async (call) => ({ agent_id: call.operand(0), param: call.operand(1), value: await typedValue(call) }),
+});
+
+/** Agents: listed, spawned, adjusted, ended. */
+export const agentCommands: readonly Command[] = [agents, spawn, set, kill, dismiss];
+
+async function spawnParams(call: Invocation): Promise<JsonObject> {
+  const ttl = call.text('ttl');
+  const file = call.text('config');
+  if (file === undefined && !call.isSet('external'))
+    throw usage('--config is missing: a file that says what the automation does (docs/agents.md)');
+  const permissions = [...call.texts('allow'), ...call.operands.slice(1)].flatMap((text) => text.split(',')).filter((text) => text !== '');
+  if (permissions.length === 0) throw usage('--allow is missing: name what the agent may do, such as --allow device:control:lamp');
+  return {
+    agent_type: call.isSet('external') ? 'external' : 'automation',
+    name: call.operand(0),
+    permissions,
+    ...(file !== undefined && { config: await configIn(file, call) }),
+    ...(ttl !== undefined && { ttl_seconds: durationSeconds(ttl, '--ttl') }),
+  };
+}
+
+/** Only the outer form is looked at here: the hub says what is wrong inside. */
+async function configIn(file: string, call: Invocation): Promise<JsonObject> {
+  // Loaded by those who need it: it brings the schema compiler with it.
+  const { parseCheckedYaml } = await import('../../core/checked-yaml.ts');
+  const text = await readInput(file === '-' ? '-' : `@${file}`, call.io);
+  const config: unknown = parseCheckedYaml(text, file, { type: 'object' });
+  if (isJsonObject(config)) return config;
+  throw usage(`${file} has to hold an object with trigger and actions`);
+}
+
+/** The value in the type that the parameter has; where that cannot be seen, numbers and booleans are what looks like them. */
+async function typedValue(call: Invocation): Promise<Json> {
+  const text = call.operand(2);
+  const answer = await call.hub.call('list_agents', {});
+  const known = isJsonObject(answer) ? objectsIn(answer, 'agents').find(({ agent_id: id }) => id === call.operand(0)) : undefined;
+  const parameters = isJsonObject(known?.parameters) ? known.parameters : {};
+  if (typeof parameters[call.operand(1)] === 'string') return text;
+  if (text === 'true' || text === 'false') return text === 'true';
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+function reasonOf(call: Invocation): JsonObject {
+  const reason = call.text('reason');
+  return reason === undefined ? {} : { reason };
+}
+
+function agentRow(agent: JsonObject): readonly unknown[] {
+  const { parameters, last_error: error } = agent;
+  const shown = isJsonObject(parameters) ? Object.entries(parameters).map(([name, value]) => `${name}=${value}`) : [];
+  const problem = isJsonObject(error) ? `${error.code}: ${error.message}` : agent.reason;
+  const { agent_id: id, agent_type: type, status, runs, last_run_at: lastRun, expires_at: until } = agent;
+  return [id, type, status, runs, lastRun, shown, until, problem];
+}
