@@ -1,9 +1,13 @@
 import { toAtmoError } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
-import type { Command } from '../command.ts';
+import { accessChecks } from '../access-checks.ts';
+import { agentChecks } from '../agent-checks.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
 import { type CheckResult, machineChecks } from '../doctor-checks.ts';
-import type { HubClient } from '../hub-client.ts';
+import { guardedCheck } from '../guarded-check.ts';
+import { HubClient } from '../hub-client.ts';
 import { objectsIn } from '../json-list.ts';
+import { readInput } from '../text-input.ts';
 import { textTable } from '../text-table.ts';
 import { schemaChecks, toolChecks } from '../tool-checks.ts';
 
@@ -13,10 +17,14 @@ export const doctor: Command = {
   name: 'doctor',
   summary: 'look for what is wrong and say what to do; with TOOL, why an agent cannot use it',
   operands: [{ name: 'TOOL', help: 'check list of one tool', isOptional: true }],
-  async run({ hub, io, output, operands: [tool] }) {
+  options: { as: { value: 'TOKEN', help: "with TOOL: look with this agent's token (its text, @FILE, or - for stdin)" } },
+  async run(call) {
+    const { hub, io, output, operands } = call;
+    const [tool] = operands;
+    if (tool === undefined && call.text('as') !== undefined) throw usage('--as is about one TOOL; name it');
     const checks = [...machineChecks(io.env), ...(await hubChecks(hub))];
     const isHubThere = checks.some(({ check, state }) => check === 'hub' && state !== 'failed');
-    if (tool !== undefined && isHubThere) checks.push(...(await toolChecks(hub, tool)));
+    if (tool !== undefined && isHubThere) checks.push(...(await toolChecks(hub, tool)), ...(await asAgent(call, tool)));
     const failed = checks.filter(({ state }) => state === 'failed');
     output.answer({ ok: failed.length === 0, checks }, () =>
       textTable(
@@ -42,7 +50,8 @@ async function hubChecks(hub: HubClient): Promise<readonly CheckResult[]> {
           found: `${health.status}: ${problems}`,
           advice: 'its log says more: journalctl -u atmosphere-edge',
         };
-    return [answers, ...(await Promise.all([accepted(hub), halfCommissioned(hub), toolSchemas(hub)]))];
+    const own = await Promise.all([accepted(hub), halfCommissioned(hub), toolSchemas(hub)]);
+    return [answers, ...own, ...(await accessChecks(hub, Date.now()))];
   } catch (thrown) {
     return [
       { check: 'hub', state: 'failed', found: toAtmoError(thrown).message, advice: 'atmo serve, or systemctl status atmosphere-edge' },
@@ -50,39 +59,37 @@ async function hubChecks(hub: HubClient): Promise<readonly CheckResult[]> {
   }
 }
 
-async function accepted(hub: HubClient): Promise<CheckResult> {
-  return guarded('token is accepted', async () => {
+/** Nothing unless `--as` names an agent's token. */
+async function asAgent(call: Invocation, toolName: string): Promise<readonly CheckResult[]> {
+  const given = call.text('as');
+  if (given === undefined) return [];
+  const token = await readInput(given, call.io);
+  const agent = new HubClient({ ...call.io, env: { ...call.io.env, ATMO_TOKEN: token } });
+  return agentChecks({ hub: call.hub, agent, token, toolName });
+}
+
+function accepted(hub: HubClient): Promise<CheckResult> {
+  return guardedCheck('token is accepted', async () => {
     const devices = objectsIn(await hub.get('/api/v1/devices'), 'devices');
-    return { check: 'token is accepted', state: 'ok', found: `${devices.length} devices` };
+    return { state: 'ok', found: `${devices.length} devices` };
   });
 }
 
-async function halfCommissioned(hub: HubClient): Promise<CheckResult> {
-  const check = 'half commissioned devices';
-  return guarded(check, async () => {
+function halfCommissioned(hub: HubClient): Promise<CheckResult> {
+  return guardedCheck('half commissioned devices', async () => {
     const answer = await hub.call('hub:half_commissioned', {});
     const devices = Array.isArray(answer) ? answer.filter(isJsonObject) : [];
-    if (devices.length === 0) return { check, state: 'ok', found: 'none' };
+    if (devices.length === 0) return { state: 'ok', found: 'none' };
     const advice = devices.map((device) => device.advice).join('; ');
-    return { check, state: 'warning', found: devices.map((device) => device.id).join(', '), advice };
+    return { state: 'warning', found: devices.map((device) => device.id).join(', '), advice };
   });
 }
 
-async function toolSchemas(hub: HubClient): Promise<CheckResult> {
-  const check = 'tool schemas';
-  return guarded(check, async () => {
+function toolSchemas(hub: HubClient): Promise<CheckResult> {
+  return guardedCheck('tool schemas', async () => {
     const tools = objectsIn(await hub.get('/api/v1/tools', { limit: PAGE }), 'tools');
     const wrong = tools.filter((tool) => schemaChecks(tool).some(({ state }) => state !== 'ok')).map((tool) => tool.id);
-    if (wrong.length === 0) return { check, state: 'ok', found: `${tools.length} tools` };
-    return { check, state: 'warning', found: `${wrong.length} of ${tools.length} tools`, advice: `atmo doctor ${wrong[0]}` };
+    if (wrong.length === 0) return { state: 'ok', found: `${tools.length} tools` };
+    return { state: 'warning', found: `${wrong.length} of ${tools.length} tools`, advice: `atmo doctor ${wrong[0]}` };
   });
-}
-
-async function guarded(check: string, run: () => Promise<CheckResult>): Promise<CheckResult> {
-  try {
-    return await run();
-  } catch (thrown) {
-    const error = toAtmoError(thrown);
-    return { check, state: 'failed', found: `${error.code}: ${error.message}`, advice: 'see the checks above' };
-  }
 }
