@@ -1,4 +1,4 @@
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AtmoError } from '../core/errors.ts';
 import { damagedError, guardStorage } from './storage-error.ts';
 
@@ -16,6 +16,13 @@ export interface DatabaseForm {
   /** SQL scripts; number n brings a file from version n - 1 to n. */
   readonly migrations: readonly string[];
 }
+
+interface Brackets {
+  readonly begin: StatementSync;
+  readonly commit: StatementSync;
+}
+
+const brackets = new WeakMap<DatabaseSync, Brackets>();
 
 /**
  * Opens a database in WAL mode, checks it with quick_check and brings it to the newest version. Throws STORAGE_FAILED;
@@ -47,16 +54,26 @@ export function quickCheck(database: DatabaseSync, path: string): void {
 
 /** Runs work in one transaction; a throw undoes all of it. */
 export function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
-  database.exec('BEGIN IMMEDIATE');
+  const { begin, commit } = bracketsOf(database);
+  begin.run();
   try {
     const result = work();
-    database.exec('COMMIT');
+    commit.run();
     return result;
   } catch (error) {
     // SQLite has rolled back by itself after a full disk or an I/O error.
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;
   }
+}
+
+/** Compiled once: each call of a tool commits twice. */
+function bracketsOf(database: DatabaseSync): Brackets {
+  const known = brackets.get(database);
+  if (known) return known;
+  const compiled = { begin: database.prepare('BEGIN IMMEDIATE'), commit: database.prepare('COMMIT') };
+  brackets.set(database, compiled);
+  return compiled;
 }
 
 function configure(database: DatabaseSync, form: DatabaseForm): void {

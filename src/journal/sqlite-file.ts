@@ -32,6 +32,9 @@ export interface SqliteFileOptions extends DatabaseForm {
   readonly whenLost: 'start-anew' | 'refuse';
 }
 
+/** What a start did about a damaged or missing file. */
+export type Recovery = 'restored' | 'begun-anew';
+
 /** A snapshot that is due at start waits for the start to be over. */
 const FIRST_SNAPSHOT_MS = 60_000;
 
@@ -50,6 +53,7 @@ export class SqliteFile implements Service {
   #cancelTimer: () => void = () => {};
   #running: Promise<unknown> = Promise.resolve();
   #changesInSnapshot = -1;
+  #recovery: Recovery | undefined;
 
   constructor({ clock, logger, events }: JournalCollaborators, options: SqliteFileOptions) {
     this.#clock = clock;
@@ -73,6 +77,11 @@ export class SqliteFile implements Service {
 
   get isOpen(): boolean {
     return this.#database !== undefined;
+  }
+
+  /** Absent when the file was sound, or new. */
+  get recovery(): Recovery | undefined {
+    return this.#recovery;
   }
 
   /** Runs work on the open database. Throws STORAGE_FAILED when the disk refuses, SHUTTING_DOWN when it is not open. */
@@ -142,6 +151,7 @@ export class SqliteFile implements Service {
     }
     const setAside = this.#setAside();
     if (snapshot) this.#folder.restore(snapshot, path);
+    this.#recovery = snapshot ? 'restored' : 'begun-anew';
     this.#warn(snapshot ? 'database_restored' : 'database_lost', {
       path,
       ...(setAside === undefined ? {} : { setAside }),
