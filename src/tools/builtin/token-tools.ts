@@ -1,13 +1,13 @@
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/json.ts';
 import { covers, NO_GROUPS, parseGrant } from '../../core/permission.ts';
 import type { Principal } from '../../core/principal.ts';
-import type { TokenAuthority, TokenInspection, TokenRecord } from '../../core/token-authority.ts';
+import type { TokenAuthority, TokenInspection } from '../../core/token-authority.ts';
 import { defineTool } from '../define-tool.ts';
 import { p } from '../parameter-builder.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { HUB_ACTS, HUB_READS } from './admin-declaration.ts';
 import { checkRoles, type MintParams, type TokenRoles, tokenRequestOf } from './token-role.ts';
+import { inspectionView, recordView, timeText } from './token-view.ts';
 
 interface TokenPorts {
   readonly tokens: TokenAuthority;
@@ -121,8 +121,10 @@ function listTool({ tokens }: TokenPorts): RegisteredTool {
       returns: { type: 'object', required: ['tokens'], properties: { tokens: { type: 'array', items: { type: 'object' } } } },
     },
     async ({ agent_id: agentId }, { clock }) => {
-      const records = tokens.list().filter((record) => agentId === undefined || isSelfOrChild(record.agentId, agentId));
-      return { tokens: records.map((record) => recordView(record, clock.now())) };
+      const records = tokens.list();
+      const wanted = records.filter((record) => agentId === undefined || isSelfOrChild(record.agentId, agentId));
+      const known = new Map(records.map((record) => [record.id, record]));
+      return { tokens: wanted.map((record) => recordView(record, known, clock.now())) };
     },
   );
 }
@@ -177,45 +179,4 @@ function givesAdminToken(permission: string): boolean {
 
 function isSelfOrChild(agentId: string, parent: string): boolean {
   return agentId === parent || agentId.startsWith(`${parent}/`);
-}
-
-function inspectionView({ state, reason, principal, issuer, issuedAtMs, notBeforeMs, isBearer }: TokenInspection): JsonObject {
-  const { token } = principal;
-  return {
-    state,
-    ...(reason !== undefined && { reason }),
-    token_id: token.id,
-    agent_id: principal.id,
-    issuer,
-    permissions: principal.permissions,
-    issued_at: timeText(issuedAtMs),
-    not_before: timeText(notBeforeMs),
-    expires_at: timeText(token.expiresAtMs),
-    chain: token.chain,
-    ...(token.allowedNodes && { allowed_nodes: token.allowedNodes }),
-    ...(token.maxHops !== undefined && { max_hops: token.maxHops }),
-    rate_limits: token.rateLimits.map(({ tokenId, calls, seconds }) => ({ token_id: tokenId, calls, seconds })),
-    needs_proof: !isBearer,
-  };
-}
-
-function recordView(record: TokenRecord, nowMs: number): JsonObject {
-  const { id, agentId, permissions, issuedAtMs, expiresAtMs, issuedBy, role, parent, revokedAtMs } = record;
-  const ended = expiresAtMs <= nowMs ? 'expired' : 'valid';
-  return {
-    token_id: id,
-    agent_id: agentId,
-    state: revokedAtMs === undefined ? ended : 'revoked',
-    permissions,
-    issued_at: timeText(issuedAtMs),
-    expires_at: timeText(expiresAtMs),
-    issued_by: issuedBy,
-    ...(role !== undefined && { role }),
-    ...(parent !== undefined && { parent }),
-    ...(revokedAtMs !== undefined && { revoked_at: timeText(revokedAtMs) }),
-  };
-}
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,0 +1,53 @@
+import type { JsonObject } from '../../core/json.ts';
+import type { TokenInspection, TokenRecord } from '../../core/token-authority.ts';
+
+/** What show_token answers of a token whose signatures hold. */
+export function inspectionView({ state, reason, principal, issuer, issuedAtMs, notBeforeMs, isBearer }: TokenInspection): JsonObject {
+  const { token } = principal;
+  return {
+    state,
+    ...(reason !== undefined && { reason }),
+    token_id: token.id,
+    agent_id: principal.id,
+    issuer,
+    permissions: principal.permissions,
+    issued_at: timeText(issuedAtMs),
+    not_before: timeText(notBeforeMs),
+    expires_at: timeText(token.expiresAtMs),
+    chain: token.chain,
+    ...(token.allowedNodes && { allowed_nodes: token.allowedNodes }),
+    ...(token.maxHops !== undefined && { max_hops: token.maxHops }),
+    rate_limits: token.rateLimits.map(({ tokenId, calls, seconds }) => ({ token_id: tokenId, calls, seconds })),
+    needs_proof: !isBearer,
+  };
+}
+
+/** A token ends with any that it comes from. */
+function stateOf(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): TokenInspection['state'] {
+  for (let link: TokenRecord | undefined = record; link; link = known.get(link.parent ?? '')) {
+    if (link.revokedAtMs !== undefined) return 'revoked';
+  }
+  return record.expiresAtMs <= nowMs ? 'expired' : 'valid';
+}
+
+/** What list_tokens answers of one token. `known`: all that this hub made, by id. */
+export function recordView(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): JsonObject {
+  const { id, agentId, permissions, issuedAtMs, expiresAtMs, issuedBy, role, parent, revokedAtMs } = record;
+  return {
+    token_id: id,
+    agent_id: agentId,
+    state: stateOf(record, known, nowMs),
+    permissions,
+    issued_at: timeText(issuedAtMs),
+    expires_at: timeText(expiresAtMs),
+    issued_by: issuedBy,
+    ...(role !== undefined && { role }),
+    ...(parent !== undefined && { parent }),
+    ...(revokedAtMs !== undefined && { revoked_at: timeText(revokedAtMs) }),
+  };
+}
+
+/** ISO 8601 in UTC. */
+export function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}
