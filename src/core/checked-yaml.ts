@@ -1,5 +1,5 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import { isNode, LineCounter, parseDocument } from 'yaml';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import { AtmoError } from './errors.ts';
 import type { JsonSchema } from './json.ts';
 
@@ -8,19 +8,53 @@ import type { JsonSchema } from './json.ts';
  * Throws CONFIG_INVALID whose message names file, line, what is wrong and what is allowed.
  */
 export function parseCheckedYaml(text: string, file: string, schema: JsonSchema): unknown {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
-  const mistake = document.errors[0];
-  if (mistake) throw invalid(file, lines.linePos(mistake.pos[0]).line, mistake.message.split('\n')[0] ?? 'not YAML');
-  const value: unknown = document.toJS() ?? {};
-  const validate = new Ajv2020({ useDefaults: true, allErrors: false, strict: false }).compile(schema);
+  const { document, lines, value } = parsed(text, file);
+  const validate = validatorOf(schema);
   if (validate(value)) return value;
   const error = validate.errors?.[0];
   const path = (error?.instancePath ?? '').split('/').slice(1).map(unescapePointer);
   const unknownKey: unknown = error?.params.additionalProperty;
-  const node = document.getIn(typeof unknownKey === 'string' ? [...path, unknownKey] : path, true) ?? document.getIn(path, true);
-  const offset = isNode(node) ? (node.range?.[0] ?? 0) : 0;
-  throw invalid(file, lines.linePos(offset).line, describe(path, error?.message ?? 'is not allowed', error?.params ?? {}));
+  const line = lineAt(document, lines, typeof unknownKey === 'string' ? [...path, unknownKey] : path);
+  throw invalid(file, line, describe(path, error?.message ?? 'is not allowed', error?.params ?? {}));
+}
+
+/** The lines of places in a YAML text that `parseCheckedYaml` took, for mistakes that a schema cannot tell. */
+export function yamlLines(text: string): (path: readonly (string | number)[]) => number {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  return (path) => lineAt(document, lines, path);
+}
+
+function parsed(text: string, file: string) {
+  const lines = new LineCounter();
+  try {
+    const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
+    const mistake = document.errors[0];
+    if (mistake) throw invalid(file, lines.linePos(mistake.pos[0]).line, mistake.message.split('\n')[0] ?? 'not YAML');
+    return { document, lines, value: (document.toJS() ?? {}) as unknown };
+  } catch (error) {
+    // Aliases without end and nesting without end are thrown as errors of other classes.
+    if (error instanceof AtmoError) throw error;
+    throw invalid(file, 1, error instanceof Error ? (error.message.split('\n')[0] ?? 'not YAML') : 'not YAML');
+  }
+}
+
+/** The nearest place that there is, outwards. */
+function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (string | number)[]): number {
+  const node = document.getIn(path, true);
+  if (isNode(node)) return lines.linePos(node.range?.[0] ?? 0).line;
+  return path.length === 0 ? 1 : lineAt(document, lines, path.slice(0, -1));
+}
+
+const validators = new WeakMap<JsonSchema, ValidateFunction>();
+
+/** Compiling takes tens of milliseconds, and the hub reads the rules again while it answers calls. */
+function validatorOf(schema: JsonSchema): ValidateFunction {
+  const known = validators.get(schema);
+  if (known) return known;
+  const validate = new Ajv2020({ useDefaults: true, allErrors: false, strict: false }).compile(schema);
+  validators.set(schema, validate);
+  return validate;
 }
 
 const unescapePointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
