@@ -35,8 +35,10 @@ export const PREFLIGHT_STAGES: readonly Stage[] = [...OPENING, ...ABOUT_TOOL, ..
 /** What can be said of a tool before the parameters are known. */
 export const TOOL_PREFLIGHT_STAGES: readonly Stage[] = [...OPENING, ...ABOUT_TOOL, checkMayTry];
 
-function refuseWhileDraining(_call: Call, context: StageContext): void {
-  if (context.isDraining()) throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping and takes no new calls; try again when it is back');
+function refuseWhileDraining({ request: { within } }: Call, context: StageContext): void {
+  // A stopping hub waits for what runs, so it lets the steps of what runs pass as well.
+  if (!context.isDraining() || (within && context.running.has(within))) return;
+  throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping and takes no new calls; try again when it is back');
 }
 
 function refuseWhileMemoryIsShort(_call: Call, context: StageContext): void {

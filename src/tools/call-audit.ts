@@ -54,18 +54,31 @@ function commonEntry(call: Call, atMs: number) {
   return { requestId, traceId, principal: call.request.principal, toolId, atMs };
 }
 
-function shownParams(call: Call): { readonly isShort: boolean; readonly value: JsonObject; readonly length: number } {
+interface ShownParams {
+  readonly isShort: boolean;
+  readonly value: JsonObject;
+  readonly length: number;
+}
+
+/** Asked for by the journal and by events, of parameters that no longer change. */
+const shown = new WeakMap<Call, ShownParams>();
+
+function shownParams(call: Call): ShownParams {
+  const known = shown.get(call);
+  if (known) return known;
   const { parameters, metadata } = call.tool.definition;
   const value = maskSecrets(parameters, call.params);
   const { length } = JSON.stringify(value);
-  return { isShort: metadata.audit.logParams && length <= MAX_SHOWN_LENGTH, value, length };
+  const params = { isShort: metadata.audit.logParams && length <= MAX_SHOWN_LENGTH, value, length };
+  shown.set(call, params);
+  return params;
 }
 
 function shownResult(call: Call, result: Json): Json | undefined {
   const { returns, metadata } = call.tool.definition;
   if (!metadata.audit.logResult) return undefined;
-  const shown = withoutSecretTexts(maskResult(returns, result), call.secrets);
-  return JSON.stringify(shown).length <= MAX_SHOWN_LENGTH ? shown : undefined;
+  const masked = withoutSecretTexts(maskResult(returns, result), call.secrets);
+  return JSON.stringify(masked).length <= MAX_SHOWN_LENGTH ? masked : undefined;
 }
 
 /** What every event of a call carries. */

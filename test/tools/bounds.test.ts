@@ -87,6 +87,29 @@ describe('a step of a running call', () => {
     expect(await nested(room)).toMatchObject({ result: room.clock.now() + 5_000 });
   });
 
+  test('is let through by a hub that is stopping and waits for it', async () => {
+    const room = makeRoom();
+    const gate = Promise.withResolvers<void>();
+    room.registry.register(makeTool({ name: 'inner', handler: async () => 'inner ran' }));
+    room.registry.register(
+      makeTool({
+        name: 'outer',
+        handler: async (_, context) => {
+          await gate.promise;
+          const answer = await room.pipeline.call({ principal: owner, tool: 'inner', params: {}, within: context });
+          return answer.status === 'success' ? answer.result : answer.error.code;
+        },
+      }),
+    );
+    const pending = room.pipeline.call({ principal: owner, tool: 'outer', params: {} });
+    await settled();
+    const drained = room.pipeline.drain(1_000);
+    expect(codeOf(await room.pipeline.call({ principal: owner, tool: 'inner', params: {} }))).toBe('SHUTTING_DOWN');
+    gate.resolve();
+    expect(await pending).toMatchObject({ result: 'inner ran' });
+    expect(await drained).toBe(true);
+  });
+
   test('ends with it', async () => {
     const room = makeRoom();
     const outer = Promise.withResolvers<ToolContext>();
