@@ -21,6 +21,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   start: { summary: 'exec to first answered call / bare controller', isNetworked: true, load: () => import('./bench/start.ts') },
   fleet: { summary: '50 devices: commission, restart, idle', isNetworked: true, load: () => import('./bench/fleet.ts') },
   registry: { summary: '10,000 tools: lookup, list, validation', isNetworked: false, load: () => import('./bench/registry.ts') },
+  access: { summary: 'authorising a token / one bare verification', isNetworked: false, load: () => import('./bench/access.ts') },
   storage: { summary: 'a day of readings on the disk', isNetworked: false, load: () => import('./bench/storage.ts') },
 };
 

@@ -18,6 +18,12 @@ function refusalOf(bytes: Uint8Array, limits = CBOR_LIMITS): AtmoError | undefin
   }
 }
 
+function timedMs(work: () => unknown): number {
+  const startMs = performance.now();
+  work();
+  return performance.now() - startMs;
+}
+
 /** What is not the one encoding of an allowed value: bytes, place of the refusal, reason. */
 const REFUSED: readonly (readonly [name: string, bytes: string, byte: number, reason: string])[] = [
   ['nothing', '', 0, 'end before'],
@@ -119,9 +125,10 @@ describe('hostile bytes', () => {
   ];
 
   test.each(BOMBS)('60 KB of %s are refused within milliseconds', (_name, bytes) => {
-    const startMs = performance.now();
     expect(refusalOf(bytes)?.code).toBe('VALIDATION_ERROR');
-    expect(performance.now() - startMs).toBeLessThan(20);
+    // The best of several: what else the machine does is not counted.
+    const bestMs = Math.min(...Array.from({ length: 5 }, () => timedMs(() => refusalOf(bytes))));
+    expect(bestMs).toBeLessThan(5);
   });
 
   test('any bytes are either refused or the one encoding of what they mean', () => {
