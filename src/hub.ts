@@ -1,28 +1,31 @@
-import { randomBytes } from 'node:crypto';
+import { sign } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { GrantAuthorizer } from './access/grant-authorizer.ts';
-import { OwnerApprovals } from './access/owner-approvals.ts';
-import { OwnerAuthenticator } from './access/owner-authenticator.ts';
-import { OwnerCredential } from './access/owner-credential.ts';
+import { accessTools } from './access-tools.ts';
+import { AgentRunner } from './agents/agent-runner.ts';
+import { agentTools } from './agents/agent-tools.ts';
 import type { HubConfig } from './config.ts';
 import type { Clock } from './core/clock.ts';
+import type { DeviceDirectory } from './core/device-directory.ts';
 import type { DeviceRoom } from './core/device-room.ts';
 import { EventBus } from './core/events.ts';
 import type { JsonObject } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
 import { NO_DEVICES } from './core/no-devices.ts';
-import { NO_GROUPS } from './core/permission.ts';
+import type { Principal } from './core/principal.ts';
 import { type Service, ServiceStack } from './core/service.ts';
 import { HttpGateway } from './gateway/http-gateway.ts';
 import { MetricRegistry } from './gateway/metrics.ts';
 import type { HealthReport } from './gateway/ports.ts';
+import { deviceCapabilities, OWN_CAPABILITIES } from './hub-capabilities.ts';
 import { HistoryStore } from './journal/history-store.ts';
 import { prepareStateDirectory } from './journal/state-directory.ts';
 import { StateLock } from './journal/state-lock.ts';
 import { StateStore } from './journal/state-store.ts';
+import { type Access, openAccess } from './open-access.ts';
 import { classTools } from './profiles/class-tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from './profiles/control-matter-device.ts';
+import { DeviceGroups } from './profiles/device-groups.ts';
 import { DeviceToolSync } from './profiles/device-tool-sync.ts';
 import { loadProfiles } from './profiles/load-profiles.ts';
 import { NodeBounds } from './profiles/node-bounds.ts';
@@ -32,7 +35,7 @@ import { jobTools } from './tools/builtin/job-tools.ts';
 import { sensorTools } from './tools/builtin/sensor-tools.ts';
 import { thermalTool } from './tools/builtin/thermal-tool.ts';
 import { CallPipeline } from './tools/call-pipeline.ts';
-import { type Capability, CapabilityCatalogue } from './tools/capability-catalogue.ts';
+import { CapabilityCatalogue } from './tools/capability-catalogue.ts';
 import { IdempotencyStore } from './tools/idempotency-store.ts';
 import { JobStore } from './tools/job-store.ts';
 import { deviceNames } from './tools/resolve-device.ts';
@@ -56,13 +59,13 @@ interface HubOptions {
 
 /** What stands before any tool or device does. */
 interface Ground {
-  readonly hubId: string;
   readonly events: EventBus;
   readonly store: StateStore;
   readonly readings: HistoryStore;
-  readonly credential: OwnerCredential;
-  readonly authenticator: OwnerAuthenticator;
-  readonly matterDir: string;
+  /** Absent without Matter. */
+  readonly room: DeviceRoom | undefined;
+  readonly directory: DeviceDirectory;
+  readonly access: Access;
 }
 
 /** Tools, and the one way to them. */
@@ -72,7 +75,6 @@ interface Workshop {
   readonly jobs: JobStore;
   readonly capabilities: CapabilityCatalogue;
   readonly pipeline: CallPipeline;
-  readonly authorizer: GrantAuthorizer;
 }
 
 /** One running hub: makes every part, hands each its collaborators, starts them in order and stops them in reverse. */
@@ -82,7 +84,6 @@ export class Hub implements Service {
   readonly #config: HubConfig;
   readonly #stack = new ServiceStack();
   #health: HealthReport;
-  #room: DeviceRoom | undefined;
   #pipeline: CallPipeline | undefined;
   #gateway: HttpGateway | undefined;
 
@@ -110,10 +111,12 @@ export class Hub implements Service {
 
   async #startParts(): Promise<void> {
     const ground = await this.#layGround();
-    this.#health = { ...this.#health, nodeId: ground.hubId, startedAtMs: this.#clock.now() };
+    this.#health = { ...this.#health, nodeId: ground.access.key.hubId, startedAtMs: this.#clock.now() };
     const workshop = this.#openWorkshop(ground);
     this.#registerAll(workshop.registry, [...basicTools, ...jobTools(workshop.jobs), ...sensorTools(ground.readings)]);
-    if (this.#config.matter.isEnabled) await this.#admitDevices(ground, workshop);
+    this.#registerAll(workshop.registry, accessTools({ ...ground, ...workshop }, this.#config));
+    if (ground.room) await this.#admitDevices(ground, ground.room, workshop);
+    await this.#startAgents(ground, workshop);
     await this.#loadOwnTools(workshop.registry);
     await this.#openDoor(ground, workshop);
     this.#health = { ...this.#health, status: 'ok' };
@@ -139,50 +142,47 @@ export class Hub implements Service {
     const retentionMs = { raw: rawDays * DAY_MS, '5min': fiveMinuteDays * DAY_MS, '1h': hourlyDays * DAY_MS };
     const readings = new HistoryStore(journal, { ...places, retentionMs });
     await this.#stack.start(readings);
-    const credential = new OwnerCredential(directory.root);
-    await this.#stack.start(credential);
-    return {
-      hubId: hubIdOf(store),
-      events,
-      store,
-      readings,
-      credential,
-      authenticator: new OwnerAuthenticator(credential),
-      matterDir: directory.matter,
-    };
+    const room = await this.#openMatter(store, directory.matter);
+    const devices = room?.directory ?? NO_DEVICES;
+    const shared = { ...journal, store, devices: new DeviceGroups(devices) };
+    return { events, store, readings, room, directory: devices, access: await openAccess(shared, this.#config, this.#stack) };
   }
 
-  #openWorkshop({ hubId, events, store, authenticator }: Ground): Workshop {
+  #openWorkshop({ events, store, access }: Ground): Workshop {
     const validator = new SchemaValidator();
     const registry = new ToolRegistry({ validator });
     const jobs = new JobStore({ store, clock: this.#clock, events });
     jobs.recover();
     const capabilities = new CapabilityCatalogue(registry);
-    for (const [type, description] of OWN_CAPABILITIES) capabilities.add({ type, description: () => description });
-    const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: authenticator });
-    const { disabled, maxConcurrent, maxQueued } = this.#config.tools;
-    this.#pipeline = new CallPipeline(
+    for (const capability of OWN_CAPABILITIES) capabilities.add(capability);
+    const { disabled, logsCalls, features, ...bounds } = this.#config.tools;
+    const pipeline = new CallPipeline(
       {
         registry,
         validator,
-        authorizer,
+        ...access,
         clock: this.#clock,
         logger: this.#logger,
         events,
-        nodeId: hubId,
+        nodeId: access.key.hubId,
         capabilities: () => capabilities.types(),
         jobs,
         idempotency: new IdempotencyStore({ store }),
-        approvals: new OwnerApprovals(),
+        validity: access.authenticator,
+        sealSecret: (value) => access.key.sealSecret(value),
+        features: { required: features, granted: (principal) => this.#featuresOf(principal, access.tokens) },
       },
-      { maxConcurrent, maxQueued, disabledTools: disabled },
+      { ...bounds, logCalls: logsCalls, disabledTools: disabled },
     );
-    return { registry, validator, jobs, capabilities, pipeline: this.#pipeline, authorizer };
+    this.#pipeline = pipeline;
+    access.tokens.onRevoked((tokenId) => {
+      jobs.cancelOf(tokenId);
+      pipeline.abortOf(({ token }) => token?.chain.includes(tokenId) ?? false);
+    });
+    return { registry, validator, jobs, capabilities, pipeline };
   }
 
-  async #admitDevices(ground: Ground, { registry, validator, capabilities }: Workshop): Promise<void> {
-    const room = await this.#openMatter(ground);
-    this.#room = room;
+  async #admitDevices(ground: Ground, room: DeviceRoom, { registry, validator, capabilities }: Workshop): Promise<void> {
     const { directory, access, administration } = room;
     const profiles = loadProfiles(PROFILES, { own: this.#config.profilesDir });
     const { readings, events } = ground;
@@ -206,10 +206,23 @@ export class Hub implements Service {
   }
 
   /** Loaded on demand: a hub without devices is 100 MB smaller. */
-  async #openMatter({ store, matterDir }: Ground): Promise<DeviceRoom> {
+  async #openMatter(store: StateStore, stateDir: string): Promise<DeviceRoom | undefined> {
+    if (!this.#config.matter.isEnabled) return undefined;
     const { openMatterRoom } = await import('./matter/open-matter-room.ts');
     const collaborators = { clock: this.#clock, logger: this.#logger.child({ room: 'matter' }), store };
-    return openMatterRoom(collaborators, { stateDir: matterDir, ...this.#config.matter });
+    return openMatterRoom(collaborators, { stateDir, ...this.#config.matter });
+  }
+
+  async #startAgents({ events, readings, store, directory: devices, access }: Ground, workshop: Workshop): Promise<void> {
+    const runner = new AgentRunner({ ...workshop, ...access, clock: this.#clock, logger: this.#logger, events, readings, store, devices });
+    this.#registerAll(workshop.registry, agentTools(runner));
+    await this.#stack.start(runner);
+  }
+
+  /** An agent has the features of the role that its token was minted for. */
+  #featuresOf({ token }: Principal, tokens: Access['tokens']): readonly string[] {
+    const role = tokens.list().find(({ id }) => id === token?.id)?.role;
+    return role === undefined ? [] : (this.#config.roles[role]?.features ?? []);
   }
 
   async #loadOwnTools(registry: ToolRegistry): Promise<void> {
@@ -218,15 +231,17 @@ export class Hub implements Service {
       this.#registerAll(registry, await loadManifest(manifestFile, { builtins: MANIFEST_BUILTINS, allowedPlugins: plugins }));
   }
 
-  async #openDoor({ authenticator, events, readings }: Ground, workshop: Workshop): Promise<void> {
+  async #openDoor({ access, events, readings, directory }: Ground, workshop: Workshop): Promise<void> {
     this.#gateway = new HttpGateway(
       {
         ...workshop,
         search: lexicalSearch,
-        directory: this.#room?.directory ?? NO_DEVICES,
+        directory,
         readings,
         events,
-        authenticator,
+        authenticator: access.authenticator,
+        authorizer: access.authorizer,
+        signChallenge: (statement) => sign(null, statement, access.key.privateKey),
         metrics: new MetricRegistry(),
         health: { health: () => this.#health },
         logger: this.#logger,
@@ -240,27 +255,4 @@ export class Hub implements Service {
   #registerAll(registry: ToolRegistry, tools: readonly RegisteredTool[]): void {
     for (const tool of tools) registry.register(tool);
   }
-}
-
-/** What every hub has (source 000 §5, requires). */
-const OWN_CAPABILITIES = [['sensor_access', 'Readings of the sensors of this home, now and over time']] as const;
-
-/** What comes with a Matter fabric (source 000 §7, bridge capability). */
-function deviceCapabilities(count: () => number): readonly Capability[] {
-  const some = (what: string) => () => `${what} of a Matter/Thread bridge with ${count()} devices`;
-  return [
-    { type: 'matter_bridge', description: () => `Matter/Thread bridge with ${count()} devices`, hasDevices: true },
-    { type: 'device_control', description: some('Devices') },
-    { type: 'light_control', description: some('Lights') },
-    { type: 'thermostat_control', description: some('Thermostats') },
-  ];
-}
-
-/** Made once and kept; members of a mesh take over the id of their key. */
-function hubIdOf(store: StateStore): string {
-  const kept = store.get('hub', 'id');
-  if (typeof kept === 'string') return kept;
-  const fresh = `hub-${randomBytes(8).toString('hex')}`;
-  store.set('hub', 'id', fresh);
-  return fresh;
 }

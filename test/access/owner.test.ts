@@ -2,12 +2,8 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { OwnerApprovals } from '../../src/access/owner-approvals.ts';
-import { OWNER, OwnerAuthenticator } from '../../src/access/owner-authenticator.ts';
+import { OwnerAuthenticator } from '../../src/access/owner-authenticator.ts';
 import { OwnerCredential } from '../../src/access/owner-credential.ts';
-import type { Principal } from '../../src/core/principal.ts';
-
-const AGENT: Principal = { id: 'kitchen-agent', kind: 'agent', permissions: ['*', 'admin:*'] };
 
 let directory: string;
 beforeEach(() => {
@@ -122,33 +118,5 @@ describe('owner authentication', () => {
     const refusal = await authenticator.authenticate({ bearer: 'at0.guess', operation: 'GET /' }).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code: 'TOKEN_INVALID' });
     expect(String(refusal)).not.toContain('at0.');
-  });
-});
-
-describe('approval of dangerous calls', () => {
-  const request = {
-    toolId: 'matter:front_door_unlock@1.0.0',
-    title: 'Unlock',
-    params: {},
-    traceId: 't',
-    callHash: '00',
-    effects: [],
-    personsNeeded: 1,
-  };
-
-  test("the owner's own call approves itself", async () => {
-    expect(await new OwnerApprovals().check({ ...request, principal: OWNER })).toEqual({
-      state: 'approved',
-      approvalId: '',
-      by: ['owner'],
-    });
-  });
-
-  test('an agent is denied', async () => {
-    expect(await new OwnerApprovals().check({ ...request, principal: AGENT })).toEqual({ state: 'denied', approvalId: '', by: 'hub' });
-  });
-
-  test('a call that needs two persons is not approved by one', async () => {
-    expect((await new OwnerApprovals().check({ ...request, principal: OWNER, personsNeeded: 2 })).state).toBe('denied');
   });
 });

@@ -1,0 +1,110 @@
+import { join } from 'node:path';
+import { ApprovalStore } from './access/approval-store.ts';
+import { ApproverRegistry } from './access/approver-registry.ts';
+import { ClockFloor } from './access/clock-floor.ts';
+import { buildTimeMs } from './access/clock-floor-build-time.ts';
+import { SystemClockEvidence } from './access/clock-floor-evidence.ts';
+import { GrantAuthorizer } from './access/grant-authorizer.ts';
+import { HubKey } from './access/hub-key.ts';
+import { OwnerApproverKey } from './access/owner-approver-key.ts';
+import { OwnerAuthenticator } from './access/owner-authenticator.ts';
+import { OwnerCredential } from './access/owner-credential.ts';
+import { ProofOfPossession } from './access/proof-of-possession.ts';
+import { ReplayCache } from './access/replay-cache.ts';
+import { RevocationList } from './access/revocation-list.ts';
+import { RuleBook } from './access/rule-book.ts';
+import { TokenAuthenticator } from './access/token-authenticator.ts';
+import { TokenIssuer } from './access/token-issuer.ts';
+import { TokenRateLimiter } from './access/token-rate-limiter.ts';
+import { TokenRecords } from './access/token-records.ts';
+import { TokenRefusalNotes } from './access/token-refusal-notes.ts';
+import { TokenVerifier } from './access/token-verifier.ts';
+import type { HubConfig } from './config.ts';
+import type { Clock } from './core/clock.ts';
+import type { DeviceFacts } from './core/device-facts.ts';
+import type { EventBus } from './core/events.ts';
+import type { KeyValueStore } from './core/key-value-store.ts';
+import type { Logger } from './core/logger.ts';
+import type { ResourceGroups } from './core/permission.ts';
+import type { ServiceStack } from './core/service.ts';
+import { AuditStore } from './journal/audit-store.ts';
+
+/** What the access room needs of the rest of the hub. */
+export interface AccessGround {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: EventBus;
+  readonly store: KeyValueStore;
+  /** What is known of devices for grants by type or area, and for rules. */
+  readonly devices: ResourceGroups & DeviceFacts;
+}
+
+/** Who may do what here, and the proof of what was done. */
+export interface Access {
+  readonly key: HubKey;
+  readonly time: ClockFloor;
+  readonly audit: AuditStore;
+  readonly credential: OwnerCredential;
+  readonly authenticator: TokenAuthenticator;
+  readonly authorizer: GrantAuthorizer;
+  readonly tokens: TokenIssuer;
+  readonly rateLimiter: TokenRateLimiter;
+  readonly approvers: ApproverRegistry;
+  readonly approvals: ApprovalStore;
+  readonly rules: RuleBook;
+}
+
+type Identity = Pick<Access, 'key' | 'time' | 'audit' | 'credential'>;
+type Tokens = Pick<Access, 'authenticator' | 'tokens'>;
+
+/** Opens everything that decides about calls, each part started when the next one needs it. */
+export async function openAccess(ground: AccessGround, config: HubConfig, stack: ServiceStack): Promise<Access> {
+  const identity = await openIdentity(ground, config, stack);
+  const tokens = await openTokens(ground, identity, stack);
+  const { clock, events, logger, store, devices } = ground;
+  const { audit, time, key } = identity;
+  const approvers = new ApproverRegistry({ store, time, audit });
+  await stack.start(new OwnerApproverKey({ approvers, logger }, config.stateDir));
+  const approvals = new ApprovalStore({ store, clock, time, audit, events, logger, approvers }, { hubId: key.hubId });
+  await stack.start(approvals);
+  const rules = new RuleBook({ clock, time, logger, events, audit, facts: devices }, config.rulesFile);
+  await stack.start(rules);
+  const authorizer = new GrantAuthorizer({ groups: devices, validity: tokens.authenticator });
+  return { ...identity, ...tokens, authorizer, rateLimiter: new TokenRateLimiter(clock), approvers, approvals, rules };
+}
+
+async function openIdentity({ clock, logger, events, store }: AccessGround, config: HubConfig, stack: ServiceStack): Promise<Identity> {
+  const { stateDir } = config;
+  const key = new HubKey(stateDir);
+  await stack.start(key);
+  const options = { trust: config.clockTrust, buildTimeMs: buildTimeMs() };
+  const time = new ClockFloor({ clock, store, evidence: new SystemClockEvidence() }, options);
+  await stack.start(time);
+  const places = { directory: stateDir, snapshotDirectory: join(stateDir, 'snapshots'), hubId: key.hubId };
+  const audit = new AuditStore({ clock, logger, events, anchors: store }, { ...places, ...config.audit });
+  await stack.start(audit);
+  const credential = new OwnerCredential(stateDir);
+  await stack.start(credential);
+  return { key, time, audit, credential };
+}
+
+async function openTokens({ clock, logger, events, store }: AccessGround, identity: Identity, stack: ServiceStack): Promise<Tokens> {
+  const { key: hub, time, audit } = identity;
+  const { hubId } = hub;
+  const issuers = new Map([[hubId, hub.publicKey]]);
+  const revocations = new RevocationList({ hub, issuers, store, time, logger });
+  await stack.start(revocations);
+  const replays = new ReplayCache({ store, time });
+  await stack.start(replays);
+  const verifier = new TokenVerifier({ issuers, revocations, time }, { hubId });
+  const parts = {
+    verifier,
+    owner: new OwnerAuthenticator(identity.credential),
+    proofs: new ProofOfPossession({ replays, time }, hubId),
+    refusals: new TokenRefusalNotes({ audit, clock, logger }),
+  };
+  return {
+    authenticator: new TokenAuthenticator(parts, { hubKey: hub.publicKey }),
+    tokens: new TokenIssuer({ hub, verifier, revocations, records: new TokenRecords({ store, time }), time, events }),
+  };
+}

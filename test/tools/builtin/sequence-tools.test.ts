@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/core/json.ts';
+import type { Principal } from '../../../src/core/principal.ts';
+import { sequenceTool } from '../../../src/tools/builtin/sequence-tools.ts';
+import { approvalsSaying } from '../approvals-saying.ts';
+import { agent, makeRoom, makeTool, owner } from '../tool-room.ts';
+
+const pending = { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 1, given: 0 } as const;
+
+function makeHome(options: Parameters<typeof makeRoom>[1] = {}) {
+  const ran: JsonObject[] = [];
+  const room = makeRoom({ approvals: approvalsSaying(pending) }, options);
+  const acting = { execution: { side_effects: true }, handler: async (params: JsonObject) => (ran.push(params), { level: 7, ...params }) };
+  const device = {
+    type: 'object',
+    properties: { device_id: { type: 'string', description: 'Device' }, level: { type: 'number', description: 'Level' } },
+  };
+  room.registry.register(makeTool({ ...acting, name: 'dim', parameters: device, permissions: ['device:control:{device_id}'] }));
+  room.registry.register(makeTool({ ...acting, name: 'unlock', permissions: ['device:control:door'], dangerous: true }));
+  room.registry.register(sequenceTool(() => room.pipeline));
+  const run = (steps: readonly JsonObject[], principal: Principal = owner) =>
+    room.pipeline.call({ principal, tool: 'sequence', params: { steps } });
+  return { ...room, ran, run };
+}
+
+const dim = (device: string, level: unknown = 1) => ({ tool: 'dim', params: { device_id: device, level } }) as JsonObject;
+
+describe('a sequence of calls', () => {
+  test('runs its steps in order, with results of earlier ones as parameters', async () => {
+    const { run, ran, audited } = makeHome();
+    const answer = await run([dim('a', 3), dim('b', { $result: '0/level' })]);
+    expect(answer).toMatchObject({ status: 'success', result: { completed: 2, results: [{ level: 3 }, { device_id: 'b', level: 3 }] } });
+    expect(ran).toEqual([dim('a', 3).params, dim('b', 3).params]);
+    expect(new Set(audited.map(({ traceId }) => traceId)).size).toBe(1);
+  });
+
+  test('a step that the caller may not do stops everything before the first step', async () => {
+    const { run, ran } = makeHome();
+    const answer = await run([dim('a'), dim('b')], agent('sequence:run', 'device:control:a'));
+    expect(answer).toMatchObject({ error: { code: 'PERMISSION_DENIED', details: { step: 1, required: ['device:control:b'] } } });
+    expect(ran).toEqual([]);
+  });
+
+  test('a reference cannot carry a call to where the caller may not go', async () => {
+    const { run, ran } = makeHome();
+    const step = { tool: 'dim', params: { device_id: { $result: '0/0' } } };
+    const answer = await run([{ tool: 'dim', params: { device_id: 'a' } }, step], agent('sequence:run', 'device:control:a'));
+    expect(answer).toMatchObject({ result: { completed: 1, failed: { step: 1 } } });
+    expect(ran).toHaveLength(1);
+  });
+
+  test('a dangerous step asks for approval before any step runs', async () => {
+    const { run, ran } = makeHome();
+    expect(await run([dim('a'), { tool: 'unlock' }])).toMatchObject({
+      error: { code: 'APPROVAL_REQUIRED', details: { approval_id: 'ap-1', step: 1 } },
+    });
+    expect(ran).toEqual([]);
+  });
+
+  test('what ran before a failure is told', async () => {
+    const { run } = makeHome();
+    const answer = await run([dim('a'), dim('b', { $result: '0/nothing' })]);
+    expect(answer).toMatchObject({
+      result: { completed: 1, results: [{ device_id: 'a' }], failed: { step: 1, error: { code: 'VALIDATION_ERROR' } } },
+    });
+  });
+
+  test('sequences do not nest, under any of their names', async () => {
+    const { run } = makeHome();
+    for (const tool of ['sequence', 'core:sequence', 'core:sequence@1.0.0', 'sequence@^1']) {
+      expect(await run([{ tool, params: { steps: [] } }])).toMatchObject({ error: { code: 'VALIDATION_ERROR' } });
+    }
+  });
+
+  test('more sequences than slots do not wait for each other for ever', async () => {
+    const { run } = makeHome({ maxConcurrent: 2, maxConcurrentPerCaller: 2 });
+    const answers = await Promise.all(Array.from({ length: 6 }, (_, index) => run([dim(`d${index}`), dim(`e${index}`)])));
+    expect(answers.map(({ status }) => status)).toEqual(Array(6).fill('success'));
+  });
+});
