@@ -1,0 +1,135 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { JsonObject } from '../../src/core/json.ts';
+import { homeOf, standardHome } from '../home/home-spec.ts';
+import type { VirtualDevice } from '../home/virtual-device.ts';
+import { VirtualHome } from '../home/virtual-home.ts';
+import { until } from '../matter/device-hub.ts';
+import { RunningHub } from './running-hub.ts';
+
+const SENSOR = 'garden-thermometer/temperature';
+const WARM_LIGHT: JsonObject = {
+  parameters: { limit: { value: 25, minimum: 0, maximum: 40, unit: '°C' } },
+  trigger: { type: 'reading', sensor_id: SENSOR, above: { param: 'limit' }, hysteresis: 1 },
+  actions: [{ tool: 'matter:living_room_lamp_turn_on' }],
+  cooldown_seconds: 0,
+};
+
+let dir: string;
+let home: VirtualHome;
+let hub: RunningHub;
+let lamp: VirtualDevice;
+let thermometer: VirtualDevice;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'agents-'));
+  const spec = homeOf(standardHome(), ['Living room lamp', 'Garden thermometer']);
+  home = await VirtualHome.start({ spec, dir: join(dir, 'home') });
+  hub = await startHub();
+  lamp = home.device('Living room lamp');
+  thermometer = home.device('Garden thermometer');
+  for (const { name, pairing } of [lamp, thermometer]) {
+    const answer = await hub.call('hub:commission_device', { code: pairing.qrCode, name, accept_attestation: true });
+    expect(answer.status, JSON.stringify(answer)).toBe('success');
+  }
+  await measure(20);
+});
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await home[Symbol.asyncDispose]();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function startHub(): Promise<RunningHub> {
+  return RunningHub.start({ stateDir: join(dir, 'state') });
+}
+
+/** The device measures a temperature, and the hub has heard of it. */
+async function measure(celsius: number): Promise<void> {
+  await thermometer.set(1, 'TemperatureMeasurement', 'MeasuredValue', celsius * 100);
+  await until(async () => {
+    const answer = await hub.call('read_temperature', { location: SENSOR });
+    return answer.status === 'success' && (answer.result as JsonObject).value === celsius;
+  });
+}
+
+const isOn = async (): Promise<boolean> => (await lamp.get(1, 'OnOff', 'OnOff')) === true;
+const switchOff = (): Promise<unknown> => hub.result('matter:living_room_lamp_turn_off');
+const turnOns = async (): Promise<number> => (await lamp.commands()).filter(({ command }) => command === 'on').length;
+
+async function agent(): Promise<JsonObject> {
+  const { agents } = await hub.result('list_agents');
+  return (agents as readonly JsonObject[])[0] ?? {};
+}
+
+test('an automation switches the lamp in its own process when the thermometer crosses, over a restart, until it is killed', async () => {
+  const spawned = await hub.result('spawn_agent', {
+    agent_type: 'automation',
+    name: 'warm-light',
+    config: WARM_LIGHT,
+    permissions: [`sensor:read:${SENSOR}`, 'device:control:living-room-lamp'],
+  });
+  expect(spawned).toMatchObject({ agent_id: 'warm-light', status: 'active', token: expect.stringMatching(/^at1\./) });
+  expect(await isOn()).toBe(false);
+
+  const startedMs = performance.now();
+  await measure(26);
+  await until(isOn);
+  console.info(`reading to lamp: ${(performance.now() - startedMs).toFixed(0)} ms, with both polls`);
+  await until(async () => (await agent()).runs === 1);
+
+  await switchOff();
+  await measure(27);
+  expect(await turnOns()).toBe(1);
+
+  await measure(20);
+  expect(await hub.result('adjust_threshold', { agent_id: 'warm-light', param: 'limit', value: 22 })).toEqual({
+    success: true,
+    old_value: 25,
+  });
+  await measure(23);
+  await until(isOn);
+
+  await measure(20);
+  await switchOff();
+  expect(await hub.stop()).toBe(0);
+  hub = await startHub();
+  expect(await agent()).toMatchObject({ agent_id: 'warm-light', status: 'active', runs: 2, parameters: { limit: 22 } });
+  await measure(20);
+  await measure(24);
+  await until(isOn);
+  expect(await turnOns()).toBe(3);
+
+  await measure(20);
+  await switchOff();
+  expect(await hub.result('kill_agent', { agent_id: 'warm-light', reason: 'test' })).toEqual({ success: true });
+  await measure(24);
+  expect(await agent()).toMatchObject({ status: 'killed', runs: 3 });
+  expect(await turnOns()).toBe(3);
+  expect(await isOn()).toBe(false);
+});
+
+test('its token does at the door what the agent may and nothing else, and nothing once it has ended', async () => {
+  const { token } = await hub.result('spawn_agent', {
+    agent_type: 'external',
+    name: 'helper',
+    permissions: ['device:control:living-room-lamp', 'agent:spawn'],
+  });
+  const as = async (tool: string, params: JsonObject = {}) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const response = await hub.request(`/api/v1/tools/${tool}/invoke`, { method: 'POST', headers, body: JSON.stringify(params) });
+    return response.status;
+  };
+  expect(await as('matter:living_room_lamp_turn_on')).toBe(200);
+  expect(await isOn()).toBe(true);
+  expect(await as('read_temperature', { location: SENSOR })).toBe(404);
+  expect(await as('spawn_agent', { agent_type: 'external', name: 'more', permissions: ['device:control:*'] })).toBe(403);
+  expect(await as('spawn_agent', { agent_type: 'external', name: 'less', permissions: ['device:control:living-room-lamp'] })).toBe(200);
+  await hub.result('kill_agent', { agent_id: 'helper' });
+  expect(await as('matter:living_room_lamp_turn_off')).toBe(401);
+  const { agents } = await hub.result('list_agents');
+  expect((agents as readonly JsonObject[]).find(({ agent_id }) => agent_id === 'helper/less')).toMatchObject({ status: 'killed' });
+  expect(await isOn()).toBe(true);
+});
