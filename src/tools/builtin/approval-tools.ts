@@ -6,11 +6,14 @@ import { type Principal, principalKey } from '../../core/principal.ts';
 import { defineTool } from '../define-tool.ts';
 import { p } from '../parameter-builder.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../plain-json.ts';
+import { SECRET_MASK } from '../secret-params.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { HUB_ACTS, HUB_READS } from './admin-declaration.ts';
 import { approverTools } from './approver-tools.ts';
 
 const PERMISSION = 'admin:approvals';
+/** Longest value of a parameter in a summary; the whole stands in `params`. */
+const MAX_SHOWN_LENGTH = 120;
 const STATES = ['pending', 'approved', 'used', 'denied', 'expired'] as const;
 const approvalId = p.string({ description: 'Id that the call answered with', pattern: '^[0-9a-f]{32}$' });
 const returns = {
@@ -107,14 +110,20 @@ function viewJson(view: ApprovalView): JsonObject {
   return { ...copyJsonObject(view, RESULT_LIMITS), summary: summaryOf(view) };
 }
 
-/** What people are asked, in one line: `kitchen wants: Unlock the front door (pin: [secret]), which touches door/1/DoorLock/UnlockDoor`. */
-function summaryOf({ agent_id: agent, title, params, effects }: ApprovalView): string {
+/**
+ * What people are asked, in one line: `kitchen wants: Unlock the front door (pin: [secret]) by matter:door_unlock@1.0.0,
+ * which touches door/1/DoorLock/UnlockDoor`.
+ */
+function summaryOf({ agent_id: agent, title, tool, params, effects }: ApprovalView): string {
   const given = Object.entries(params).map(([name, value]) => `${name}: ${shown(value)}`);
   const targets = [...new Set(effects.map(({ target }) => target))];
   const details = given.length > 0 ? ` (${given.join(', ')})` : '';
-  return `${agent} wants: ${title}${details}, which touches ${targets.join(', ')}`;
+  return `${agent} wants: ${title}${details} by ${tool}, which touches ${targets.join(', ')}`;
 }
 
+/** Quoted unless it is one plain word: what an agent writes into a parameter must not read like part of the sentence. */
 function shown(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (value === SECRET_MASK || (typeof value === 'string' && /^[\w.:@/+-]{1,64}$/.test(value))) return String(value);
+  const text = JSON.stringify(value).replace(/\p{C}/gu, '?');
+  return text.length <= MAX_SHOWN_LENGTH ? text : `${text.slice(0, MAX_SHOWN_LENGTH)}…`;
 }

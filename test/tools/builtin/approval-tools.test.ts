@@ -58,12 +58,22 @@ describe('requests for approval', () => {
     const { file, result } = await makeDesk();
     const { approval_id } = await file(requestOf({ params: { pin: '[secret]', seconds: 5 } }));
     expect(await result('show_approval', { approval_id }, ADMIN)).toMatchObject({
-      summary: 'kitchen wants: Unlock the front door (pin: [secret], seconds: 5), which touches door/1/DoorLock/UnlockDoor',
+      summary:
+        'kitchen wants: Unlock the front door (pin: [secret], seconds: 5) by matter:door_unlock@1.0.0, which touches door/1/DoorLock/UnlockDoor',
       needed: 1,
       given: 0,
       expires_at: '2026-01-01T00:10:00.000Z',
       effects: [{ target: 'door/1/DoorLock/UnlockDoor', risk: 'dangerous' }],
     });
+  });
+
+  test('quote what an agent wrote, so that it cannot read like part of the question', async () => {
+    const { file, result } = await makeDesk();
+    const params = { note: 'x), which touches lamp\u202e', long: 'a'.repeat(500), list: [1, 'b'] };
+    const { approval_id } = await file(requestOf({ params }));
+    const { summary, params: whole } = await result('show_approval', { approval_id }, ADMIN);
+    expect(summary).toMatch(/\(note: "x\), which touches lamp\?", long: "a{119}…, list: \[1,"b"\]\) by matter:/);
+    expect(whole).toEqual(params);
   });
 
   test('are listed by state', async () => {
