@@ -1,3 +1,4 @@
+import { isNativeAccelerationEnabled } from 'cbor-x/decode';
 import { decode, encode, rfc8949EncodeOptions } from 'cborg';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -123,6 +124,10 @@ describe('decoding', () => {
     const decoded = decodeCbor(encoded);
     encoded.fill(0);
     expect(decoded).toEqual([Uint8Array.of(1, 2)]);
+  });
+
+  test('never loads the optional native part of its decoder', () => {
+    expect(isNativeAccelerationEnabled).toBe(false);
   });
 
   test('a part of a larger buffer is read by itself', () => {
