@@ -125,10 +125,10 @@ export class CallPipeline {
     const { job } = call;
     if (refusal || !job) {
       const answer = await this.#finish(call, refusal);
-      job?.settle(answer);
+      job?.settle(answer, call.secrets);
       return { kind: 'refused', answer };
     }
-    const finished = this.#pass(call, EXECUTION_STAGES).then(async (error) => job.settle(await this.#finish(call, error)));
+    const finished = this.#pass(call, EXECUTION_STAGES).then(async (error) => job.settle(await this.#finish(call, error), call.secrets));
     void this.#track(finished.catch((failure: unknown) => this.#logBug(call, toAtmoError(failure))));
     return { kind: 'job', job: job.view };
   }
@@ -245,7 +245,8 @@ function createJob(call: Call, context: StageContext): void {
 /** The answer as it may lie on the disk. */
 function withoutSecrets(call: Call, answer: CallAnswer): JsonObject {
   if (answer.status === 'error') return copyJsonObject(answer, RESULT_LIMITS);
-  return copyJsonObject({ ...answer, result: maskResult(call.tool.definition.returns, answer.result) }, RESULT_LIMITS);
+  const result = withoutSecretTexts(maskResult(call.tool.definition.returns, answer.result), call.secrets);
+  return copyJsonObject({ ...answer, result }, RESULT_LIMITS);
 }
 
 /** A tool's error may repeat what it was given: nobody is told a secret, and none is kept. */

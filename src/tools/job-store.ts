@@ -3,12 +3,12 @@ import type { Clock } from '../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../core/errors.ts';
 import type { EventBus } from '../core/events.ts';
 import type { JobId } from '../core/ids.ts';
-import { isJsonObject, type Json, type JsonSchema } from '../core/json.ts';
+import { isJsonObject, type Json } from '../core/json.ts';
 import type { KeyValueStore } from '../core/key-value-store.ts';
 import { type Principal, principalKey } from '../core/principal.ts';
 import type { CallAnswer } from './call-answer.ts';
 import { copyJsonObject, RESULT_LIMITS } from './plain-json.ts';
-import { maskResult } from './secret-params.ts';
+import { maskResult, withoutSecretTexts } from './secret-params.ts';
 import type { RegisteredTool } from './tool-definition.ts';
 
 const SPACE = 'jobs';
@@ -39,7 +39,8 @@ export interface RunningJob {
   readonly signal: AbortSignal;
   running(): void;
   progress(fraction: number, note?: string): void;
-  settle(answer: CallAnswer): void;
+  /** Ends the job; `secrets` are texts that a result may repeat and that never go to the disk. */
+  settle(answer: CallAnswer, secrets?: readonly string[]): void;
 }
 
 interface JobRecord {
@@ -96,7 +97,8 @@ export class JobStore {
       running: () => this.#update(id, { status: 'running' }),
       progress: (fraction, note) =>
         this.#progress(id, { fraction: Math.min(1, Math.max(0, fraction)), ...(note !== undefined && { note }) }),
-      settle: (answer) => this.#settle(id, answer, tool.definition.returns),
+      settle: (answer, secrets = []) =>
+        this.#settle(id, answer, (result) => withoutSecretTexts(maskResult(tool.definition.returns, result), secrets)),
     };
   }
 
@@ -129,19 +131,19 @@ export class JobStore {
     for (const { tokenIds, view } of this.#jobs.values()) if (tokenIds.includes(tokenId)) this.#controllers.get(view.job_id)?.abort();
   }
 
-  #settle(id: string, answer: CallAnswer, returns: JsonSchema): void {
+  #settle(id: string, answer: CallAnswer, mask: (result: Json) => Json): void {
     this.#controllers.delete(id);
     const finished = { finished_at: this.#isoNow() };
-    if (answer.status === 'success') this.#succeed(id, { status: 'succeeded', result: answer.result, ...finished }, returns);
+    if (answer.status === 'success') this.#succeed(id, { status: 'succeeded', result: answer.result, ...finished }, mask);
     else this.#update(id, { status: answer.error.code === 'CANCELLED' ? 'cancelled' : 'failed', error: answer.error, ...finished });
   }
 
   /** Secrets of a result, such as setup codes, stay in memory. */
-  #succeed(id: string, change: Partial<JobView> & { readonly result: Json }, returns: JsonSchema): void {
+  #succeed(id: string, change: Partial<JobView> & { readonly result: Json }, mask: (result: Json) => Json): void {
     const record = this.#jobs.get(id);
     if (!record || isFinished(record.view)) return;
     const view = { ...record.view, ...change };
-    this.#save({ ...record, view }, { ...view, result: maskResult(returns, change.result) });
+    this.#save({ ...record, view }, { ...view, result: mask(change.result) });
   }
 
   #update(id: string, change: Partial<JobView>): void {

@@ -537,6 +537,25 @@ describe('secrets', () => {
   });
 });
 
+describe('a secret that a tool repeats', () => {
+  test('reaches its caller and never the disk', async () => {
+    const { pipeline, registry, store, jobs } = makeRoom();
+    const parameters = { type: 'object', properties: { pin: { type: 'string', description: 'PIN', 'x-secret': true } } };
+    registry.register(
+      makeTool({ parameters, handler: async ({ pin }) => ({ said: `The PIN is ${pin}` }), execution: { async_allowed: true } }),
+    );
+    const request = { principal: owner, tool: 'probe', params: { pin: '482917' } };
+    expect(await pipeline.call({ ...request, idempotencyKey: 'once' })).toMatchObject({ result: { said: 'The PIN is 482917' } });
+    const started = await pipeline.callAsync(request);
+    await settled();
+    const id = started.kind === 'job' ? started.job.job_id : '';
+    expect(jobs.get(id, owner)).toMatchObject({ result: { said: 'The PIN is 482917' } });
+    const kept = JSON.stringify([store.entries('jobs'), store.entries('idempotency')]);
+    expect(kept.match(/The PIN is \[secret\]/g)).toHaveLength(2);
+    expect(kept).not.toContain('482917');
+  });
+});
+
 describe('draining', () => {
   test('waits for running calls and says when some still run', async () => {
     const { pipeline, registry, clock } = makeRoom();
