@@ -53,7 +53,10 @@ export class EventAudience {
   #ruleTable(): Record<EventType, Rule> {
     const device: Rule = ({ subject }, listener) => this.#sight.maySee(listener, subject as DeviceId);
     const tool: Rule = (event, listener) => this.#maySeeTool(event, listener);
-    const call: Rule = ({ data }, listener) => isOwnCall(listener, data.agent_id) || seesAllCalls(listener, this.#authorizer);
+    const call: Rule = ({ data }, listener) =>
+      isOwnCall(listener, data.agent_id) ||
+      seesAllCalls(listener, this.#authorizer) ||
+      (data.notify_admins === true && this.#has(listener, 'admin:hub'));
     const approval: Rule = (event, listener) => isOwnCall(listener, event.data.agent_id) || this.#has(listener, 'admin:approvals');
     const token: Rule = (event, listener) => isKin(listener, event.data.agent_id) || this.#has(listener, 'admin:token');
     const hub: Rule = (_event, listener) => this.#has(listener, 'admin:hub');

@@ -38,7 +38,7 @@ function usageRoute(pipeline: CallPort, authorizer: Authorizer): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/tools/usage',
-    summary: "Calls per tool, and the newest calls: everybody's since the start for owner and admin:audit, else the caller's own of late",
+    summary: "Calls per tool and per agent, and the newest calls: everybody's for owner and admin:audit, else the caller's own of late",
     query: { limit: field.integer('at most this many calls', 1, 500), agent: field.text('only calls of this agent') },
     answers: { 200: 'usage' },
     handle({ principal }, { limit = 100, agent }) {
@@ -48,7 +48,12 @@ function usageRoute(pipeline: CallPort, authorizer: Authorizer): Route {
         : pipeline.usageHistory(principal.id).filter(({ agentId }) => isOwnCall(principal, agentId));
       const recent = known.filter((record) => agent === undefined || record.agentId === agent);
       const counts = isAll ? pipeline.usage() : countedOf(known);
-      return json({ tools: counts.map(countView), recent: recent.slice(0, limit).map(usageView) });
+      const agents = pipeline.agentUsage().filter(({ agentId }) => isAll || isOwnCall(principal, agentId));
+      return json({
+        tools: counts.map(({ toolId, ...totals }) => ({ tool: toolId, ...totalsView(totals) })),
+        agents: agents.map(({ agentId, ...totals }) => ({ agent: agentId, ...totalsView(totals) })),
+        recent: recent.slice(0, limit).map(usageView),
+      });
     },
   });
 }
@@ -76,8 +81,8 @@ function shortView({ id, definition }: RegisteredTool) {
   };
 }
 
-function countView({ toolId, calls, errors, totalMs, lastMs }: ToolUsage) {
-  return { tool: toolId, calls, errors, mean_ms: totalMs / calls, last: timeText(lastMs) };
+function totalsView({ calls, errors, totalMs, lastMs, lastError }: Omit<ToolUsage, 'toolId'>) {
+  return { calls, errors, mean_ms: totalMs / calls, last: timeText(lastMs), last_error: lastError };
 }
 
 /** One record in the form of source 003 §Registry Schema: `{ts, type, tool}` and what else is known. */

@@ -8,8 +8,8 @@ import type { ToolRegistry } from './tool-registry.ts';
 /** What a hub has: a resource that is there as long as the hub is, apart from the tools that need it (source 000 §1). */
 export interface Capability {
   readonly type: string;
-  /** For people; asked each time, since it may count what there is. */
-  readonly description: () => string;
+  /** For people; it may say how many devices there are, and counts only those that its reader may see. */
+  readonly description: (deviceCount: number) => string;
   /** True when the devices of the directory come with it. */
   readonly hasDevices?: boolean;
 }
@@ -41,12 +41,13 @@ export class CapabilityCatalogue {
   }
 
   list(directory: DeviceDirectory, isVisible: (tool: RegisteredTool) => boolean): readonly CapabilityView[] {
+    const devices = directory.list();
     return [...this.#capabilities.values()].map(({ type, description, hasDevices }) => ({
       type,
-      description: description(),
+      description: description(devices.length),
       tools: this.#registry.listByCapability(type).filter(isVisible).map(toolSummary),
       ...(hasDevices && {
-        devices: directory.list().map(({ id, name, deviceTypes, reachability }) => ({
+        devices: devices.map(({ id, name, deviceTypes, reachability }) => ({
           id,
           name,
           type: deviceTypes[0] ?? 'unknown',

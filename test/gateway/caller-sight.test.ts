@@ -29,7 +29,7 @@ function makeHouseFor(principal: Principal) {
       requires: { permissions: [`device:control:${device}`] },
       metadata: { category: 'acting', device },
     });
-  room.capabilities.add({ type: 'matter_bridge', description: () => 'Devices', hasDevices: true });
+  room.capabilities.add({ type: 'matter_bridge', description: (count) => `${count} devices`, hasDevices: true });
   const as = (path: string, body?: unknown) => ask(room.gateway, path, { token: 'narrow', ...(body !== undefined && { body }) });
   return { ...room, as };
 }
@@ -87,6 +87,7 @@ describe('an agent with a grant on one lamp', () => {
     expect((await as('/api/v1/devices/Lamp')).json).toMatchObject({ id: 'lamp' });
     expect((await as('/api/v1/sensors/lamp/power/readings')).status).toBe(200);
     expect((await as('/api/v1/tools?device=Lamp')).json.total).toBe(1);
+    expect((await as('/api/v1/capabilities')).json.capabilities[0].description).toBe('1 devices');
     expect((await as('/api/v1/capabilities')).json.capabilities[0].devices.map(({ id }: { id: string }) => id)).toEqual(['lamp']);
   });
 
@@ -115,11 +116,12 @@ describe('calls of others', () => {
     };
     const own = await usageOf(agent('device:control:lamp'));
     expect(own.tools).toEqual([expect.objectContaining({ tool: 'matter:lamp_use@1.0.0', calls: 1 })]);
+    expect(own.agents).toEqual([expect.objectContaining({ agent: 'agent-1', calls: 1, errors: 0 })]);
     expect(own.recent).toEqual([expect.objectContaining({ agent: 'agent-1', type: 'result' })]);
     const all = await usageOf(agent('device:control:lamp', 'admin:audit'));
-    expect([all.tools[0].calls, all.recent.length]).toEqual([4, 4]);
+    expect([all.tools[0].calls, all.recent.length, all.agents.length]).toEqual([4, 4, 2]);
     const namesake = await usageOf({ id: 'owner', kind: 'agent', permissions: ['device:control:door'] });
-    expect(namesake).toEqual({ tools: [], recent: [] });
+    expect(namesake).toEqual({ tools: [], agents: [], recent: [] });
   });
 
   test('are in the metrics, which take admin:hub', async () => {

@@ -62,6 +62,8 @@ describe('who hears which event', () => {
     expect(audience.mayHear(call, named('agent-1/child'))).toBe(false);
     expect(audience.mayHear(call, named('agent-2', 'admin:audit'))).toBe(true);
     expect(audience.mayHear(event(type, lampTool.id, { agent_id: 'owner' }), named('owner'))).toBe(false);
+    expect(audience.mayHear(call, named('a', 'admin:hub'))).toBe(false);
+    expect(audience.mayHear(event(type, lampTool.id, { agent_id: 'x', notify_admins: true }), named('a', 'admin:hub'))).toBe(true);
   });
 
   test('tools come and go for those who could call them, also when they are gone already', () => {
