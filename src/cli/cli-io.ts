@@ -1,4 +1,5 @@
 import type { DeviceDescription } from '../core/device-model.ts';
+import type { KnownNames, RuleCheck } from '../core/rules.ts';
 import type { DraftFile } from '../profiles/profile-draft.ts';
 import type { ProfileProblem } from '../profiles/profile-problem.ts';
 
@@ -20,6 +21,8 @@ export interface CliIo {
   readonly profileCheck?: (files: readonly string[]) => Promise<readonly ProfileProblem[]>;
   /** Ready-to-edit profile files for a device. */
   readonly profileDraft?: (description: DeviceDescription) => Promise<readonly DraftFile[]>;
+  /** Checks a rules file, and the names in it where a hub told which there are. */
+  readonly rulesCheck?: (file: string, known?: KnownNames) => Promise<RuleCheck>;
   /** Ends what runs for long, such as `events`. */
   readonly signal?: AbortSignal;
   /** Waits; tests answer at once. */

@@ -17,6 +17,7 @@ import { jobCancel, jobs } from './commands/jobs.ts';
 import { login } from './commands/login.ts';
 import { profileCommands } from './commands/profile.ts';
 import { read } from './commands/read.ts';
+import { ruleCommands } from './commands/rules.ts';
 import { sensors } from './commands/sensors.ts';
 import { serve } from './commands/serve.ts';
 import { share } from './commands/share.ts';
@@ -45,6 +46,7 @@ export const COMMANDS: readonly Command[] = [
   ...tokenCommands,
   ...approvalCommands,
   ...approverCommands,
+  ...ruleCommands,
   login,
   ...clockCommands,
   ...credentialCommands,

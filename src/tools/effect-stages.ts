@@ -1,9 +1,11 @@
 import type { Effect } from '../core/authorizer.ts';
 import { AtmoError } from '../core/errors.ts';
+import type { JsonObject } from '../core/json.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Call } from './call.ts';
 import { fillPermission, isTemplate } from './permission-template.ts';
 import type { StageContext } from './stage-context.ts';
+import type { RegisteredTool } from './tool-definition.ts';
 
 /** A token that expired or was revoked opens nothing, not even what needs no permission. TOKEN_EXPIRED, TOKEN_INVALID. */
 export function requireValidToken(call: Call, { validity, nowMs }: StageContext): void {
@@ -58,18 +60,28 @@ function effectKey({ permission, risk, target }: Effect): string {
 
 /** The real effects of the call as things are now; PERMISSION_DENIED when the caller may not bring about all of them. */
 function authorizedEffects(call: Call, context: StageContext): readonly Effect[] {
-  const { requires, metadata, execution } = call.tool.definition;
-  const permissions = requires.permissions.map((permission) =>
-    isTemplate(permission) ? fillPermission(permission, call.params) : permission,
-  );
-  requirePermissions(call.request.principal, permissions, context);
+  const { principal } = call.request;
+  requirePermissions(principal, permissionsOf(call.tool, call.params), context);
+  const effects = effectsOf(call.tool, call.params);
+  requireEffects(principal, effects, context);
+  return effects;
+}
+
+/** What a call on canonical parameters really does, whoever makes it. */
+export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Effect[] {
+  const { metadata, execution } = tool.definition;
   const ordinaryRisk = execution.hasSideEffects ? 'low' : 'none';
-  const own = permissions.map((permission): Effect => ({ permission, risk: ordinaryRisk, target: call.tool.id }));
-  const effects = call.tool.effects?.(call.params) ?? own;
-  requireEffects(call.request.principal, effects, context);
+  const own = permissionsOf(tool, params).map((permission): Effect => ({ permission, risk: ordinaryRisk, target: tool.id }));
+  const effects = tool.effects?.(params) ?? own;
   if (!metadata.isDangerous) return effects;
   // A dangerous tool that names no effect is dangerous all the same.
   return (effects.length === 0 ? own : effects).map((effect) => ({ ...effect, risk: 'dangerous' }));
+}
+
+function permissionsOf(tool: RegisteredTool, params: JsonObject): readonly string[] {
+  return tool.definition.requires.permissions.map((permission) =>
+    isTemplate(permission) ? fillPermission(permission, params) : permission,
+  );
 }
 
 function requirePermissions(principal: Principal, permissions: readonly string[], context: StageContext): void {

@@ -1,0 +1,153 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { KnownNames, RuleCheck } from '../../core/rules.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
+import type { HubClient } from '../hub-client.ts';
+import { objectsIn } from '../json-list.ts';
+import { stateDirs } from '../state-dir.ts';
+import { jsonObject, readInput } from '../text-input.ts';
+import { cellText, textTable } from '../text-table.ts';
+import { typedParams } from '../tool-params.ts';
+
+const PAGE = 1_000;
+const REFUSED = 3;
+const WRONG = 2;
+
+const rules: Command = {
+  name: 'rules',
+  summary: "list the owner's rules that hold now",
+  async run({ hub, output }) {
+    const listing = asObject(await hub.call('hub:list_rules', {}));
+    output.answer(listing, () => listingText(listing));
+    return undefined;
+  },
+};
+
+const check: Command = {
+  name: 'rules check',
+  summary: 'check a rules file and explain its mistakes; needs no hub',
+  operands: [{ name: 'FILE', help: 'file to check; rules.yaml in the state directory by default', isOptional: true }],
+  async run({ io, hub, output, operands: [file] }) {
+    if (!io.rulesCheck)
+      throw new AtmoError('NOT_SUPPORTED', 'This atmo was built without the rules; use the one in the checkout (scripts/atmo)');
+    const known = await namesOfHub(hub);
+    const found = await io.rulesCheck(file ?? usualFile(io.env), known);
+    if (!known) output.note('No hub answered: whether the devices, areas and tools exist was not checked');
+    output.answer({ ok: found.problem === undefined, ...found }, () => checkText(found));
+    return found.problem === undefined ? undefined : WRONG;
+  },
+};
+
+const test: Command = {
+  name: 'rules test',
+  summary: 'tell which rule would decide about a call, and why; nothing runs',
+  operands: [
+    { name: 'TOOL', help: 'tool name, as atmo tools lists it' },
+    { name: 'KEY=VALUE', help: "parameters, typed by the tool's schema", isOptional: true, isRepeated: true },
+  ],
+  options: {
+    params: { value: 'JSON', help: 'parameters as a JSON object, as @file, or - for stdin' },
+    agent: { value: 'ID', help: 'the agent that would call; the owner by default' },
+    at: { value: 'TIME', help: '22:30, "fri 22:30" or 2026-01-31T22:30:00Z; now by default' },
+  },
+  async run(call) {
+    const [agent, at] = [call.text('agent'), call.text('at')];
+    const request = {
+      tool: call.operand(0),
+      params: await paramsOf(call),
+      ...(agent !== undefined && { agent }),
+      ...(at !== undefined && { at }),
+    };
+    const trial = asObject(await call.hub.call('hub:test_rules', request));
+    call.output.answer(trial, () => trialText(trial));
+    return asObject(trial.verdict).kind === 'allow' ? undefined : REFUSED;
+  },
+};
+
+/** The owner's rules: what holds, whether a file is right, what a call would meet. */
+export const ruleCommands: readonly Command[] = [rules, check, test];
+
+async function paramsOf(call: Invocation): Promise<JsonObject> {
+  const [tool = '', ...words] = call.operands;
+  const given = call.text('params');
+  if (given !== undefined && words.length > 0) throw usage('Use either key=value words or --params, not both');
+  if (given !== undefined) return jsonObject(await readInput(given, call.io), '--params');
+  if (words.length === 0) return {};
+  const { parameters } = await call.hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`);
+  return typedParams(words, asObject(parameters));
+}
+
+function usualFile(env: Invocation['io']['env']): string {
+  const files = stateDirs(env).map((dir) => join(dir, 'rules.yaml'));
+  const found = files.find((file) => existsSync(file));
+  if (found !== undefined) return found;
+  throw usage(`There is no ${files.join(' and no ')}; name the file: atmo rules check FILE`);
+}
+
+/** What a hub knows, to find misspelled names by; a check needs none. */
+async function namesOfHub(hub: HubClient): Promise<KnownNames | undefined> {
+  try {
+    const devices = objectsIn(await hub.get('/api/v1/devices'), 'devices');
+    const texts = (member: string): readonly string[] =>
+      devices.flatMap((device) => (typeof device[member] === 'string' ? [device[member]] : []));
+    return { devices: texts('id'), areas: texts('area'), tools: await toolNames(hub) };
+  } catch (error) {
+    if (error instanceof AtmoError) return undefined;
+    throw error;
+  }
+}
+
+async function toolNames(hub: HubClient): Promise<readonly string[]> {
+  const names: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await hub.get('/api/v1/tools', { limit: PAGE, cursor });
+    names.push(...objectsIn(page, 'tools').map(({ id }) => String(id).split('@')[0] ?? ''));
+    cursor = typeof page.next_cursor === 'string' ? page.next_cursor : undefined;
+  } while (cursor !== undefined);
+  return names;
+}
+
+function listingText(listing: JsonObject): string {
+  const rows = objectsIn(listing, 'rules').map(({ line, name, effect, persons, when }) => [
+    line,
+    name,
+    persons === undefined ? effect : `approve by ${cellText(persons)}`,
+    isJsonObject(when) && Object.keys(when).length > 0 ? when : 'always',
+  ]);
+  return [
+    textTable(['LINE', 'RULE', 'EFFECT', 'WHEN'], rows),
+    `What no rule speaks of: ${cellText(listing.default)} for agents. Times are those of ${cellText(listing.timezone)}.\n`,
+    typeof listing.problem === 'string' ? `The file has changed and was refused: ${listing.problem}\n` : '',
+    ...objectsIn(listing, 'warnings').map(warningText),
+  ].join('');
+}
+
+function checkText({ file, count, problem, warnings }: RuleCheck): string {
+  if (problem !== undefined) return problem;
+  return `${warnings.map(warningText).join('')}${file}: ${count} rules, fine`;
+}
+
+function warningText({ line, message }: { readonly line?: unknown; readonly message?: unknown }): string {
+  return `line ${cellText(line)}: ${cellText(message)}\n`;
+}
+
+function trialText(trial: JsonObject): string {
+  const { kind, rule, reason, persons } = asObject(trial.verdict);
+  const what = kind === 'approve' ? `needs the approval of ${cellText(persons)}` : kind === 'deny' ? 'denied' : 'allowed';
+  const why = [rule === undefined ? '' : ` by ${JSON.stringify(rule)}`, reason === undefined ? '' : ` (${cellText(reason)})`].join('');
+  const lines = objectsIn(trial, 'effects').flatMap((effect) => [
+    `  ${cellText(effect.target ?? trial.tool)}: ${cellText(effect.decision)}${effect.rule === undefined ? '' : ` by ${JSON.stringify(effect.rule)}`}\n`,
+    ...(Array.isArray(effect.because) ? effect.because.map((because) => `    ${cellText(because)}\n`) : []),
+  ]);
+  return (
+    `${cellText(trial.tool)} ${trial.at === undefined ? '' : `at ${cellText(trial.at)} `}is ${what}${why}\n`.replace('is needs', 'needs') +
+    lines.join('')
+  );
+}
+
+function asObject(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
