@@ -97,13 +97,12 @@ export class AgentRunner implements Service {
     return { record, token: issued.token };
   }
 
-  /** Ends an agent and all that it spawned; false when it had ended already. NOT_FOUND. */
+  /** Ends an agent and all that it spawned; false when it had ended already. NOT_FOUND, STORAGE_FAILED (say it again). */
   kill(id: string, reason: string): boolean {
     const record = this.#require(id);
-    if (!isLiving(record)) return false;
-    this.#end(record, 'killed', reason);
-    this.#with.tokens.revoke(record.tokenId);
-    return true;
+    if (record.status === 'expired') return false;
+    if (isLiving(record)) this.#end(record, 'killed', reason);
+    return this.#with.tokens.revoke(record.tokenId);
   }
 
   /** Changes a declared parameter from the next evaluation on; what it was. A resting automation tries again. */
@@ -212,7 +211,16 @@ export class AgentRunner implements Service {
       const { code, message } = toAtmoError(thrown);
       this.#with.logger.warn('agent.not_resumed', { agent_id: found.id, code, problem: message });
       this.#onTokenEnded(found.id, code, message);
+      this.#leaveIdle(found.id, { code, message });
     }
+  }
+
+  /** A config that this version of the hub does not read stands still and says why, until its token ends. */
+  #leaveIdle(id: string, { code, message }: Pick<ErrorBody, 'code' | 'message'>): void {
+    const record = this.#book.get(id);
+    if (!record || !isLiving(record)) return;
+    this.#book.remember({ ...record, status: 'failing', lastError: { code, message, atMs: this.#with.clock.now() } });
+    this.#begin(record, undefined);
   }
 
   #withoutRun(record: AgentRecord): AgentRecord {

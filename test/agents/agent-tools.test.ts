@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { AtmoError } from '../../src/core/errors.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { settled } from '../tools/tool-room.ts';
 import { codeOf, ENOUGH, restarted, resultOf, SENSOR, startedRoom, WHEN_HOT } from './agent-room.ts';
@@ -59,6 +60,21 @@ describe('kill_agent', () => {
     await room.report(26);
     expect(room.calls).toEqual([]);
   });
+});
+
+test('a kill whose revocation the disk did not take ends the actions, and the token when it is said again', async () => {
+  const room = await startedRoom();
+  const spawned = await room.call('spawn_agent', { agent_type: 'external', name: 'bob', permissions: ENOUGH });
+  const bob = room.issuer.principalOf(String(resultOf(spawned).token));
+  const set = room.store.set.bind(room.store);
+  room.store.set = () => {
+    throw new AtmoError('STORAGE_FAILED', 'The disk is full');
+  };
+  expect(codeOf(await room.call('kill_agent', { agent_id: 'bob' }))).toBe('STORAGE_FAILED');
+  expect(await room.view('bob')).toMatchObject({ status: 'killed' });
+  room.store.set = set;
+  expect(resultOf(await room.call('kill_agent', { agent_id: 'bob' }))).toEqual({ success: true });
+  expect(codeOf(await room.call('matter:lamp_turn_on', {}, bob))).not.toBe('success');
 });
 
 test('a parent may dismiss its own without any other permission', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ApprovalVerdict } from '../../src/core/approval-queue.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import { makeApprovals } from '../access/approval-room.ts';
 import { approvalsSaying } from '../tools/approvals-saying.ts';
 import { settled } from '../tools/tool-room.ts';
 import { LAMP_ON, restarted, SENSOR, startedRoom, WHEN_HOT } from './agent-room.ts';
@@ -194,6 +195,29 @@ describe('a dangerous action', () => {
   });
 });
 
+test('a dangerous action runs once a person has signed for it with a real key, and the next one waits again', async () => {
+  const desk = await makeApprovals();
+  const ann = await desk.enrol('ann');
+  const room = await startedRoom({ clock: desk.clock, approvals: desk.queue });
+  await room.report(20);
+  await room.spawn({ ...WHEN_HOT, actions: [{ tool: 'matter:lamp_unlock' }] });
+  const approve = async () => {
+    const [waiting] = desk.queue.list().filter(({ view }) => view.state === 'pending');
+    expect(waiting).toMatchObject({ principalKey: 'agent:auto', view: { tool: 'matter:lamp_unlock@1.0.0' } });
+    if (waiting) await desk.say(waiting.view, ann);
+    for (const { type, subject, data } of desk.heard.splice(0)) room.events.emit(type, subject, data);
+    await settled();
+  };
+  for (const runs of [1, 2]) {
+    await room.report(20);
+    await room.report(26);
+    expect(room.calls).toHaveLength(runs - 1);
+    await approve();
+    expect(room.calls).toHaveLength(runs);
+  }
+  expect(await room.view('auto')).toMatchObject({ status: 'active', runs: 2 });
+});
+
 describe('a restart', () => {
   test('lets automations go on where they were, with what they count', async () => {
     const room = await startedRoom();
@@ -237,6 +261,18 @@ describe('a restart', () => {
     expect(await after.view('short')).toMatchObject({ status: 'expired' });
     expect(await after.view('gone')).toMatchObject({ status: 'killed' });
     expect(JSON.stringify(after.store.entries('agents'))).not.toContain('at1.');
+  });
+
+  test('leaves an automation that it cannot read any more idle until its token ends', async () => {
+    const room = await startedRoom();
+    await room.spawn(WHEN_HOT);
+    await room.runner[Symbol.asyncDispose]();
+    const [entry] = room.store.entries('agents');
+    room.store.set('agents', 'auto', { ...(entry?.value as JsonObject), config: { trigger: 'moon' } });
+    const after = await restarted(room);
+    expect(await after.view('auto')).toMatchObject({ status: 'failing', last_error: { code: 'VALIDATION_ERROR' } });
+    await after.pass(86_400);
+    expect(await after.view('auto')).toMatchObject({ status: 'expired' });
   });
 
   test('runs nothing when the mark of a run cannot be written', async () => {

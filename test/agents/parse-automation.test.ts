@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { parse as parseYaml } from 'yaml';
 import { parseAutomation } from '../../src/agents/parse-automation.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { SchemaValidator } from '../../src/tools/schema-validator.ts';
@@ -79,4 +81,11 @@ describe('a configuration', () => {
     const deep = JSON.parse(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`) as JsonObject;
     expect(refusal(reading({ above: 1 }), { actions: [{ tool: 't', params: deep }] })?.code).toBe('PAYLOAD_TOO_LARGE');
   });
+});
+
+test('the examples of the documentation are configurations', () => {
+  const page = readFileSync(new URL('../../docs/agents.md', import.meta.url), 'utf8');
+  const examples = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => parseYaml(text) as JsonObject);
+  expect(examples).toHaveLength(3);
+  for (const example of examples) expect(parseAutomation(example, validator).actions.length).toBeGreaterThan(0);
 });
