@@ -32,7 +32,9 @@ export const AGENT_NAME = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
 /** The id of a hub or mesh. */
 export const NODE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
-const MAX_DEPTH = 4;
+/** Names of up to four links. */
+const AGENT_ID = /^[a-z0-9][a-z0-9_.-]{0,63}(?:\/[a-z0-9][a-z0-9_.-]{0,63}){0,3}$/;
+const CLAIMS_DEPTH = 4;
 const KEY_BYTES = 32;
 const ID_BYTES = 16;
 
@@ -83,9 +85,11 @@ export function encodeClaims(claims: TokenClaims): Uint8Array {
 
 /** Claims from a payload: every one known, of its type and within its bounds; TOKEN_INVALID names the one that is not. */
 export function decodeClaims(payload: Uint8Array): TokenClaims {
-  const map = decodeCbor(payload, { maxDepth: 4 });
+  const map = decodeCbor(payload, { maxDepth: CLAIMS_DEPTH });
   if (!(map instanceof Map)) return refuse('its claims are not a map');
-  for (const key of map.keys()) if (!KNOWN.has(key)) refuse(`it has the claim ${String(key).slice(0, 32)}, which is not known here`);
+  for (const key of map.keys()) {
+    if (!KNOWN.has(key)) refuse(`it has the claim ${String(key).slice(0, 32)}, which is not known here`);
+  }
   const claim = (name: keyof typeof CLAIM): unknown => map.get(CLAIM[name]);
   const audience = audienceOf(claim('audience'));
   const notBefore = optional(claim('notBefore'), (value) => time(value, 'nbf'));
@@ -113,10 +117,7 @@ function issuerOf(value: unknown): string {
 }
 
 function subjectOf(value: unknown, name: string): string {
-  if (typeof value !== 'string') return refuse(`its claim ${name} is not text`);
-  const names = value.split('/');
-  if (names.length > MAX_DEPTH || !names.every((part) => AGENT_NAME.test(part))) refuse(`its claim ${name} is not the id of an agent`);
-  return value;
+  return typeof value === 'string' && AGENT_ID.test(value) ? value : refuse(`its claim ${name} is not the id of an agent`);
 }
 
 function audienceOf(value: unknown): readonly string[] | undefined {

@@ -83,14 +83,18 @@ export class TokenVerifier {
   }
 
   #verifyNew(text: string): VerifiedToken {
-    const chain = verifyChain(tokenBytes(text), (hubId) => this.#issuers.get(hubId));
-    return {
-      chain,
-      principal: principalOf(chain, text),
-      notBeforeMs: Math.max(...chain.map(({ notBefore, issuedAt }) => notBefore ?? issuedAt)) * 1000,
-      issuedAtMs: Math.max(...chain.map(({ issuedAt }) => issuedAt)) * 1000,
-      issuerKey: this.#issuers.get(chain[0].issuer) ?? refuseToken('its issuer is not trusted by this hub'),
-    };
+    let issuerKey = '';
+    const chain = verifyChain(tokenBytes(text), (hubId) => {
+      const key = this.#issuers.get(hubId);
+      if (key !== undefined) issuerKey = key;
+      return key;
+    });
+    let [notBefore, issuedAt] = [0, 0];
+    for (const link of chain) {
+      notBefore = Math.max(notBefore, link.notBefore ?? link.issuedAt);
+      issuedAt = Math.max(issuedAt, link.issuedAt);
+    }
+    return { chain, principal: principalOf(chain, text), notBeforeMs: notBefore * 1000, issuedAtMs: issuedAt * 1000, issuerKey };
   }
 
   #requireUsable(verified: VerifiedToken): void {
@@ -119,23 +123,24 @@ export class TokenVerifier {
 /** Whom the last link of a verified chain makes its bearer; each link has all that the next has, so the last says it all. */
 function principalOf(chain: ClaimChain, text: string): VerifiedToken['principal'] {
   const leaf: TokenClaims = chain.at(-1) ?? chain[0];
-  return {
-    id: leaf.subject,
-    kind: 'agent',
-    permissions: leaf.permissions,
-    token: {
-      id: leaf.id,
-      chain: chain.map(({ id }) => id),
-      text,
-      expiresAtMs: leaf.expiresAt * 1000,
-      keys: chain.map(({ key }) => key),
-      ...(leaf.audience && { allowedNodes: leaf.audience }),
-      ...(leaf.maxHops !== undefined && { maxHops: leaf.maxHops }),
-      rateLimits: chain.flatMap(({ id, rateLimit }) => (rateLimit ? [limitOf(id, rateLimit)] : [])),
-    },
+  const { subject: id, permissions, audience, maxHops } = leaf;
+  const token: TokenFacts = {
+    id: leaf.id,
+    chain: chain.map((link) => link.id),
+    text,
+    expiresAtMs: leaf.expiresAt * 1000,
+    keys: chain.map((link) => link.key),
+    ...(audience && { allowedNodes: audience }),
+    ...(maxHops !== undefined && { maxHops }),
+    rateLimits: limitsOf(chain),
   };
+  return { id, kind: 'agent', permissions, token };
 }
 
-function limitOf(tokenId: string, { calls, seconds }: RateLimit): RateLimit & { readonly tokenId: string } {
-  return { tokenId, calls, seconds };
+function limitsOf(chain: ClaimChain): TokenFacts['rateLimits'] {
+  const limits: (RateLimit & { readonly tokenId: string })[] = [];
+  for (const { id: tokenId, rateLimit } of chain) {
+    if (rateLimit) limits.push({ tokenId, calls: rateLimit.calls, seconds: rateLimit.seconds });
+  }
+  return limits;
 }
