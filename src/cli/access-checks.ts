@@ -50,8 +50,14 @@ function rulesFinding(answer: JsonObject): Finding {
   const { file, problem, default: otherwise } = answer;
   if (typeof problem === 'string')
     return { state: 'failed', found: problem, advice: `mend ${file}; the rules from before hold until then` };
-  const { length } = objectsIn(answer, 'rules');
-  return { state: 'ok', found: `${length} rules, otherwise ${otherwise}` };
+  const [warning, ...others] = objectsIn(answer, 'warnings');
+  const found = `${objectsIn(answer, 'rules').length} rules, otherwise ${otherwise}`;
+  if (!warning) return { state: 'ok', found };
+  return {
+    state: 'warning',
+    found: `${found}; ${others.length + 1} probably not meant`,
+    advice: `${file}:${warning.line}: ${warning.message}`,
+  };
 }
 
 function tokensFinding(answer: JsonObject, nowMs: number): Finding {
