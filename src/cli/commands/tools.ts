@@ -11,7 +11,7 @@ export const tools: Command = {
   operands: [{ name: 'TOOL', help: 'name of one tool', isOptional: true }],
   options: {
     search: { value: 'TEXT', help: 'best matches for a sentence' },
-    device: { value: 'ID', help: 'only tools of this device' },
+    device: { value: 'DEVICE', help: 'only tools of this device, by id or unique name' },
     capability: { value: 'NAME', help: 'only tools that need this capability' },
     category: { value: 'NAME', help: 'sensing, acting, communicating, querying, computing or managing' },
     format: { value: 'NAME', help: 'openai, anthropic or mcp: the form that model APIs take' },
