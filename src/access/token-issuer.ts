@@ -98,6 +98,10 @@ export class TokenIssuer implements TokenAuthority {
     return this.#revocations.onRevoked(listener);
   }
 
+  find(tokenId: string): TokenRecord | undefined {
+    return this.#records.get(tokenId);
+  }
+
   list(): readonly TokenRecord[] {
     return this.#records.list();
   }

@@ -62,5 +62,8 @@ export interface TokenAuthority {
   revoke(tokenId: string): boolean;
   /** Hears each revocation; the answer stops it. */
   onRevoked(listener: (tokenId: string) => void): () => void;
+  /** What is known of one token that this hub made. */
+  find(tokenId: string): TokenRecord | undefined;
+  /** Newest first. */
   list(): readonly TokenRecord[];
 }

@@ -172,6 +172,8 @@ describe('what the hub remembers of its tokens', () => {
       parent: tokenId,
       issuedBy: 'agent:light-agent',
     });
+    expect(issuer.find(tokenId ?? '')).toMatchObject({ id: tokenId, role: 'light' });
+    expect(issuer.find('00'.repeat(16))).toBeUndefined();
     const written = JSON.stringify([first.store.entries('access.tokens'), first.heard]);
     expect(written).not.toContain(token.slice(4));
     expect(written).not.toContain('at1.');

@@ -147,7 +147,7 @@ function revokeTool({ tokens }: TokenPorts): RegisteredTool {
       },
     },
     async ({ token_id: tokenId }) => {
-      const known = tokens.list().some(({ id }) => id === tokenId);
+      const known = tokens.find(tokenId) !== undefined;
       return { revoked: tokens.revoke(tokenId), known };
     },
   );
