@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { compileRules } from '../../src/access/rule-compiler.ts';
+import type { Effect } from '../../src/core/authorizer.ts';
+import { NO_DEVICE_FACTS } from '../../src/core/device-facts.ts';
 import type { DeviceDescription } from '../../src/core/device-model.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
@@ -89,7 +92,24 @@ async function heatingHub() {
   return hub;
 }
 
-describe('the heating setpoint that a call sets is told in °C', () => {
+/** What the rule "heating never above 25 °C" says. */
+function judged(effects: readonly Effect[]): string {
+  const { set } = compileRules('rules: [{ name: r, effect: deny, when: { value: { name: heating_setpoint, above: 25 } } }]', 'rules.yaml');
+  const call = { principal: { id: 'helper', kind: 'agent', permissions: [] }, toolId: 'core:any@1.0.0', params: {}, effects } as const;
+  return set.judge(call, { facts: NO_DEVICE_FACTS, minute: 0 }).kind;
+}
+
+function effectOf(outcome: Pick<Effect, 'values' | 'unforeseen'>): Effect {
+  return {
+    permission: 'device:control:heating',
+    risk: 'low',
+    target: 'heating/1/Thermostat/Any',
+    device: THERMOSTAT.device.id,
+    ...outcome,
+  };
+}
+
+describe('the heating setpoint that a call sets is told in °C, and no path leads past a rule about it', () => {
   test.each(PATHS)('by %s', async (_, tool, params) => {
     for (const celsius of [21.5, 28]) {
       const hub = await heatingHub();
@@ -97,6 +117,7 @@ describe('the heating setpoint that a call sets is told in °C', () => {
       expect(effects).toHaveLength(1);
       expect(effects[0]).toMatchObject({ device: 'heating', values: { heating_setpoint: celsius } });
       expect(effects[0]?.unforeseen ?? []).not.toContain('heating_setpoint');
+      expect(judged(effects), `${celsius} °C`).toBe(celsius > 25 ? 'deny' : 'allow');
     }
   });
 
@@ -107,6 +128,9 @@ describe('the heating setpoint that a call sets is told in °C', () => {
     const at = { device: compiled.device.id, endpoint: 1, cluster: 'Thermostat', command: 'SetpointRaiseLower' };
     expect(bounds.outcomeOf(at, { mode: 'Heat', amount: 80 })).toEqual({ values: { heating_setpoint: 28 } });
     expect(bounds.outcomeOf({ ...at, device: parseDeviceId('gone') }, {})).toEqual({ unforeseen: ['*'] });
+    expect(judged([effectOf(bounds.outcomeOf(at, { mode: 'Heat', amount: 80 }))])).toBe('deny');
+    expect(judged([effectOf(bounds.outcomeOf(at, { mode: 'Heat', amount: 20 }))])).toBe('allow');
+    expect(judged([effectOf({ unforeseen: bounds.valuesOn(compiled.device.id, 1) })])).toBe('deny');
     expect(bounds.valuesOn(compiled.device.id, 1)).toContain('heating_setpoint');
     expect(bounds.valuesOn(compiled.device.id, 1, 'thermostat')).toContain('heating_setpoint');
     expect(bounds.valuesOn(compiled.device.id, 1, 'Thermostatt')).toContain('heating_setpoint');
@@ -122,7 +146,9 @@ describe('the heating setpoint that a call sets is told in °C', () => {
     ['new presets and schedules', 'Thermostat.AtomicRequest', { requestType: 'CommitWrite', attributeRequests: [] }],
     ['a scene', 'ScenesManagement.RecallScene', { groupId: 0, sceneId: 1 }],
   ])('or counts as unforeseen: %s', (_, path, fields) => {
-    expect(invoked(THERMOSTAT, path, { fields }).unforeseen).toContain('heating_setpoint');
+    const outcome = invoked(THERMOSTAT, path, { fields });
+    expect(outcome.unforeseen).toContain('heating_setpoint');
+    expect(judged([effectOf(outcome)])).toBe('deny');
   });
 
   test.each(['MinHeatSetpointLimit', 'MinSetpointDeadBand', 'Presets', 'Schedules', 'ControlSequenceOfOperation', 'EmergencyHeatDelta'])(

@@ -136,16 +136,14 @@ function warningText({ line, message }: { readonly line?: unknown; readonly mess
 
 function trialText(trial: JsonObject): string {
   const { kind, rule, reason, persons } = asObject(trial.verdict);
-  const what = kind === 'approve' ? `needs the approval of ${cellText(persons)}` : kind === 'deny' ? 'denied' : 'allowed';
+  const what = kind === 'approve' ? `needs the approval of ${cellText(persons)}` : kind === 'deny' ? 'is denied' : 'is allowed';
   const why = [rule === undefined ? '' : ` by ${JSON.stringify(rule)}`, reason === undefined ? '' : ` (${cellText(reason)})`].join('');
   const lines = objectsIn(trial, 'effects').flatMap((effect) => [
     `  ${cellText(effect.target ?? trial.tool)}: ${cellText(effect.decision)}${effect.rule === undefined ? '' : ` by ${JSON.stringify(effect.rule)}`}\n`,
     ...(Array.isArray(effect.because) ? effect.because.map((because) => `    ${cellText(because)}\n`) : []),
   ]);
-  return (
-    `${cellText(trial.tool)} ${trial.at === undefined ? '' : `at ${cellText(trial.at)} `}is ${what}${why}\n`.replace('is needs', 'needs') +
-    lines.join('')
-  );
+  const when = trial.at === undefined ? '' : ` at ${cellText(trial.at)}`;
+  return `${cellText(trial.tool)}${when} ${what}${why}\n${lines.join('')}`;
 }
 
 function asObject(value: Json | undefined): JsonObject {
