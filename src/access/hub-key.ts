@@ -9,7 +9,7 @@ import { rawPublicKey } from './ed25519-key.ts';
 import { openKeyFile } from './key-file.ts';
 
 /** Name of the key's file in the state directory. */
-export const HUB_KEY_FILE = 'hub.key';
+const HUB_KEY_FILE = 'hub.key';
 const SEAL_CONTEXT = 'atmosphere-edge secret seal v1';
 const SEAL_KEY_BYTES = 32;
 
