@@ -151,9 +151,8 @@ export const CONFIG_SCHEMA: JsonSchema = {
   properties: {
     parameters: PARAMETERS_SCHEMA,
     trigger: {
-      type: ['object', 'array'],
-      description: 'What sets it off: one trigger or a list of up to 8, of which any fires',
-      ...shown(TRIGGERS),
+      type: ['array', 'object'],
+      description: 'What sets it off: a list of up to 8 triggers, of which any fires, or just one',
       items: { type: 'object', ...shown(TRIGGERS) },
     },
     conditions: {

@@ -16,6 +16,8 @@ export class TimeWatch implements Watch {
   #trigger: TimeTrigger;
   #dueMs: number | undefined;
   #firedMs = 0;
+  /** What the clock showed when it was last looked at. */
+  #seenMs = 0;
   #cancel: (() => void) | undefined;
 
   constructor(ports: WatchPorts, trigger: TimeTrigger, fire: Fire) {
@@ -42,8 +44,9 @@ export class TimeWatch implements Watch {
   #arm(): void {
     const nowMs = this.#ports.clock.now();
     const { at, days, time_zone: timeZone = this.#ports.timeZone } = this.#trigger;
-    const fromMs = this.#firedMs - nowMs < SET_BACK_MS ? Math.max(nowMs, this.#firedMs) : nowMs;
-    this.#dueMs = nextLocalTime({ at, days, timeZone }, fromMs);
+    if (nowMs < this.#seenMs - SET_BACK_MS) this.#firedMs = 0;
+    this.#seenMs = nowMs;
+    this.#dueMs = nextLocalTime({ at, days, timeZone }, Math.max(nowMs, this.#firedMs));
     const waitMs = Math.min(LOOK_AGAIN_MS, (this.#dueMs ?? Infinity) - nowMs);
     this.#cancel = this.#ports.clock.after(waitMs, () => this.#look());
   }

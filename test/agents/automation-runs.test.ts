@@ -235,6 +235,21 @@ describe('a restart', () => {
     expect(await after.view('auto')).toMatchObject({ status: 'active', runs: 2 });
   });
 
+  test('does not wait for a call that never ends', async () => {
+    const room = await startedRoom();
+    room.onLamp(() => new Promise(() => {}));
+    await room.report(20);
+    await room.spawn(WHEN_HOT);
+    await room.report(26);
+    const stopped = room.runner[Symbol.asyncDispose]();
+    await room.pass(1);
+    await stopped;
+    const after = await restarted(room);
+    const error = { code: 'OUTCOME_UNKNOWN' };
+    expect(await after.view('auto')).toMatchObject({ status: 'active', runs: 1, is_running: false, last_error: error });
+    expect(after.calls).toEqual([]);
+  });
+
   test('after a crash in the middle of a run does not begin it again, and says that it was not finished', async () => {
     const room = await startedRoom();
     room.onLamp(() => new Promise(() => {}));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
+import { TurnableClock } from '../access/approval-room.ts';
 import { settled } from '../tools/tool-room.ts';
 import { type AgentRoom, agentRoom, codeOf, LAMP_ON, restarted, SENSOR, startedRoom } from './agent-room.ts';
 
@@ -149,7 +150,7 @@ describe('time', () => {
     expect(runs).toEqual(['2026-03-29T05:30:00.000Z', '2026-03-30T05:30:00.000Z']);
   });
 
-  test('of day that passed while the hub was off, or while its clock was set, is skipped', async () => {
+  test('of day that passed while the hub was off is skipped', async () => {
     const room = await roomWith({ type: 'time', at: '01:30' });
     await room.runner[Symbol.asyncDispose]();
     room.clock.advance(3_600_000);
@@ -158,6 +159,26 @@ describe('time', () => {
     expect([...room.calls, ...after.calls]).toEqual([]);
     await after.pass(23 * 3600);
     expect((await after.view('auto')).status).toBe('expired');
+  });
+
+  test('of day that a clock set forward jumps over is skipped; a clock set back a little does not fire it twice', async () => {
+    const clock = new TurnableClock();
+    const room = await startedRoom({ clock });
+    await room.spawn({ trigger: { type: 'time', at: '01:30' }, actions: [LAMP_ON] }, { ttl_seconds: 7 * 86_400 });
+    clock.offsetMs += 2 * 3_600_000;
+    await room.passMinutes(3);
+    expect(room.calls).toHaveLength(0);
+    await room.pass(Math.floor((Date.parse('2026-01-02T01:29:00Z') - clock.now()) / 1000));
+    await room.passMinutes(2);
+    expect(room.calls).toHaveLength(1);
+    clock.offsetMs -= 10 * 60_000;
+    await room.passMinutes(30);
+    expect(room.calls).toHaveLength(1);
+    clock.offsetMs -= 5 * 3_600_000;
+    await room.pass(4 * 3600);
+    await room.pass(Math.floor((Date.parse('2026-01-02T01:29:00Z') - clock.now()) / 1000));
+    await room.passMinutes(2);
+    expect(room.calls).toHaveLength(2);
   });
 
   test('of day fires nothing on a clock that nobody trusts', async () => {
