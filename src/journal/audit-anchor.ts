@@ -28,7 +28,8 @@ export class AuditAnchor {
 
   /** Throws STORAGE_FAILED. The head must be on the disk already, else a power cut would look like a cut journal. */
   write(anchor: Anchor): void {
-    if (this.read()?.head.seq === anchor.head.seq && this.read()?.openFromSeq === anchor.openFromSeq) return;
+    const kept = this.read();
+    if (kept?.head.hash === anchor.head.hash && kept.openFromSeq === anchor.openFromSeq) return;
     this.#store.set(SPACE, KEY, { seq: anchor.head.seq, hash: anchor.head.hash, open_from: anchor.openFromSeq });
     this.#kept = anchor;
   }

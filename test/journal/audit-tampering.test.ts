@@ -54,8 +54,8 @@ describe('a check of the chain', () => {
   test.each([
     [
       'changed',
-      7,
-      'was changed after',
+      8,
+      'itself was changed',
       "UPDATE entry SET content = replace(content, '40', '99') WHERE content LIKE '%params%' AND seq > 6",
     ],
     ['removed from the middle', 8, 'the rows 8 to 9 were removed', 'DELETE FROM entry WHERE seq IN (8, 9)'],

@@ -1,0 +1,178 @@
+import { open } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { auditLine, EXPORT_FORMATS, type ExportFormat } from '../audit-format.ts';
+import { allRows, newestPages } from '../audit-pages.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
+import { durationSeconds } from '../duration.ts';
+import { objectsIn } from '../json-list.ts';
+import { textPairs, textTable } from '../text-table.ts';
+
+const FOLLOW_EVERY_MS = 1_000;
+const FOLLOW_ROWS = 100;
+/** Following the journal is written in the journal as well. */
+const OWN_TOOL = /^hub:read_audit@/;
+const SINCE = { value: 'TIME', help: 'from here on: 24h, 7d, or ISO 8601' };
+const UNTIL = { value: 'TIME', help: 'up to here' };
+
+const tail: Command = {
+  name: 'audit tail',
+  summary: 'the newest rows of the journal of calls',
+  options: {
+    limit: { value: 'N', help: 'this many rows (20)' },
+    agent: { value: 'ID', help: 'only calls of this agent' },
+    tool: { value: 'TOOL', help: 'only calls of this tool, by its id' },
+    follow: { help: 'go on with what comes, until Ctrl-C; with --json one row a line' },
+  },
+  async run(call) {
+    const query = { agent: call.text('agent'), tool: call.text('tool') };
+    const answer = await call.hub.get('/api/v1/audit', { ...query, limit: call.integer('limit') ?? 20 });
+    const rows = objectsIn(answer, 'rows').toReversed();
+    if (!call.isSet('follow')) {
+      call.output.answer({ rows }, () => (rows.length === 0 ? '(none)\n' : rows.map(auditLine).join('\n')));
+      return undefined;
+    }
+    for (const row of rows) call.output.line(row, auditLine(row));
+    await follow(call, query, Number(rows.at(-1)?.seq ?? 0));
+    return undefined;
+  },
+};
+
+const verify: Command = {
+  name: 'audit verify',
+  summary: 'recompute the chain of the journal: exit code 0 when nothing was changed, removed, inserted or cut off',
+  options: { head: { value: 'SEQ:HASH', help: 'a head that was kept elsewhere (atmo audit head)' } },
+  async run(call) {
+    const answer = await call.hub.post('/api/v1/audit/verify', expectedHead(call.text('head')));
+    const problem = isJsonObject(answer.problem) ? answer.problem : undefined;
+    const head = isJsonObject(answer.head) ? answer.head : {};
+    call.output.answer(answer, () =>
+      answer.intact === true
+        ? `intact: ${answer.rows} rows, head ${head.seq}:${head.hash}\n`
+        : `NOT INTACT at row ${problem?.seq}: ${problem?.reason}\n`,
+    );
+    return answer.intact === true ? 0 : 1;
+  },
+};
+
+const head: Command = {
+  name: 'audit head',
+  summary: 'where the chain of the journal stands; keep it elsewhere for audit verify --head',
+  async run(call) {
+    const answer = await call.hub.get('/api/v1/audit/head');
+    call.output.answer(answer, () => textPairs({ Head: `${answer.seq}:${answer.hash}`, Hub: answer.hub, At: answer.at }));
+    return undefined;
+  },
+};
+
+const exportCommand: Command = {
+  name: 'audit export',
+  summary: 'the whole journal, oldest first, with its head at the end',
+  options: {
+    format: { value: 'FORMAT', help: 'jsonl (default) or csv' },
+    since: SINCE,
+    until: UNTIL,
+    output: { value: 'FILE', help: 'a new file instead of standard output' },
+  },
+  async run(call) {
+    const format = EXPORT_FORMATS.get(call.text('format') ?? 'jsonl');
+    if (!format) throw usage(`--format takes ${[...EXPORT_FORMATS.keys()].join(' or ')}, not ${JSON.stringify(call.text('format'))}`);
+    const file = call.text('output');
+    if (file === undefined) await writeExport(call, format, async (text) => void call.io.stdout.write(text));
+    else await exportToFile(call, format, file);
+    return undefined;
+  },
+};
+
+const replay: Command = {
+  name: 'audit replay',
+  summary: 'run pure calls of the past again and compare; nothing that acts is done again',
+  operands: [{ name: 'REQUEST', help: 'request id of one call', isOptional: true }],
+  options: {
+    since: SINCE,
+    until: UNTIL,
+    tool: { value: 'TOOL', help: 'only calls of this tool' },
+    limit: { value: 'N', help: 'at most N calls' },
+  },
+  async run(call) {
+    const { operands } = call;
+    const [since, until, tool] = [timeOf(call, 'since'), timeOf(call, 'until'), call.text('tool')];
+    const limit = call.integer('limit');
+    const answer = await call.hub.post('/api/v1/audit/replay', {
+      ...(operands[0] !== undefined && { request: operands[0] }),
+      ...(since !== undefined && { since }),
+      ...(until !== undefined && { until }),
+      ...(tool !== undefined && { tool }),
+      ...(limit !== undefined && { limit }),
+    });
+    call.output.answer(answer, () => textTable(['REQUEST', 'AT', 'TOOL', 'VERDICT', 'HASH'], objectsIn(answer, 'calls').map(replayRow)));
+    return Number(answer.differing) > 0 ? 1 : 0;
+  },
+};
+
+/** The journal of calls: `atmo audit …`. */
+export const auditCommands: readonly Command[] = [tail, verify, head, exportCommand, replay];
+
+async function follow(call: Invocation, query: { readonly tool: string | undefined; readonly agent: string | undefined }, seen: number) {
+  let lastSeq = seen;
+  while (!call.io.signal?.aborted) {
+    await (call.io.sleep ?? delay)(FOLLOW_EVERY_MS);
+    const fresh = await rowsAfter(call, query, lastSeq);
+    lastSeq = Number(fresh.at(-1)?.seq ?? lastSeq);
+    for (const row of fresh) if (query.tool !== undefined || !OWN_TOOL.test(String(row.tool))) call.output.line(row, auditLine(row));
+  }
+}
+
+async function rowsAfter(call: Invocation, query: Readonly<Record<string, string | undefined>>, lastSeq: number): Promise<JsonObject[]> {
+  const fresh: JsonObject[] = [];
+  try {
+    for await (const page of newestPages(call.hub, { ...query, limit: FOLLOW_ROWS })) {
+      fresh.push(...page.filter((row) => Number(row.seq) > lastSeq));
+      if (page.some((row) => Number(row.seq) <= lastSeq)) break;
+    }
+  } catch (thrown) {
+    if (!call.io.signal?.aborted) throw thrown;
+  }
+  return fresh.toReversed();
+}
+
+async function writeExport(call: Invocation, format: ExportFormat, write: (text: string) => Promise<void>): Promise<string> {
+  const end = await call.hub.get('/api/v1/audit/head');
+  await write(format.begin);
+  const query = { since: call.text('since'), until: call.text('until') };
+  for await (const row of allRows(call.hub, query, Number(end.seq))) await write(format.row(row));
+  await write(format.end(end));
+  return `${end.seq}:${end.hash}`;
+}
+
+async function exportToFile(call: Invocation, format: ExportFormat, path: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
+    const reason = cause.code === 'EEXIST' ? 'it exists already; name another file' : cause.message;
+    throw new AtmoError('CONFLICT', `${path} cannot be written: ${reason}`, { path }, { cause });
+  });
+  try {
+    const until = await writeExport(call, format, async (text) => void (await file.write(text)));
+    call.output.note(`${path} holds the journal up to ${until}`);
+  } finally {
+    await file.close();
+  }
+}
+
+function expectedHead(text: string | undefined): JsonObject {
+  if (text === undefined) return {};
+  const [, seq, hash] = /^(\d{1,15}):([0-9a-fA-F]{64})$/.exec(text) ?? [];
+  if (seq !== undefined && hash !== undefined) return { seq: Number(seq), hash };
+  throw usage(`--head takes what "atmo audit head" says, number:hash, not ${JSON.stringify(text)}`);
+}
+
+/** ISO 8601 from the same, or from a duration before now. */
+function timeOf(call: Invocation, option: 'since' | 'until'): string | undefined {
+  const text = call.text(option);
+  if (text === undefined || /^\d{4}-/.test(text)) return text;
+  return new Date(Date.now() - durationSeconds(text, `--${option}`) * 1000).toISOString();
+}
+
+function replayRow({ request, at, tool, verdict, recorded_hash: hash }: JsonObject): readonly unknown[] {
+  return [request, at, tool, verdict, typeof hash === 'string' ? hash.slice(0, 16) : undefined];
+}
