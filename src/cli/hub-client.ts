@@ -99,10 +99,10 @@ export class HubClient {
   /** True when the error was that people have to agree, and the owner, whose call it was, has just done so. */
   async #ownerConsents(error: unknown): Promise<boolean> {
     if (!(error instanceof AtmoError) || error.code !== 'APPROVAL_REQUIRED') return false;
-    const credential = this.#credential();
-    if (credential?.source !== 'owner') return false;
+    const stateDir = this.#credential()?.stateDir;
+    if (stateDir === undefined) return false;
     const path = `/api/v1/approvals/${encodeURIComponent(String(error.details.approval_id))}`;
-    const decision = ownerDecision(await this.#jsonOnce(path, {}), credential.stateDir);
+    const decision = ownerDecision(await this.#jsonOnce(path, {}), stateDir);
     return decision !== undefined && this.#handIn(path, decision);
   }
 

@@ -4,6 +4,9 @@ import { AtmoError } from '../core/errors.ts';
 import type { CliIo } from './cli-io.ts';
 import { homeOf } from './login-file.ts';
 
+/** By its full path: this runs as root. */
+const GETENT = '/usr/bin/getent';
+
 /** The user of the machine who logs in: behind sudo, the one who typed it. */
 export interface LoginUser {
   readonly name: string;
@@ -42,7 +45,7 @@ export function asUser<Result>({ ids }: LoginUser, work: () => Result): Result {
 
 function passwdLine(uid: string): string {
   try {
-    return execFileSync('getent', ['passwd', uid], { encoding: 'utf8', timeout: 5_000 });
+    return execFileSync(GETENT, ['passwd', uid], { encoding: 'utf8', timeout: 5_000 });
   } catch (cause) {
     throw new AtmoError('NOT_FOUND', `User ${uid} is not in the user database of this machine`, {}, { cause });
   }

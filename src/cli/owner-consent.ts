@@ -10,9 +10,9 @@ const PERSON = 'owner';
  * The owner's signed approval of the owner's own call (design 7: the owner calling with an approver key approves by the
  * call). Undefined without the key, and where the owner has approved already and others have to.
  */
-export function ownerDecision(request: JsonObject, stateDir: string | undefined): JsonObject | undefined {
-  const file = stateDir === undefined ? undefined : join(stateDir, 'owner.key');
-  if (file === undefined || !existsSync(file)) return undefined;
+export function ownerDecision(request: JsonObject, stateDir: string): JsonObject | undefined {
+  const file = join(stateDir, 'owner.key');
+  if (!existsSync(file)) return undefined;
   const approvals = Array.isArray(request.approved_by) ? request.approved_by.filter(isJsonObject) : [];
   if (approvals.some(({ person }) => person === PERSON)) return undefined;
   return signedDecision(request, { decision: 'approve', person: PERSON, key: readApproverKey(file) });

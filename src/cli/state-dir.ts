@@ -38,7 +38,7 @@ const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 export interface Credential {
   readonly token: string;
   readonly source: 'environment' | 'login' | 'owner';
-  /** Directory of the hub's state, for the owner's. */
+  /** Directory of the hub's state: for the owner's token alone. */
   readonly stateDir?: string;
 }
 

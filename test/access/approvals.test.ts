@@ -309,6 +309,8 @@ describe('what is refused', () => {
     await say(await file(), ann);
     await approvers.remove(approvers.keysOf('ann')[0]?.keyId ?? '');
     expect(await queue.check(requestOf())).toMatchObject({ state: 'pending', given: 0 });
+    await approvers.enrol({ person: 'ann', key: ann.raw, label: 'phone' });
+    expect(await queue.check(requestOf())).toMatchObject({ state: 'pending', given: 0 });
   });
 });
 
