@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import { AtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
+import { isolatedHandler } from './isolated-handler.ts';
 import { normalizeDefinition } from './normalize-definition.ts';
 import { copyJson } from './plain-json.ts';
 import { RecordReader } from './record-reader.ts';
@@ -20,7 +21,10 @@ export interface ManifestEntry {
   readonly entry: string;
 }
 
-/** What a plugin's or file's entry function answers for its `config`. */
+/**
+ * What a plugin's or file's entry function answers for its `config`. With `max_memory_bytes` in its definition each call
+ * runs in a thread of its own, where `execute` gets no context.
+ */
 export interface ToolModule {
   /** In the public form; the manifest's name replaces its own. */
   readonly definition: unknown;
@@ -101,7 +105,7 @@ async function loadEntry(entry: ManifestEntry, path: string, sources: ManifestSo
     throw configError(`${path}: ${entry.name}: the plugin ${target} is not allowed; add it to the allowed plugins`);
   }
   const specifier = kind === 'plugin' ? target : fileSpecifier(target, path, sources.uid ?? process.getuid?.() ?? 0);
-  return fromModule(entry, path, await importFrom(specifier, sources));
+  return fromModule(entry, path, { specifier, loaded: await importFrom(specifier, sources) });
 }
 
 function fileSpecifier(target: string, manifestPath: string, uid: number): string {
@@ -116,13 +120,22 @@ async function importFrom(specifier: string, sources: ManifestSources): Promise<
   }
 }
 
-function fromModule(entry: ManifestEntry, path: string, loaded: unknown): RegisteredTool {
+function fromModule(entry: ManifestEntry, path: string, { specifier, loaded }: { specifier: string; loaded: unknown }): RegisteredTool {
   const create: unknown = typeof loaded === 'object' && loaded !== null ? Reflect.get(loaded, entry.entry) : undefined;
   if (typeof create !== 'function') throw configError(`${path}: ${entry.name}: the module exports no function ${entry.entry}`);
   const made: unknown = create(entry.config);
   if (!isToolModule(made)) throw configError(`${path}: ${entry.name}: ${entry.entry}() has to answer { definition, execute }`);
   const definition = { ...normalizeDefinition(made.definition), name: entry.name };
-  return { id: toolId(definition), definition, handler: (params, context) => made.execute(params, context) };
+  const { maxMemoryBytes } = definition.execution;
+  const id = toolId(definition);
+  if (maxMemoryBytes === undefined) return { id, definition, handler: (params, context) => made.execute(params, context) };
+  const code = { specifier: moduleUrl(specifier), entry: entry.entry, config: entry.config, maxMemoryBytes };
+  return { id, definition, isolation: 'worker', handler: isolatedHandler(code) };
+}
+
+/** A thread knows no packages: it gets the file that a package's name means here. */
+function moduleUrl(specifier: string): string {
+  return specifier.startsWith('file:') ? specifier : import.meta.resolve(specifier);
 }
 
 function isToolModule(value: unknown): value is ToolModule {
