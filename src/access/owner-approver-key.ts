@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from '../core/logger.ts';
 import type { Service } from '../core/service.ts';
@@ -30,22 +29,24 @@ export class OwnerApproverKey implements Service {
     this.#path = join(stateDirectory, OWNER_KEY_FILE);
   }
 
-  /** STORAGE_FAILED when the file is readable by others or holds something else. */
+  /**
+   * STORAGE_FAILED when the file is readable by others or holds something else. A crash at any step leaves what the next
+   * start completes: there is always an approver, and the owner, while one of them, signs with the key of the file.
+   */
   async start(): Promise<void> {
-    const isFirstStart = this.#approvers.lastSerial === 0;
-    const isLost = !existsSync(this.#path) && this.#approvers.keysOf(PERSON).length > 0;
     const key = rawPublicKey(openKeyFile({ path: this.#path, endsWithIt: "the owner's say in approvals" }));
-    if (isFirstStart) await this.#approvers.enrol({ person: PERSON, key, label: OWNER_KEY_FILE });
-    if (isLost) await this.#replace(key);
+    const lost = this.#approvers.keysOf(PERSON).filter((known) => known.label === OWNER_KEY_FILE && known.key !== key);
+    if (this.#approvers.list().length === 0 || lost.length > 0) await this.#enrol(key);
+    for (const { keyId } of lost) {
+      await this.#approvers.remove(keyId);
+      this.#logger.warn('approver.owner_key_replaced', { key_id: keyId });
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  async #replace(key: string): Promise<void> {
-    const lost = this.#approvers.keysOf(PERSON).filter(({ label }) => label === OWNER_KEY_FILE);
-    for (const { keyId } of lost.slice(0, 1)) this.#logger.warn('approver.owner_key_lost', { key_id: keyId });
-    const { keyId } = await this.#approvers.enrol({ person: PERSON, key, label: OWNER_KEY_FILE });
-    for (const old of lost) await this.#approvers.remove(old.keyId);
-    this.#logger.warn('approver.owner_key_replaced', { key_id: keyId });
+  async #enrol(key: string): Promise<void> {
+    if (this.#approvers.list().some((known) => known.key === key)) return;
+    await this.#approvers.enrol({ person: PERSON, key, label: OWNER_KEY_FILE });
   }
 }

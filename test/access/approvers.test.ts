@@ -108,6 +108,23 @@ describe("the owner's approver key", () => {
     expect(approvers.list()).toMatchObject([{ person: 'owner', key: rawInFile() }]);
   });
 
+  test('is completed by the next start after a crash at any step of the first or of a replacement', async () => {
+    const { approvers, start, store } = await makeOwner();
+    const keyId = approvers.list()[0]?.keyId ?? '';
+    store.delete('approvers', keyId);
+    await start();
+    expect(approvers.list()).toMatchObject([{ keyId, person: 'owner' }]);
+    rmSync(path());
+    const { approvers: strangers, start: startElsewhere } = await makeOwner();
+    expect(strangers.list()).toHaveLength(1);
+    await start();
+    expect(approvers.list()).toMatchObject([{ key: rawInFile() }]);
+    await approvers.enrol({ person: 'owner', key: makePerson('owner').raw, label: 'owner.key' });
+    await start();
+    await startElsewhere();
+    expect(approvers.list()).toMatchObject([{ key: rawInFile() }]);
+  });
+
   test('does not bring back an owner whom the approvers have removed', async () => {
     const { approvers, start, enrol } = await makeOwner();
     await enrol('ann');
