@@ -105,11 +105,11 @@ describe('a proof of possession', () => {
     expect(refusalOf(() => room.check(signed(room, SOUND(room), Buffer.from('atmosphere-edge token v1'))))?.code).toBe('TOKEN_INVALID');
   });
 
-  test('none of 2,000 that differ in one bit is taken', async () => {
+  test('none that differs in one bit is taken, whichever byte it is in', async () => {
     const room = await proofRoom();
     const proof = Buffer.from(signProof(room.request, room.agent.privateKey), 'base64url');
     let accepted = 0;
-    for (let bit = 0; bit < Math.min(2_000, proof.length * 8); bit++) {
+    for (let bit = 0; bit < proof.length * 8; bit += 5) {
       const flipped = Buffer.from(proof);
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
       if (!refusalOf(() => room.check(flipped.toString('base64url')))) accepted += 1;

@@ -103,7 +103,7 @@ describe('permissions, whatever the text', () => {
         parseGrant(text);
         parsePermission(text);
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     );
   });
 
