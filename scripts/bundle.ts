@@ -51,6 +51,8 @@ export async function bundle({ entry, outDir, name }: BundleOptions): Promise<vo
     format: 'esm',
     platform: 'node',
     target: `node${process.versions.node}`,
+    // A floor for the hub's clock; SOURCE_DATE_EPOCH keeps builds reproducible.
+    define: { ATMO_BUILD_TIME_MS: String(buildTimeMs()) },
     // matter.js asks its classes for their names.
     keepNames: true,
     minifyWhitespace: true,
@@ -63,4 +65,9 @@ export async function bundle({ entry, outDir, name }: BundleOptions): Promise<vo
     plugins: [keepModulePlaces, withoutBun],
     logLevel: 'warning',
   });
+}
+
+function buildTimeMs(): number {
+  const { SOURCE_DATE_EPOCH: epochSeconds } = process.env;
+  return epochSeconds === undefined ? Date.now() : Number(epochSeconds) * 1000;
 }
