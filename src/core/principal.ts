@@ -34,6 +34,9 @@ export interface Principal {
   readonly token?: TokenFacts;
 }
 
+/** How far apart the clocks of hubs may be: a token counts for this long after its end, in milliseconds. */
+export const TOKEN_SKEW_MS = 60_000;
+
 /** Tells principals apart also where an agent has the id of the owner or of a hub. */
 export function principalKey({ kind, id }: Principal): string {
   return `${kind}:${id}`;

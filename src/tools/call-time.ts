@@ -1,3 +1,4 @@
+import { TOKEN_SKEW_MS, type TokenFacts } from '../core/principal.ts';
 import type { Call } from './call.ts';
 import type { StageContext } from './stage-context.ts';
 
@@ -12,9 +13,14 @@ function timeLimitMs(call: Call, context: StageContext): number {
   const { timeoutMs, isTimeoutDefault } = call.tool.definition.execution;
   const ofTool = isTimeoutDefault ? context.defaultTimeoutMs : timeoutMs;
   const { principal, timeoutMs: wanted = ofTool } = call.request;
-  const ofToken = principal.token ? principal.token.expiresAtMs - context.nowMs() : ofTool;
+  const ofToken = principal.token ? tokenTimeMs(principal.token, context.nowMs()) : ofTool;
   const ofParent = (parentOf(call)?.deadlineMs ?? Number.POSITIVE_INFINITY) - context.clock.now();
   return Math.max(0, Math.min(wanted, ofTool, ofToken, ofParent));
+}
+
+/** Until the end of the token, and after it until the end of what clocks may differ by. */
+function tokenTimeMs({ expiresAtMs }: TokenFacts, nowMs: number): number {
+  return expiresAtMs > nowMs ? expiresAtMs - nowMs : expiresAtMs + TOKEN_SKEW_MS - nowMs;
 }
 
 /** A job goes on when the call that started it is over. */

@@ -1,7 +1,7 @@
 import type { Effect } from '../core/authorizer.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { Principal } from '../core/principal.ts';
+import { type Principal, TOKEN_SKEW_MS } from '../core/principal.ts';
 import type { Call } from './call.ts';
 import { fillPermission, isTemplate } from './permission-template.ts';
 import type { StageContext } from './stage-context.ts';
@@ -10,7 +10,7 @@ import type { RegisteredTool } from './tool-definition.ts';
 /** A token that expired or was revoked opens nothing, not even what needs no permission. TOKEN_EXPIRED, TOKEN_INVALID. */
 export function requireValidToken(call: Call, { validity, nowMs }: StageContext): void {
   const { principal } = call.request;
-  if (principal.token && principal.token.expiresAtMs <= nowMs()) {
+  if (principal.token && principal.token.expiresAtMs + TOKEN_SKEW_MS <= nowMs()) {
     throw new AtmoError('TOKEN_EXPIRED', `The token of ${principal.id} has expired; ask for a new one`);
   }
   if (validity?.isStillValid(principal) === false) {

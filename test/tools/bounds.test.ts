@@ -175,7 +175,13 @@ describe('time', () => {
   test('ends with the token', async () => {
     const start = makeRoom().clock.now();
     expect(await deadlineOf({}, { principal: withToken(agent(), { expiresAtMs: start + 1_500 }) })).toBe(1_500);
-    expect(await deadlineOf({}, { principal: withToken(agent(), { expiresAtMs: start }) })).toBe('TOKEN_EXPIRED');
+    expect(await deadlineOf({}, { principal: withToken(agent(), { expiresAtMs: start - 60_000 }) })).toBe('TOKEN_EXPIRED');
+  });
+
+  test('after the end of the token is what clocks may differ by', async () => {
+    const start = makeRoom().clock.now();
+    expect(await deadlineOf({}, { principal: withToken(agent(), { expiresAtMs: start }) })).toBe(30_000);
+    expect(await deadlineOf({}, { principal: withToken(agent(), { expiresAtMs: start - 59_000 }) })).toBe(1_000);
   });
 
   test('of a job ends with the token too', async () => {
