@@ -2,6 +2,7 @@ import type { Command } from './command.ts';
 import { agentCommands } from './commands/agents.ts';
 import { approvalCommands } from './commands/approvals.ts';
 import { approverCommands } from './commands/approvers.ts';
+import { auditCommands } from './commands/audit.ts';
 import { call } from './commands/call.ts';
 import { clockCommands } from './commands/clock.ts';
 import { commission } from './commands/commission.ts';
@@ -47,6 +48,7 @@ export const COMMANDS: readonly Command[] = [
   ...approvalCommands,
   ...approverCommands,
   ...ruleCommands,
+  ...auditCommands,
   login,
   ...clockCommands,
   ...credentialCommands,

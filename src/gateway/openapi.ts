@@ -32,11 +32,17 @@ export function openApiDocument(routes: readonly Route[], tools: readonly Descri
     servers: [{ url: info.url }],
     security: [{ token: [] }],
     paths,
-    components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } }, schemas: { Problem: PROBLEM } },
+    components: { securitySchemes: { token: TOKEN }, schemas: { Problem: PROBLEM } },
   };
   return document as unknown as JsonObject;
 }
 
+const TOKEN = {
+  type: 'http',
+  scheme: 'bearer',
+  description:
+    'A token that is bound to a key of its bearer also takes the header Atmo-Proof: a COSE_Sign1 in base64url, made with that key for this one request. It names the operation as METHOD, a space, and path with query as they are sent, and the SHA-256 of the bytes of the body.',
+};
 const PROBLEM = {
   type: 'object',
   required: ['type', 'title', 'status', 'detail', 'code', 'details', 'retryable'],
