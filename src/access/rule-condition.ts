@@ -168,9 +168,11 @@ function valueWords(terms: readonly ValueTerm[], { effect }: EffectView): string
   return `what ${assumed?.name ?? 'the value'} becomes is not known before the call, so that it may be ${assumed ? comparisonWords(assumed.comparison) : 'so'}`;
 }
 
-/** Effects of tools that say nothing of devices still need their permission: `device:read:hall/temperature`, `admin:device:hall`. */
+/** Effects of tools that say nothing of devices still need their permission: `sensor:read:hall/temperature`, `admin:device:hall`. */
 function deviceOfPermission(text: string): string | undefined {
   const permission = parsePermission(text);
-  const isOfDevice = permission?.namespace === 'device' || (permission?.namespace === 'admin' && permission.action === 'device');
-  return isOfDevice ? permission?.resource?.split('/')[0] : undefined;
+  if (!permission) return undefined;
+  const { namespace, action, resource } = permission;
+  const isOfDevice = namespace === 'device' || namespace === 'sensor' || (namespace === 'admin' && action === 'device');
+  return isOfDevice ? resource?.split('/')[0] : undefined;
 }

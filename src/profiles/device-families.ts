@@ -39,6 +39,3 @@ export function typesAndFamilies(types: readonly string[]): ReadonlySet<string> 
   const sensors = slugs.some((one) => /-(sensor|detector|alarm)$/.test(one)) ? ['sensor'] : [];
   return new Set([...slugs, ...types.flatMap((type) => ofType.get(type) ?? []), ...sensors]);
 }
-
-/** Every family that a rule may name, and those of types that are not in the table. */
-export const DEVICE_FAMILIES: readonly string[] = [...Object.keys(FAMILIES), 'sensor'];

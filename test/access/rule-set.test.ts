@@ -145,7 +145,7 @@ describe('who, with what, on what', () => {
   });
 
   test('a device counts also where a tool only needs its permission', () => {
-    for (const permission of ['device:read:lamp', 'device:read:lamp/power', 'admin:device:lamp']) {
+    for (const permission of ['device:read:lamp', 'sensor:read:lamp/power', 'admin:device:lamp']) {
       const call = callOf([{ permission, risk: 'none', target: 'core:read_sensor@1.0.0' }]);
       expect(judged(rule('device: lamp'), call).kind, permission).toBe('deny');
       expect(judged(rule('area: kitchen'), call).kind, permission).toBe('deny');
