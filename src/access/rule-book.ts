@@ -91,8 +91,9 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
     return { ...trial, ...(minute !== undefined && { at: shownMinute(minute) }) };
   }
 
-  warnings(known: KnownNames): readonly RuleWarning[] {
-    return [...this.#rules.warnings, ...lintRules(this.#rules.set.rules, known)];
+  warnings(known: Omit<KnownNames, 'types'>): readonly RuleWarning[] {
+    const types = known.devices.flatMap((id) => [...this.#ports.facts.typesOf(id)]);
+    return [...this.#rules.warnings, ...lintRules(this.#rules.set.rules, { ...known, types })];
   }
 
   #minute(): MinuteOfWeek | undefined {

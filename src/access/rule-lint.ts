@@ -4,14 +4,16 @@ import type { KnownNames, RuleWarning } from '../core/rules.ts';
 import type { NamePattern } from './rule-pattern.ts';
 import type { Rule } from './rule-set.ts';
 
-/** Names of devices, areas and tools in rules that nothing has: allowed, since they may come, and often misspelled. */
+/** Names in rules that nothing has: allowed, since a device may come, and often misspelled. */
 export function lintRules(rules: readonly Rule[], known: KnownNames): readonly RuleWarning[] {
   const areas = known.areas.map(areaKey);
   return rules.flatMap((rule) => {
-    const { device = [], area = [], tool = [] } = rule.terms;
+    const { device = [], deviceType = [], area = [], value = [], tool = [] } = rule.terms;
     return [
       ...device.filter((id) => id !== '*').flatMap((id) => unknown(rule, 'device', { name: id, known: known.devices })),
       ...area.flatMap((key) => unknown(rule, 'area', { name: key, known: areas })),
+      ...deviceType.flatMap((type) => unknown(rule, 'device type', { name: type, known: known.types })),
+      ...value.flatMap(({ name }) => unknown(rule, 'value', { name, known: known.values })),
       ...tool.flatMap((pattern) => unknownTool(rule, pattern, known.tools)),
     ];
   });

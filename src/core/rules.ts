@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from './json.ts';
+import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import type { RuledCall, RuleVerdict } from './rule-engine.ts';
 
 /** One of the owner's rules, as its file states it. */
@@ -56,6 +56,10 @@ export interface RuleTrial {
 export interface KnownNames {
   readonly devices: readonly string[];
   readonly areas: readonly string[];
+  /** Types and families that a device has. */
+  readonly types: readonly string[];
+  /** Names of what tools show and set. */
+  readonly values: readonly string[];
   /** `namespace:name`. */
   readonly tools: readonly string[];
 }
@@ -80,7 +84,19 @@ export interface RuleAdministration {
   list(): RuleListing;
   /** Which rule would decide about the call, and why; nothing runs. `at` is an ISO 8601 time, or `[day ]HH:MM`. VALIDATION_ERROR. */
   test(call: RuledCall, at?: string): RuleTrial;
-  warnings(known: KnownNames): readonly RuleWarning[];
+  /** Types of devices it knows itself. */
+  warnings(known: Omit<KnownNames, 'types'>): readonly RuleWarning[];
+}
+
+/** The values that the result of a device's tool shows, from its schema. */
+export function shownValues(returns: unknown): readonly string[] {
+  const state = memberOf(memberOf(returns, 'properties'), 'state');
+  const values = memberOf(state, 'properties');
+  return isJsonObject(values) ? Object.keys(values) : [];
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return isJsonObject(value) ? value[name] : undefined;
 }
 
 /** A scalar that a rule compares with. */

@@ -187,7 +187,7 @@ test('a dry run takes a time of its own', async () => {
 test('a file can be checked without a hub', () => {
   const { file, write } = openBook(DENY_LAMP);
   expect(checkRulesFile(file)).toEqual({ file, count: 1, warnings: [] });
-  expect(checkRulesFile(file, { devices: ['lamb'], areas: [], tools: [] }).warnings).toMatchObject([
+  expect(checkRulesFile(file, { devices: ['lamb'], areas: [], types: [], values: [], tools: [] }).warnings).toMatchObject([
     { line: 2, message: expect.stringContaining('did you mean lamb?') },
   ]);
   write(BROKEN);

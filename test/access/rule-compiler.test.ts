@@ -120,15 +120,24 @@ test('names that nothing has are told, with the nearest that there is', () => {
   const { set } = compileRules(
     `rules:
   - { name: a, effect: deny, when: { device: [lamp, lanp], area: Kitchn, risk: low } }
+  - { name: c, effect: deny, when: { device_type: [light, lihgt], value: [{ name: brightnes, above: 5 }, { name: brightness, above: 9 }] } }
   - { name: b, effect: deny, when: { tool: ["core:ecco", "core:echo@1.0.0", "mater:*", "*"] } }`,
     'rules.yaml',
   );
-  const warnings = lintRules(set.rules, { devices: ['lamp'], areas: ['Kitchen'], tools: ['core:echo', 'matter:lamp_turn_on'] });
+  const warnings = lintRules(set.rules, {
+    devices: ['lamp'],
+    areas: ['Kitchen'],
+    types: ['light'],
+    values: ['brightness'],
+    tools: ['core:echo', 'matter:lamp_turn_on'],
+  });
   expect(warnings.map(({ line, message }) => `${line} ${message}`)).toEqual([
     '2 the rule "a" names the device "lanp", which there is not; did you mean lamp?',
     '2 the rule "a" names the area "kitchn", which there is not; did you mean kitchen?',
-    '3 the rule "b" names the tool "core:ecco", which there is not; did you mean core:echo?',
-    '3 the rule "b" names the namespace of tools "mater", which there is not; did you mean matter?',
+    '3 the rule "c" names the device type "lihgt", which there is not; did you mean light?',
+    '3 the rule "c" names the value "brightnes", which there is not; did you mean brightness?',
+    '4 the rule "b" names the tool "core:ecco", which there is not; did you mean core:echo?',
+    '4 the rule "b" names the namespace of tools "mater", which there is not; did you mean matter?',
   ]);
 });
 

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import type { KnownNames, RuleCheck } from '../../core/rules.ts';
+import { type KnownNames, type RuleCheck, shownValues } from '../../core/rules.ts';
+import { typesAndFamilies } from '../../profiles/device-families.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import type { HubClient } from '../hub-client.ts';
 import { objectsIn } from '../json-list.ts';
@@ -92,22 +93,29 @@ async function namesOfHub(hub: HubClient): Promise<KnownNames | undefined> {
     const devices = objectsIn(await hub.get('/api/v1/devices'), 'devices');
     const texts = (member: string): readonly string[] =>
       devices.flatMap((device) => (typeof device[member] === 'string' ? [device[member]] : []));
-    return { devices: texts('id'), areas: texts('area'), tools: await toolNames(hub) };
+    const tools = await allTools(hub);
+    return {
+      devices: texts('id'),
+      areas: texts('area'),
+      types: [...typesAndFamilies(devices.flatMap(({ device_types: types }) => (Array.isArray(types) ? types.map(String) : [])))],
+      values: [...new Set(tools.flatMap(({ returns }) => shownValues(returns)))],
+      tools: tools.map(({ id }) => String(id).split('@')[0] ?? ''),
+    };
   } catch (error) {
     if (error instanceof AtmoError) return undefined;
     throw error;
   }
 }
 
-async function toolNames(hub: HubClient): Promise<readonly string[]> {
-  const names: string[] = [];
+async function allTools(hub: HubClient): Promise<readonly JsonObject[]> {
+  const found: JsonObject[] = [];
   let cursor: string | undefined;
   do {
     const page = await hub.get('/api/v1/tools', { limit: PAGE, cursor });
-    names.push(...objectsIn(page, 'tools').map(({ id }) => String(id).split('@')[0] ?? ''));
+    found.push(...objectsIn(page, 'tools'));
     cursor = typeof page.next_cursor === 'string' ? page.next_cursor : undefined;
   } while (cursor !== undefined);
-  return names;
+  return found;
 }
 
 function listingText(listing: JsonObject): string {

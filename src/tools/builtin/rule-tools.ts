@@ -1,6 +1,6 @@
 import type { DeviceDirectory } from '../../core/device-directory.ts';
 import type { Principal } from '../../core/principal.ts';
-import type { KnownNames, RuleAdministration } from '../../core/rules.ts';
+import { type KnownNames, type RuleAdministration, shownValues } from '../../core/rules.ts';
 import { type CallPreviewPorts, previewCall } from '../call-preview.ts';
 import { defineTool } from '../define-tool.ts';
 import { p } from '../parameter-builder.ts';
@@ -105,11 +105,13 @@ function callerOf(agent: string | undefined): Principal {
   return { id: agent, kind: 'agent', permissions: [] };
 }
 
-function knownNames({ devices, registry }: RuleToolPorts): KnownNames {
+function knownNames({ devices, registry }: RuleToolPorts): Omit<KnownNames, 'types'> {
   const list = devices.list();
+  const tools = registry.all().map(({ definition }) => definition);
   return {
     devices: list.map(({ id }) => id),
     areas: list.flatMap(({ area }) => area ?? []),
-    tools: registry.all().map(({ definition }) => `${definition.namespace}:${definition.name}`),
+    values: [...new Set(tools.flatMap(({ returns }) => shownValues(returns)))],
+    tools: tools.map(({ namespace, name }) => `${namespace}:${name}`),
   };
 }

@@ -26,7 +26,7 @@ function administration(): RuleAdministration {
       const minute = zone.parse(at, 0);
       return { ...set.explain(call, { minute, facts: NO_DEVICE_FACTS }), at: shownMinute(minute) };
     },
-    warnings: (known) => lintRules(set.rules, known),
+    warnings: (known) => lintRules(set.rules, { ...known, types: [] }),
   };
 }
 
@@ -74,7 +74,10 @@ test('list_rules tells the rules in order, and names that nothing has', async ()
         { name: 'night', line: 4, effect: 'deny', when: { value: { name: 'lock_state' } } },
         { name: 'two persons', effect: 'approve', persons: 2 },
       ],
-      warnings: [{ line: 5, message: expect.stringContaining('did you mean door?') }],
+      warnings: [
+        { line: 4, message: expect.stringContaining('the value "lock_state"') },
+        { line: 5, message: expect.stringContaining('did you mean door?') },
+      ],
     },
   });
 });
