@@ -80,6 +80,21 @@ describe('set_thermostat', () => {
   });
 });
 
+describe('a device that does not fit', () => {
+  test.each([
+    ['turn_on_light', 'blind', {}],
+    ['turn_off_light', 'blind', {}],
+    ['set_thermostat', 'desk-lamp', { target_temp: 20 }],
+    ['set_cover', 'desk-lamp', { open_percent: 10 }],
+  ])('makes %s name no device that the caller may not know of', async (name, device, given) => {
+    const hub = await house();
+    const onlyThis = { canSee: (permission: string) => permission.endsWith(`:${device}`) };
+    const refused = hub.call(name, { device_id: device, ...given }, onlyThis);
+    await expect(refused).rejects.toMatchObject({ code: 'NOT_SUPPORTED', details: { candidates: [] } });
+    await expect(refused).rejects.not.toThrow(/cellar|heating/);
+  });
+});
+
 describe('set_cover', () => {
   test('100 is open: lift 0', async () => {
     const hub = await house();

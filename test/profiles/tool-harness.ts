@@ -84,10 +84,14 @@ export class ToolHarness {
   }
 
   /** What the call pipeline does with a tool, without asking whether the caller may. */
-  async call(name: string, given: JsonObject = {}): Promise<{ readonly result: Json; readonly effects: readonly Effect[] }> {
+  async call(
+    name: string,
+    given: JsonObject = {},
+    caller: CallerView = EVERYONE,
+  ): Promise<{ readonly result: Json; readonly effects: readonly Effect[] }> {
     const tool = this.registry.resolve(name);
     const checked = this.validator.parameters(tool.definition.parameters, given);
-    const params = tool.canonicalize?.(checked, EVERYONE) ?? checked;
+    const params = tool.canonicalize?.(checked, caller) ?? checked;
     const effects = tool.effects?.(params) ?? [];
     const result = await tool.handler(params, this.#context());
     const answer = this.validator.check(tool.definition.returns, result);

@@ -4,7 +4,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { parseDeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { p } from '../../tools/parameter-builder.ts';
-import type { DeviceNames } from '../../tools/resolve-device.ts';
+import { canSeeDevice, type DeviceNames } from '../../tools/resolve-device.ts';
 import type { SchemaValidator } from '../../tools/schema-validator.ts';
 import type { CallerView, ToolContext } from '../../tools/tool-definition.ts';
 import type { CompiledDevice, DeviceTool } from '../compiled-device.ts';
@@ -82,18 +82,31 @@ export function delegating<Request extends { readonly device_id: string }>(
   ports: ClassToolPorts,
   delegationsOf: (ports: ClassToolPorts, request: Request) => readonly Delegation[],
 ) {
+  // Whoever is not known gets no device named that would fit better.
+  const discreet = asSeenBy(ports, { canSee: () => false });
   return {
     declared: {
-      canonicalize: (params: Request, caller: CallerView): JsonObject => withDeviceId(ports, params, caller),
+      canonicalize: (params: Request, caller: CallerView): JsonObject => {
+        const canonical = withDeviceId(ports, params, caller);
+        delegationsOf(asSeenBy(ports, caller), canonical as unknown as Request);
+        return canonical;
+      },
       /** The same as if the caller had used the device's own tools. */
       effects: (params: Request): readonly Effect[] => {
         const compiled = deviceOf(ports, params);
-        return delegationsOf(ports, params).flatMap((delegation) => toolEffects(compiled, delegation.tool, delegation.params));
+        return delegationsOf(discreet, params).flatMap((delegation) => toolEffects(compiled, delegation.tool, delegation.params));
       },
     },
     run: (params: Request, context: ToolContext): Promise<DelegatedAnswer> =>
-      runDelegations(ports, { compiled: deviceOf(ports, params), delegations: delegationsOf(ports, params) }, context),
+      runDelegations(ports, { compiled: deviceOf(ports, params), delegations: delegationsOf(discreet, params) }, context),
   };
+}
+
+/** The same ports with only those devices listed that a caller may know of. */
+function asSeenBy(ports: ClassToolPorts, caller: CallerView): ClassToolPorts {
+  const { devices } = ports;
+  const list = () => devices.list().filter(({ device }) => canSeeDevice(device.id, caller));
+  return { ...ports, devices: { get: (id) => devices.get(id), describe: (id) => devices.describe(id), list } };
 }
 
 /** Runs delegations in order; later answers complete the earlier ones' state. */
@@ -124,7 +137,7 @@ export function notFitting(
     .list()
     .filter((device) => wanted.fits(device))
     .map(({ device }) => device.id);
-  const hint = candidates.length === 0 ? 'there is none here' : `these are: ${candidates.slice(0, 20).join(', ')}`;
+  const hint = candidates.length === 0 ? 'you see none here' : `these are: ${candidates.slice(0, 20).join(', ')}`;
   throw new AtmoError(
     'NOT_SUPPORTED',
     `${plain(compiled.device.name)} (${compiled.device.id}, ${compiled.noun}) is not ${wanted.what}; ${hint}`,
