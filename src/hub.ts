@@ -221,7 +221,7 @@ export class Hub implements Service {
 
   /** An agent has the features of the role that its token was minted for. */
   #featuresOf({ token }: Principal, tokens: Access['tokens']): readonly string[] {
-    const role = tokens.list().find(({ id }) => id === token?.id)?.role;
+    const role = token && tokens.find(token.id)?.role;
     return role === undefined ? [] : (this.#config.roles[role]?.features ?? []);
   }
 
