@@ -135,7 +135,7 @@ function listingText(listing: JsonObject): string {
 
 function checkText({ file, count, problem, warnings }: RuleCheck): string {
   if (problem !== undefined) return problem;
-  return `${warnings.map(warningText).join('')}${file}: ${count} rules, fine`;
+  return `${warnings.map(warningText).join('')}${file}: ${count} ${count === 1 ? 'rule' : 'rules'}, fine`;
 }
 
 function warningText({ line, message }: { readonly line?: unknown; readonly message?: unknown }): string {

@@ -3,6 +3,7 @@ import type { DeviceAdministration, GroupInfo } from '../../../src/core/device-a
 import type { Device } from '../../../src/core/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
+import type { JsonObject } from '../../../src/core/json.ts';
 import type { DeviceBounds } from '../../../src/tools/builtin/admin-declaration.ts';
 import { deviceAdminTools } from '../../../src/tools/builtin/device-admin-tools.ts';
 import { deviceNames } from '../../../src/tools/resolve-device.ts';
@@ -276,4 +277,21 @@ test('a failure of the port is the answer', async () => {
   expect(await pipeline.call({ principal: owner, tool: 'hub:ping_device', params: onLamp })).toMatchObject({
     error: { code: 'DEVICE_UNREACHABLE' },
   });
+});
+
+test('rules learn what a group command sets, and what members of groups and bindings may change', () => {
+  const { registry } = room();
+  const effects = (tool: string, params: object) => registry.resolve(`hub:${tool}`).effects?.(params as JsonObject);
+  const member = { device_id: 'lock-1', endpoint: 1 };
+  expect(effects('invoke_group', { group: 1, cluster: 'OnOff', command: 'On', params: {} })).toMatchObject([
+    { device: 'lamp-1', values: { is_on: true } },
+    { device: 'lock-1', values: { is_on: true } },
+  ]);
+  expect(effects('add_group_member', { group: 1, ...member })).toMatchObject([{ device: 'lock-1', unforeseen: ['lock_state'] }]);
+  expect(effects('create_group', { name: 'x', members: [member] })?.[1]).toMatchObject({ device: 'lock-1', unforeseen: ['lock_state'] });
+  expect(effects('bind_devices', { ...binding, target_device_id: 'lock-1' })).toMatchObject([
+    { device: 'lamp-1' },
+    { device: 'lock-1', unforeseen: ['lock_state'] },
+  ]);
+  expect(effects('share_device', { device_id: 'lamp-1', seconds: 300 })).toMatchObject([{ device: 'lamp-1' }]);
 });
