@@ -141,7 +141,10 @@ export class DeviceToolSync implements Service, CompiledDevices {
     const { access, directory, profiles } = this.#ports;
     const description = directory.describe(id);
     if (!description || slug === undefined) return;
+    const known = attributesOf(description);
     const compiled = compileDevice(description, profiles, (endpoint, cluster, attribute) => {
+      // What a device has not got is no live value; asking for it is NOT_SUPPORTED.
+      if (!known.has(`${endpoint}/${cluster}/${attribute}`)) return undefined;
       return access.cached({ device: id, endpoint, cluster, attribute })?.value;
     });
     const before = this.#entries.get(id);
@@ -225,4 +228,12 @@ function keyOf(tool: DeviceTool): string {
 function formerNames(entry: Entry | undefined): ReadonlyMap<string, readonly string[]> {
   const keys = [...(entry?.tools ?? [])];
   return new Map(keys.map(([key, tool]) => [key, [...new Set([...(entry?.formerNames.get(key) ?? []), tool.definition.name])]]));
+}
+
+/** `<endpoint>/<cluster>/<attribute>` of all that a device has. */
+function attributesOf({ endpoints }: DeviceDescription): ReadonlySet<string> {
+  const paths = endpoints.flatMap(({ endpoint, clusters }) =>
+    clusters.flatMap(({ name, attributes }) => attributes.map((attribute) => `${endpoint}/${name}/${attribute.name}`)),
+  );
+  return new Set(paths);
 }

@@ -21,6 +21,7 @@ const LIGHT = described('ExtendedColorLight', { hasAllElements: true, device: { 
 const LOCK = described('DoorLock', { hasAllElements: true, device: { id: parseDeviceId('door') } });
 const COVER = described('WindowCovering', { hasAllElements: true, device: { id: parseDeviceId('blind') } });
 const FAN = described('Fan', { hasAllElements: true, device: { id: parseDeviceId('fan') } });
+const PUMP = described('Pump', { hasAllElements: true, device: { id: parseDeviceId('pump') } });
 const VALVE = described('WaterValve', { hasAllElements: true, device: { id: parseDeviceId('valve') } });
 const CLOSURE = described('Closure', { hasAllElements: true, device: { id: parseDeviceId('gate') } });
 
@@ -219,6 +220,12 @@ describe('what commands set', () => {
     expect(written(FAN, 'FanControl.PercentSetting', { value: 80 })).toMatchObject({ values: { speed: 80, speed_setting: 80 } });
     expect(written(FAN, 'FanControl.FanMode', { value: 'High' })).toMatchObject({ unforeseen: ['speed', 'speed_setting'] });
     expect(written(FAN, 'FanControl.SpeedSetting', { value: 9 }).unforeseen).toContain('speed');
+  });
+
+  test('a pump’s mode may change how fast it runs', () => {
+    const { values, unforeseen } = written(PUMP, 'PumpConfigurationAndControl.OperationMode', { value: 'Maximum' });
+    expect(values).toEqual({ operation_mode: 'maximum' });
+    expect(unforeseen).toEqual(expect.arrayContaining(['pump_speed', 'is_running']));
   });
 
   test('a colour in one system of coordinates may be anything in the others', () => {

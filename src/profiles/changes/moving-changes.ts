@@ -1,5 +1,5 @@
 import type { Json } from '../../core/json.ts';
-import { type AttributeChange, type Changes, NO_CHANGE, type TouchedCluster } from './attribute-change.ts';
+import { type AttributeChange, type Changes, NO_CHANGE, type TouchedCluster, unknownChanges } from './attribute-change.ts';
 
 const OPEN_AT = 100;
 
@@ -35,7 +35,12 @@ function openValve(touched: TouchedCluster): readonly AttributeChange[] {
   ];
 }
 
-/** What commands to and writes on locks, covers, valves and chargers change, by `Cluster.Element`. */
+/** How fast a pump then runs is its own affair (§4.2.7). */
+const pumpMode =
+  (attribute: string): Changes =>
+  ({ value }) => [{ attribute, raw: value }, ...unknownChanges('EffectiveControlMode', 'Speed', 'Capacity', 'Power', 'PumpStatus')];
+
+/** What commands to and writes on locks, covers, valves, pumps and chargers change, by `Cluster.Element`. */
 export const MOVING_CHANGES: Readonly<Record<string, Changes>> = {
   'DoorLock.LockDoor': locked('Locked'),
   'DoorLock.UnlockDoor': locked('Unlocked'),
@@ -53,6 +58,8 @@ export const MOVING_CHANGES: Readonly<Record<string, Changes>> = {
     { attribute: 'CurrentState', raw: 'Closed' },
     { attribute: 'CurrentLevel', raw: 0 },
   ],
+  'PumpConfigurationAndControl.OperationMode': pumpMode('OperationMode'),
+  'PumpConfigurationAndControl.ControlMode': pumpMode('ControlMode'),
   // The device takes the lowest of several limits: it never becomes more than this.
   'EnergyEvse.UserMaximumChargeCurrent': ({ value }) => [{ attribute: 'MaximumChargeCurrent', raw: value }],
 };
