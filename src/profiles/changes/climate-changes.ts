@@ -3,7 +3,7 @@ import { type AttributeChange, type Changes, type TouchedCluster, unknownChanges
 
 const HEATING = 'OccupiedHeatingSetpoint';
 const COOLING = 'OccupiedCoolingSetpoint';
-// 0.01 °C a step of SetpointRaiseLower, whose amount counts tenths (Application Clusters §4.3.10.1).
+// 0.01 °C a step of SetpointRaiseLower, whose amount counts tenths (Application Clusters §4.3.12.1).
 const CENTI_PER_TENTH = 10;
 const FAN = ['FanMode', 'PercentSetting', 'PercentCurrent'];
 
@@ -27,7 +27,7 @@ function withinLimits(touched: TouchedCluster, attribute: string, value: number)
   return Math.min(Math.max(value, min), max);
 }
 
-/** Where a dead band is kept, a setpoint pushes the other one away (§4.3.9.18). */
+/** Where a dead band is kept, a setpoint pushes the other one away (§4.3.11.19). */
 function setpoint(touched: TouchedCluster, change: AttributeChange): readonly AttributeChange[] {
   const deadBand = touched.liveNumber('MinSetpointDeadBand');
   if (deadBand === undefined) return [change];

@@ -16,7 +16,7 @@ function toggle(touched: TouchedCluster): readonly AttributeChange[] {
   return [{ attribute: 'OnOff', raw: undefined }, ...restoredLevel(touched)];
 }
 
-/** Turning on moves the level to OnLevel, else back to where it was (§1.6.4.1.1). */
+/** Turning on moves the level to OnLevel, else back to where it was (§1.6.6.11). */
 function restoredLevel(touched: TouchedCluster): readonly AttributeChange[] {
   const level = touched.liveNumber('OnLevel', 'LevelControl') ?? touched.liveNumber('CurrentLevel', 'LevelControl');
   return [{ cluster: 'LevelControl', attribute: 'CurrentLevel', raw: level }];

@@ -19,7 +19,7 @@ const locked = (state: string): Changes => {
   return () => [{ attribute: 'LockState', raw: state }];
 };
 
-/** In passage mode a lock stays open, and whoever changes the mode may leave it in any state (§5.2.6.14). */
+/** In passage mode a lock stays open, and whoever changes the mode may leave it in any state (§5.2.9.24). */
 function operatingMode({ value }: TouchedCluster): readonly AttributeChange[] {
   return [
     { attribute: 'OperatingMode', raw: value },
@@ -35,7 +35,7 @@ function openValve(touched: TouchedCluster): readonly AttributeChange[] {
   ];
 }
 
-/** How fast a pump then runs is its own affair (§4.2.7). */
+/** How fast a pump then runs is its own affair (§4.2.7.22). */
 const pumpMode =
   (attribute: string): Changes =>
   ({ value }) => [{ attribute, raw: value }, ...unknownChanges('EffectiveControlMode', 'Speed', 'Capacity', 'Power', 'PumpStatus')];
