@@ -63,7 +63,8 @@ export class AuditStore implements AuditSink, AuditLog, Service {
       path,
       synchronous: 'NORMAL',
       pageSizeBytes: 4096,
-      checkpointPages: 1000,
+      // A checkpoint syncs twice on the event loop: seldom, and then many rewrites of the same page are one.
+      checkpointPages: 4000,
       // Room for rows that come while older ones are pruned.
       maxBytes: this.#maxBytes + 16 * 1_048_576,
       migrations: AUDIT_MIGRATIONS,
