@@ -6,13 +6,12 @@ export const OWN_CAPABILITIES: readonly Capability[] = [
   { type: 'agent_runtime', description: () => 'Automations that run on this hub under tokens of their own' },
 ];
 
+const some = (what: string) => (count: number) => `${what} of a Matter/Thread bridge with ${count} devices`;
+
 /** What comes with a Matter fabric (source 000 §7, bridge capability). */
-export function deviceCapabilities(count: () => number): readonly Capability[] {
-  const some = (what: string) => () => `${what} of a Matter/Thread bridge with ${count()} devices`;
-  return [
-    { type: 'matter_bridge', description: () => `Matter/Thread bridge with ${count()} devices`, hasDevices: true },
-    { type: 'device_control', description: some('Devices') },
-    { type: 'light_control', description: some('Lights') },
-    { type: 'thermostat_control', description: some('Thermostats') },
-  ];
-}
+export const DEVICE_CAPABILITIES: readonly Capability[] = [
+  { type: 'matter_bridge', description: (count) => `Matter/Thread bridge with ${count} devices`, hasDevices: true },
+  { type: 'device_control', description: some('Devices') },
+  { type: 'light_control', description: some('Lights') },
+  { type: 'thermostat_control', description: some('Thermostats') },
+];

@@ -17,7 +17,7 @@ import { type Service, ServiceStack } from './core/service.ts';
 import { HttpGateway } from './gateway/http-gateway.ts';
 import { MetricRegistry } from './gateway/metrics.ts';
 import type { HealthReport } from './gateway/ports.ts';
-import { deviceCapabilities, OWN_CAPABILITIES } from './hub-capabilities.ts';
+import { DEVICE_CAPABILITIES, OWN_CAPABILITIES } from './hub-capabilities.ts';
 import { HistoryStore } from './journal/history-store.ts';
 import { prepareStateDirectory } from './journal/state-directory.ts';
 import { StateLock } from './journal/state-lock.ts';
@@ -44,6 +44,8 @@ import type { RegisteredTool } from './tools/tool-definition.ts';
 import { loadManifest } from './tools/tool-manifest.ts';
 import { ToolRegistry } from './tools/tool-registry.ts';
 import { lexicalSearch } from './tools/tool-search.ts';
+import { UsageCounter } from './tools/usage-counter.ts';
+import { UsageKeeper } from './tools/usage-keeper.ts';
 
 const DAY_MS = 86_400_000;
 const DRAIN_MS = 10_000;
@@ -112,7 +114,7 @@ export class Hub implements Service {
   async #startParts(): Promise<void> {
     const ground = await this.#layGround();
     this.#health = { ...this.#health, nodeId: ground.access.key.hubId, startedAtMs: this.#clock.now() };
-    const workshop = this.#openWorkshop(ground);
+    const workshop = await this.#openWorkshop(ground);
     this.#registerAll(workshop.registry, [...basicTools, ...jobTools(workshop.jobs), ...sensorTools(ground.readings)]);
     this.#registerAll(workshop.registry, accessTools({ ...ground, ...workshop }, this.#config));
     if (ground.room) await this.#admitDevices(ground, ground.room, workshop);
@@ -148,12 +150,14 @@ export class Hub implements Service {
     return { events, store, readings, room, directory: devices, access: await openAccess(shared, this.#config, this.#stack) };
   }
 
-  #openWorkshop({ events, store, access }: Ground): Workshop {
+  async #openWorkshop({ events, store, access }: Ground): Promise<Workshop> {
     const validator = new SchemaValidator();
     const registry = new ToolRegistry({ validator });
     const jobs = new JobStore({ store, clock: this.#clock, events });
     jobs.recover();
     const capabilities = new CapabilityCatalogue(registry);
+    const usage = new UsageCounter();
+    await this.#stack.start(new UsageKeeper({ usage, store, clock: this.#clock, logger: this.#logger }));
     for (const capability of OWN_CAPABILITIES) capabilities.add(capability);
     const { disabled, logsCalls, features, ...bounds } = this.#config.tools;
     const pipeline = new CallPipeline(
@@ -168,6 +172,7 @@ export class Hub implements Service {
         capabilities: () => capabilities.types(),
         jobs,
         idempotency: new IdempotencyStore({ store }),
+        usage,
         validity: access.authenticator,
         sealSecret: (value) => access.key.sealSecret(value),
         features: { required: features, granted: (principal) => this.#featuresOf(principal, access.tokens) },
@@ -200,7 +205,7 @@ export class Hub implements Service {
       controlMatterDevice({ ...ports, profiles }),
     ]);
     registry.alias(MATTER_COMMAND_ALIAS, 'matter:control_matter_device');
-    for (const capability of deviceCapabilities(() => directory.list().length)) capabilities.add(capability);
+    for (const capability of DEVICE_CAPABILITIES) capabilities.add(capability);
     await this.#stack.start(sync);
     await this.#stack.start(room);
   }

@@ -96,7 +96,7 @@ async function openTokens({ clock, logger, events, store }: AccessGround, identi
   await stack.start(revocations);
   const replays = new ReplayCache({ store, time });
   await stack.start(replays);
-  const verifier = new TokenVerifier({ issuers, revocations, time }, { hubId });
+  const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: (ms) => time.observeIssuedAt(ms) }, { hubId });
   const parts = {
     verifier,
     owner: new OwnerAuthenticator(identity.credential),

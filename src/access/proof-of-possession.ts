@@ -1,12 +1,12 @@
 import { createHash, type KeyObject, randomBytes } from 'node:crypto';
 import { AtmoError } from '../core/errors.ts';
+import { TOKEN_SKEW_MS } from '../core/principal.ts';
 import type { TrustedTime } from '../core/trusted-time.ts';
 import { decodeCbor, encodeCbor } from '../wire/cbor.ts';
 import { signSign1, verifySign1 } from '../wire/cose-sign1.ts';
 import { publicKeyOf } from './ed25519-key.ts';
 import type { ReplayCache } from './replay-cache.ts';
 import { tokenBytes } from './token-text.ts';
-import { CLOCK_SKEW_MS } from './token-verifier.ts';
 
 /** One use of a token, as its bearer proves it. */
 export interface ProofRequest {
@@ -84,13 +84,13 @@ export class ProofOfPossession {
     if (Buffer.compare(statement.tokenHash, sha256(tokenBytes(token.text))) !== 0) refuse('is about another token');
     if (statement.operation !== operation) refuse('is about another operation');
     if (statement.hubId !== this.#hubId) refuse(`is for another hub than this one, ${this.#hubId}`);
-    if (Math.abs(this.#time.now() - statement.atMs) > CLOCK_SKEW_MS) {
-      refuse(`was not made within ${CLOCK_SKEW_MS / 1000} s of the time on this hub, ${new Date(this.#time.now()).toISOString()}`);
+    if (Math.abs(this.#time.now() - statement.atMs) > TOKEN_SKEW_MS) {
+      refuse(`was not made within ${TOKEN_SKEW_MS / 1000} s of the time on this hub, ${new Date(this.#time.now()).toISOString()}`);
     }
     const nonce = Buffer.from(statement.nonce).toString('hex');
     // Counted against the root: whoever holds a key can make as many child tokens as it likes. One millisecond more than
     // the moment up to which the proof would be taken again.
-    if (!this.#replays.use(token.chain[0] ?? '', nonce, statement.atMs + CLOCK_SKEW_MS + 1)) refuse('was used before');
+    if (!this.#replays.use(token.chain[0] ?? '', nonce, statement.atMs + TOKEN_SKEW_MS + 1)) refuse('was used before');
     return Buffer.from(statement.contentHash).toString('hex');
   }
 

@@ -7,10 +7,14 @@ const MIN_TTL_MS = 60_000;
 /** Longest life of a token: 400 days. */
 export const MAX_TTL_MS = 400 * 86_400_000;
 
+/** Who stands under these names in the journal and in events is not an agent. */
+const RESERVED_NAMES: ReadonlySet<string> = new Set(['owner', 'hub', 'nobody', 'replay']);
+
 /** The request's permissions, each once and sorted; VALIDATION_ERROR names what no token could hold. */
 export function checkTokenRequest(request: TokenRequest): readonly string[] {
   const { agentId, ttlMs } = request;
   if (!AGENT_NAME.test(agentId)) refuse(`The agent id ${JSON.stringify(agentId.slice(0, 80))} is not of the form ${AGENT_NAME.source}`);
+  if (RESERVED_NAMES.has(agentId)) refuse(`The agent id ${agentId} means somebody else here; choose another`);
   if (!(ttlMs >= MIN_TTL_MS && ttlMs <= MAX_TTL_MS)) refuse('A token lasts from 60 seconds to 400 days');
   checkLimits(request);
   return checkPermissions(request.permissions);

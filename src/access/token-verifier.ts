@@ -1,13 +1,10 @@
-import type { Principal, RateLimit, TokenFacts } from '../core/principal.ts';
+import { type Principal, type RateLimit, TOKEN_SKEW_MS, type TokenFacts } from '../core/principal.ts';
 import type { TrustedTime } from '../core/trusted-time.ts';
 import type { RevocationList } from './revocation-list.ts';
 import { type ClaimChain, verifyChain } from './token-chain.ts';
 import type { TokenClaims } from './token-claims.ts';
 import { refuseToken } from './token-refusal.ts';
 import { tokenBytes } from './token-text.ts';
-
-/** How far two clocks may be apart. */
-export const CLOCK_SKEW_MS = 60_000;
 
 /** A token whose signatures hold; whether it may be used now is another question. */
 export interface VerifiedToken {
@@ -27,6 +24,8 @@ interface VerifierCollaborators {
   readonly issuers: TrustedIssuers;
   readonly revocations: Pick<RevocationList, 'firstRevoked'>;
   readonly time: TrustedTime;
+  /** Hears when a trusted hub made a root token, milliseconds since 1970: time has come at least that far. */
+  readonly onIssuedAt?: (issuedAtMs: number) => void;
 }
 
 /** Which hub this is, and what it remembers. */
@@ -43,16 +42,21 @@ export class TokenVerifier {
   readonly #issuers: TrustedIssuers;
   readonly #revocations: Pick<RevocationList, 'firstRevoked'>;
   readonly #time: TrustedTime;
+  readonly #onIssuedAt: (issuedAtMs: number) => void;
   readonly #hubId: string;
   readonly #meshId: string | undefined;
   readonly #maxCached: number;
   /** Least recently used first. */
   readonly #verified = new Map<string, VerifiedToken>();
 
-  constructor({ issuers, revocations, time }: VerifierCollaborators, { hubId, meshId, maxCached = 1024 }: VerifierOptions) {
+  constructor(
+    { issuers, revocations, time, onIssuedAt = () => {} }: VerifierCollaborators,
+    { hubId, meshId, maxCached = 1024 }: VerifierOptions,
+  ) {
     this.#issuers = issuers;
     this.#revocations = revocations;
     this.#time = time;
+    this.#onIssuedAt = onIssuedAt;
     this.#hubId = hubId;
     this.#meshId = meshId;
     this.#maxCached = maxCached;
@@ -79,7 +83,7 @@ export class TokenVerifier {
   /** True while the principal's token has neither expired nor been revoked; for whoever has no token, always. */
   isStillValid({ token }: Principal): boolean {
     if (!token) return true;
-    return this.#time.now() < token.expiresAtMs + CLOCK_SKEW_MS && this.#revocations.firstRevoked(token.chain) === undefined;
+    return this.#time.now() < token.expiresAtMs + TOKEN_SKEW_MS && this.#revocations.firstRevoked(token.chain) === undefined;
   }
 
   #verifyNew(text: string): VerifiedToken {
@@ -89,6 +93,7 @@ export class TokenVerifier {
       if (key !== undefined) issuerKey = key;
       return key;
     });
+    this.#onIssuedAt(chain[0].issuedAt * 1000);
     let [notBefore, issuedAt] = [0, 0];
     for (const link of chain) {
       notBefore = Math.max(notBefore, link.notBefore ?? link.issuedAt);
@@ -102,11 +107,11 @@ export class TokenVerifier {
     const { token } = principal;
     const who = { agent_id: principal.id, token_id: token.id };
     const nowMs = this.#time.now();
-    if (nowMs >= token.expiresAtMs + CLOCK_SKEW_MS) {
+    if (nowMs >= token.expiresAtMs + TOKEN_SKEW_MS) {
       refuseToken(`it expired at ${new Date(token.expiresAtMs).toISOString()}`, who, 'TOKEN_EXPIRED');
     }
     const startMs = Math.max(notBeforeMs, issuedAtMs);
-    if (nowMs < startMs - CLOCK_SKEW_MS) refuseToken(`it is not valid before ${new Date(startMs).toISOString()}`, who);
+    if (nowMs < startMs - TOKEN_SKEW_MS) refuseToken(`it is not valid before ${new Date(startMs).toISOString()}`, who);
     if (this.#revocations.firstRevoked(token.chain) !== undefined) refuseToken('it, or a token that it comes from, was revoked', who);
     if (token.allowedNodes?.includes(this.#hubId) === false) refuseToken(`it is not allowed on this hub, ${this.#hubId}`, who);
     const { meshId } = chain[0];

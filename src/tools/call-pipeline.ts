@@ -7,6 +7,7 @@ import { Call } from './call.ts';
 import { type CallAnswer, type CallRequest, errorAnswer, successAnswer } from './call-answer.ts';
 import { auditOutcome, eventData } from './call-audit.ts';
 import type { PipelineCollaborators, PipelineOptions } from './call-collaborators.ts';
+import { CallJournal } from './call-journal.ts';
 import { startDeadline } from './call-time.ts';
 import { EXECUTION_STAGES } from './execution-stages.ts';
 import type { JobView } from './job-store.ts';
@@ -28,6 +29,7 @@ export class CallPipeline {
   readonly #context: StageContext;
   readonly #logsCalls: boolean;
   readonly #usage: UsageCounter;
+  readonly #journal: CallJournal | undefined;
   readonly #calls = new Set<Call>();
   readonly #open = new Set<Promise<unknown>>();
   #isDraining = false;
@@ -36,6 +38,8 @@ export class CallPipeline {
     this.#usage = collaborators.usage ?? new UsageCounter();
     this.#logsCalls = options.logCalls ?? true;
     this.#context = stageContext(collaborators, options, () => this.#isDraining);
+    const { audit, clock, nowMs } = this.#context;
+    this.#journal = audit && new CallJournal({ audit, clock, nowMs });
   }
 
   /** Runs a call and waits for its answer. */
@@ -110,7 +114,7 @@ export class CallPipeline {
   async #callNow(call: Call): Promise<CallAnswer> {
     const refusal = await this.#pass(call, ADMISSION_STAGES);
     if (!refusal && call.repeated) {
-      call.end();
+      await this.#endRepeated(call);
       return call.repeated as unknown as CallAnswer;
     }
     return this.#finish(call, refusal ?? (await this.#pass(call, EXECUTION_STAGES)));
@@ -119,7 +123,7 @@ export class CallPipeline {
   async #startJob(call: Call): Promise<AsyncAnswer> {
     const refusal = await this.#pass(call, [...ADMISSION_STAGES, createJob]);
     if (!refusal && call.repeated) {
-      call.end();
+      await this.#endRepeated(call);
       return { kind: 'job', job: call.repeated as unknown as JobView };
     }
     const { job } = call;
@@ -189,7 +193,16 @@ export class CallPipeline {
   /** An outcome that cannot be written changes nothing of what happened: it is logged, the caller still gets the answer. */
   async #audit(call: Call, answer: CallAnswer): Promise<void> {
     try {
-      await this.#context.audit?.record(auditOutcome(call, answer, this.#context.nowMs()));
+      await this.#journal?.record(auditOutcome(call, answer, this.#context.nowMs()));
+    } catch (failure) {
+      this.#logBug(call, toAtmoError(failure));
+    }
+  }
+
+  async #endRepeated(call: Call): Promise<void> {
+    call.end();
+    try {
+      await this.#journal?.repeated(call);
     } catch (failure) {
       this.#logBug(call, toAtmoError(failure));
     }

@@ -51,8 +51,9 @@ export async function replayCalls(
   return replayed;
 }
 
-function intentOf(log: AuditLog, { request, seq }: AuditRow): AuditRow {
-  const intent = request === undefined ? undefined : log.read({ request, kind: 'intent', before: seq, limit: 1 })[0];
+/** Callers choose the ids of their requests: those of another caller are none of this one's. */
+function intentOf(log: AuditLog, { request = '', agent = '', tool = '', seq }: AuditRow): AuditRow {
+  const [intent] = log.read({ request, agent, tool, kind: 'intent', before: seq, limit: 1 });
   if (intent) return intent;
   throw new AtmoError('NOT_FOUND', `The journal no longer has what was asked in request ${request}; ask for a later time`);
 }
