@@ -2,7 +2,7 @@ import type { AuditFields, ChainLink } from './audit-chain.ts';
 import { AUDIT_KINDS } from './audit-schema.ts';
 
 /** A row of `entry` with its words spelled out, as SQLite answers it. */
-export type StoredRow = Readonly<Record<string, unknown>>;
+type StoredRow = Readonly<Record<string, unknown>>;
 
 /** How rows are read wherever they are. */
 export const ROW_COLUMNS =

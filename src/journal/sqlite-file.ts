@@ -33,7 +33,7 @@ export interface SqliteFileOptions extends DatabaseForm {
 }
 
 /** What a start did about a damaged or missing file. */
-export type Recovery = 'restored' | 'begun-anew';
+type Recovery = 'restored' | 'begun-anew';
 
 /** A snapshot that is due at start waits for the start to be over. */
 const FIRST_SNAPSHOT_MS = 60_000;
