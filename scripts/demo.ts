@@ -1,7 +1,7 @@
 /** The demo. `--check` ends everything afterwards; exit 0 only if each step was verified against the device's own state. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { ROOT } from './bundle.ts';
 import type { BoxedDevice, DemoWorld } from './demonstration/demo-world.ts';
 import { HomeOverSocket } from './demonstration/home-over-socket.ts';
 import { HubOverHttp } from './demonstration/hub-over-http.ts';
+import { OwnerTerminal } from './demonstration/owner-terminal.ts';
 import { STEPS } from './demonstration/steps.ts';
 import { forward } from './forward.ts';
 
@@ -68,7 +69,9 @@ async function untilInterrupted(url: string, stateDir: string): Promise<void> {
   export ATMO_URL=${url} ATMO_STATE_DIR=${stateDir}
   ./scripts/atmo devices
   ./scripts/atmo tools
-  ./scripts/atmo call living_room_lamp_set_brightness brightness=70`);
+  ./scripts/atmo call living_room_lamp_set_brightness brightness=70
+  ./scripts/atmo token mint --agent helper --allow device:control:@area/living-room
+  ./scripts/atmo audit tail`);
   await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
 }
 
@@ -83,7 +86,8 @@ function endsAfterwards(argv: readonly string[]): boolean {
 const isCheck = endsAfterwards(process.argv.slice(2));
 const dir = mkdtempSync(join(tmpdir(), 'atmo-demo-'));
 const port = await freePort();
-const hub = new HubOverHttp(`http://127.0.0.1:${port}`, join(dir, 'hub/owner.token'));
+const stateDir = join(dir, 'hub');
+const hub = new HubOverHttp(`http://127.0.0.1:${port}`, () => readFileSync(join(stateDir, 'owner.token'), 'utf8').trim());
 console.log('Starting the virtual home and a hub in a private network …');
 const world = spawn(
   join(ROOT, 'scripts/in-netns'),
@@ -98,9 +102,10 @@ try {
   const ended = once(world, 'exit').then(() => Promise.reject(new AtmoError('INTERNAL_ERROR', 'The hub ended; its reason stands above')));
   await Promise.race([hub.untilReady(), ended]);
   ended.catch(() => undefined);
-  const isVerified = await runSteps({ devices, hub, home: new HomeOverSocket(join(dir, 'home.sock')) });
+  const terminal = new OwnerTerminal(hub.url, stateDir);
+  const isVerified = await runSteps({ devices, hub, home: new HomeOverSocket(join(dir, 'home.sock')), terminal });
   process.exitCode = isVerified ? 0 : 1;
-  if (isVerified && !isCheck) await untilInterrupted(hub.url, join(dir, 'hub'));
+  if (isVerified && !isCheck) await untilInterrupted(hub.url, stateDir);
 } catch (error) {
   console.error(`demo: ${error instanceof Error ? error.message : error}`);
   process.exitCode = 1;

@@ -11,6 +11,8 @@ export interface BoxedDevice {
 export interface DemoHome {
   get(where: DevicePlace): Promise<unknown>;
   set(where: DevicePlace, value: Json): Promise<void>;
+  /** Names of the commands that the device received, in order. */
+  commands(device: string): Promise<readonly string[]>;
   powerOff(device: string): Promise<void>;
   powerOn(device: string): Promise<void>;
 }
@@ -30,11 +32,27 @@ export interface DemoHub {
   /** Answers the invoke envelope, also of a call that failed. */
   call(tool: string, params: JsonObject): Promise<JsonObject>;
   commission(device: BoxedDevice, code: string): Promise<readonly string[]>;
+  /** The same hub for whoever holds this token; without one, for the owner. */
+  as(token: string): DemoHub;
+}
+
+/** The command line as the owner types it. */
+export interface DemoTerminal {
+  /** What `atmo` prints; throws with its complaint when it fails. */
+  atmo(...args: readonly string[]): Promise<string>;
+}
+
+/** One thing that a person would try. */
+export interface Step {
+  readonly title: string;
+  /** Throws when what happened is not what should have happened. */
+  readonly run: (world: DemoWorld) => Promise<void>;
 }
 
 export interface DemoWorld {
   readonly devices: readonly BoxedDevice[];
   readonly hub: DemoHub;
   readonly home: DemoHome;
+  readonly terminal: DemoTerminal;
   say(line: string): void;
 }

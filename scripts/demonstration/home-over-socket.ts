@@ -1,4 +1,4 @@
-import type { Json } from '../../src/core/json.ts';
+import { isJsonObject, type Json } from '../../src/core/json.ts';
 import { control } from '../../test/home/home-control.ts';
 import { fromJson } from '../../test/home/raw-value.ts';
 import type { DemoHome, DevicePlace } from './demo-world.ts';
@@ -17,6 +17,11 @@ export class HomeOverSocket implements DemoHome {
 
   async set({ device, endpoint, cluster, attribute }: DevicePlace, value: Json): Promise<void> {
     await control(this.#socketPath, { method: 'set', device, args: [endpoint, cluster, attribute, value] });
+  }
+
+  async commands(device: string): Promise<readonly string[]> {
+    const received = await control(this.#socketPath, { method: 'commands', device, args: [] });
+    return Array.isArray(received) ? received.filter(isJsonObject).map(({ command }) => String(command)) : [];
   }
 
   async powerOff(device: string): Promise<void> {

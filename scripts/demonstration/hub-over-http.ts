@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AtmoError } from '../../src/core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts';
@@ -11,17 +10,22 @@ const CALL_LIMIT_MS = 60_000;
 /** The hub as any program of this machine meets it: an address and a token. */
 export class HubOverHttp implements DemoHub {
   readonly url: string;
-  readonly #tokenFile: string;
+  readonly #token: () => string;
 
-  constructor(url: string, tokenFile: string) {
+  /** `token` answers the token to call with; it throws while there is none. */
+  constructor(url: string, token: () => string) {
     this.url = url;
-    this.#tokenFile = tokenFile;
+    this.#token = token;
   }
 
-  /** Waits until the hub answers. */
+  as(token: string): HubOverHttp {
+    return new HubOverHttp(this.url, () => token);
+  }
+
+  /** Waits until the hub answers. By then the owner's token is written. */
   async untilReady(): Promise<void> {
     const limitMs = performance.now() + START_LIMIT_MS;
-    while (!(existsSync(this.#tokenFile) && (await this.#isHealthy()))) {
+    while (!(await this.#isHealthy())) {
       if (performance.now() > limitMs) throw new AtmoError('HUB_UNREACHABLE', `No hub answered at ${this.url} within a minute`);
       await sleep(POLL_MS);
     }
@@ -52,7 +56,7 @@ export class HubOverHttp implements DemoHub {
   async #send(path: string, body?: JsonObject): Promise<JsonObject> {
     const response = await fetch(this.url + path, {
       method: body ? 'POST' : 'GET',
-      headers: { authorization: `Bearer ${readFileSync(this.#tokenFile, 'utf8').trim()}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${this.#token()}`, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(CALL_LIMIT_MS),
     });

@@ -1,13 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { AtmoError } from '../../src/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts';
-import type { DemoWorld, DevicePlace } from './demo-world.ts';
-
-interface Step {
-  readonly title: string;
-  /** Throws when what happened is not what should have happened. */
-  readonly run: (world: DemoWorld) => Promise<void>;
-}
+import { ACCESS_STEPS } from './access-steps.ts';
+import type { DemoWorld, DevicePlace, Step } from './demo-world.ts';
+import { ensure, until } from './proof.ts';
 
 interface CallExample {
   readonly tool: string;
@@ -47,9 +41,6 @@ const CALLS: readonly CallExample[] = [
   },
 ];
 
-/** Blinds take their time. */
-const SETTLE_LIMIT_MS = 20_000;
-const POLL_MS = 100;
 const UNREACHABLE_LIMIT_MS = 5_500;
 const TOOLS_SHOWN = 12;
 
@@ -62,6 +53,7 @@ export const STEPS: readonly Step[] = [
   { title: 'Ask for the impossible', run: refuseImpossible },
   { title: 'Call a device without power', run: callDeadDevice },
   { title: 'Give it power again', run: reviveDevice },
+  ...ACCESS_STEPS,
 ];
 
 async function commissionAll({ devices, hub, say }: DemoWorld): Promise<void> {
@@ -134,16 +126,4 @@ async function reviveDevice({ hub, home, say }: DemoWorld): Promise<void> {
   const isOn = await home.get({ device: 'Bedroom lamp', endpoint: 1, cluster: 'onOff', attribute: 'onOff' });
   ensure(isOn === true, 'The lamp has power and was told to turn on, but is off');
   say(`on again, ${((performance.now() - startMs) / 1000).toFixed(1)} s after its power came back`);
-}
-
-function ensure(condition: boolean, complaint: string): asserts condition {
-  if (!condition) throw new AtmoError('INTERNAL_ERROR', complaint);
-}
-
-async function until(condition: () => Promise<boolean>, wanted: string): Promise<void> {
-  const limitMs = performance.now() + SETTLE_LIMIT_MS;
-  while (!(await condition())) {
-    ensure(performance.now() < limitMs, `Waited ${SETTLE_LIMIT_MS / 1000} s for ${wanted}`);
-    await sleep(POLL_MS);
-  }
 }
