@@ -50,11 +50,24 @@ function parseOptions(command: Command, args: string[]) {
   );
   options.help = { type: 'boolean', short: 'h' };
   try {
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    const { values, positionals } = parseArgs({ args: joinValues(args, specs), options, allowPositionals: true });
     return { values: values as OptionValues, positionals };
   } catch (error) {
     throw usage(`${optionMistake(error, args, Object.keys(specs))}; see atmo ${command.name} --help`);
   }
+}
+
+/** Keys in base64url may begin with a dash: `--key -abc` means `--key=-abc`, as long as no option is called so. */
+function joinValues(args: readonly string[], specs: Readonly<Record<string, OptionSpec>>): string[] {
+  const isOption = (arg: string) => arg === '-h' || arg === '--' || Object.hasOwn(specs, arg.slice(2).split('=')[0] ?? '');
+  const joined: string[] = [];
+  for (const arg of args) {
+    const before = joined.at(-1) ?? '';
+    const wantsValue = before.startsWith('--') && specs[before.slice(2)]?.value !== undefined;
+    if (wantsValue && arg.startsWith('-') && arg.length > 1 && !isOption(arg)) joined.splice(-1, 1, `${before}=${arg}`);
+    else joined.push(arg);
+  }
+  return joined;
 }
 
 function optionMistake(error: unknown, args: readonly string[], known: readonly string[]): string {

@@ -109,8 +109,8 @@ function lintDeclared({ execution }: ToolDefinition): readonly LintFinding[] {
 
 function lintBounds({ execution }: ToolDefinition, isolation: RegisteredTool['isolation']): readonly LintFinding[] {
   const findings: LintFinding[] = [];
-  if (execution.maxMemoryBytes !== undefined && isolation !== 'worker') {
-    findings.push(error('/execution/max_memory_bytes', 'Memory can be bounded only for a tool that runs in a worker of its own'));
+  if (execution.maxMemoryBytes !== undefined && isolation !== 'process') {
+    findings.push(error('/execution/max_memory_bytes', 'Memory can be bounded only for a tool that runs in a process of its own'));
   }
   if (execution.maxFuel !== undefined) {
     findings.push(

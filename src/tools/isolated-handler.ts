@@ -1,93 +1,119 @@
-import { Worker } from 'node:worker_threads';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { ToolHandler } from './tool-definition.ts';
 
-/** Code that runs in a thread of its own, and what it may take. */
+/** Code that runs in a process of its own, and what it may take. */
 export interface IsolatedCode {
   /** Package name or file URL of the ES module. */
   readonly specifier: string;
   /** Its exported function, which answers `{ execute(params) }` for `config`. */
   readonly entry: string;
   readonly config: JsonObject;
+  /** What the code may take beside Node itself. */
   readonly maxMemoryBytes: number;
 }
 
 const BYTES_PER_MB = 1_048_576;
 /** V8 needs this much before it runs anything. */
-const MIN_MEMORY_MB = 8;
-const YOUNG_GENERATION_MB = 2;
-const STACK_MB = 2;
+const MIN_HEAP_MB = 8;
+/** What a Node takes that does nothing. */
+const RUNTIME_BYTES = 64 * BYTES_PER_MB;
+const PAGE_BYTES = 4_096;
+const WATCH_EVERY_MS = 25;
+const SIGABRT_EXIT = 134;
 
-// A data URL: the program ships as one bundle, in which a worker's file would have no place.
-const PROGRAM = new URL(
-  `data:text/javascript,${encodeURIComponent(`
-import { parentPort, workerData } from 'node:worker_threads';
-const { specifier, entry, config, params } = workerData;
-try {
-  const module = await import(specifier);
-  const tool = await module[entry](config);
-  parentPort.postMessage({ result: JSON.stringify((await tool.execute(params, {})) ?? null) });
-} catch (error) {
-  parentPort.postMessage({ error: error instanceof Error ? error.message : String(error) });
-}`)}`,
-);
+// Given on the command line: the program ships as one bundle, in which a file of its own would have no place.
+const PROGRAM = `
+process.once('message', async ({ specifier, entry, config, params }) => {
+  try {
+    const module = await import(specifier);
+    const tool = await module[entry](config);
+    process.send({ result: JSON.stringify((await tool.execute(params, {})) ?? null) });
+  } catch (error) {
+    process.send({ error: error instanceof Error ? error.message : String(error) });
+  }
+});`;
 
 /**
- * A handler that runs each call in a worker thread with a memory limit (source 001, ResourceBounds), ended at the deadline
- * whatever it does, an endless loop included. The thread has no environment variables; it is no sandbox against hostile
- * code. Errors: RESOURCE_EXCEEDED beyond the limit, INTERNAL_ERROR for what the code throws.
+ * A handler that runs each call in a process of its own with a memory bound (source 001, ResourceBounds), killed at the
+ * deadline whatever it does, with all that it started. The process has no environment variables; it is no sandbox against
+ * hostile code. Errors: RESOURCE_EXCEEDED beyond the bound, INTERNAL_ERROR for what the code throws.
  */
 export function isolatedHandler(code: IsolatedCode): ToolHandler {
-  return async (params, { signal, logger }) => {
+  return async (params, { signal }) => {
     signal.throwIfAborted();
-    const worker = startWorker(code, params);
-    const end = () => void worker.terminate();
+    const child = startProcess(code);
+    const end = () => killGroup(child);
     signal.addEventListener('abort', end, { once: true });
     try {
-      return await answerOf(worker, code);
+      const { specifier, entry, config } = code;
+      child.send({ specifier, entry, config, params });
+      return await answerOf(child, code.maxMemoryBytes);
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof AtmoError) logger.warn('tool.isolated_failed', { code: error.code, reason: error.message });
       throw error;
     } finally {
       signal.removeEventListener('abort', end);
-      await worker.terminate();
+      end();
     }
   };
 }
 
-function startWorker({ specifier, entry, config, maxMemoryBytes }: IsolatedCode, params: JsonObject): Worker {
-  return new Worker(PROGRAM, {
-    workerData: { specifier, entry, config, params },
-    env: {},
-    execArgv: [],
+function startProcess({ maxMemoryBytes }: IsolatedCode): ChildProcess {
+  const heapMb = Math.max(MIN_HEAP_MB, Math.floor(maxMemoryBytes / BYTES_PER_MB));
+  return spawn(process.execPath, [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=1', '--input-type=module', '--eval', PROGRAM], {
     // What it prints goes nowhere: it could be anything, secrets included.
-    stdout: true,
-    stderr: true,
-    resourceLimits: {
-      maxOldGenerationSizeMb: Math.max(MIN_MEMORY_MB, Math.floor(maxMemoryBytes / BYTES_PER_MB)),
-      maxYoungGenerationSizeMb: YOUNG_GENERATION_MB,
-      stackSizeMb: STACK_MB,
-    },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    env: {},
+    cwd: '/',
+    // A group of its own, so that nothing which it starts outlives it.
+    detached: true,
   });
 }
 
-function answerOf(worker: Worker, { maxMemoryBytes }: IsolatedCode): Promise<Json> {
+async function answerOf(child: ChildProcess, maxMemoryBytes: number): Promise<Json> {
   const { promise, resolve, reject } = Promise.withResolvers<Json>();
-  worker.once('message', (message: unknown) => {
+  const watch = setInterval(() => {
+    if (residentBytes(child.pid) > maxMemoryBytes + RUNTIME_BYTES) reject(beyondMemory(maxMemoryBytes));
+  }, WATCH_EVERY_MS);
+  child.once('message', (message: unknown) => {
     if (isJsonObject(message) && typeof message.result === 'string') resolve(JSON.parse(message.result) as Json);
-    else
-      reject(
-        new AtmoError('INTERNAL_ERROR', 'The tool failed; the log of the hub has its reason', {}, { cause: new Error(reasonOf(message)) }),
-      );
+    else reject(failed(reasonOf(message)));
   });
-  worker.once('error', (error: NodeJS.ErrnoException) => {
-    const isMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-    reject(isMemory ? beyondMemory(maxMemoryBytes) : new AtmoError('INTERNAL_ERROR', 'The tool failed', {}, { cause: error }));
+  child.once('error', (error) => reject(failed(error.message)));
+  child.once('exit', (code, exitSignal) => {
+    const isHeapFull = exitSignal === 'SIGABRT' || exitSignal === 'SIGTRAP' || code === SIGABRT_EXIT;
+    reject(isHeapFull ? beyondMemory(maxMemoryBytes) : failed(`it ended with ${exitSignal ?? code} and without an answer`));
   });
-  worker.once('exit', () => reject(new AtmoError('INTERNAL_ERROR', 'The tool ended without an answer')));
-  return promise;
+  try {
+    return await promise;
+  } finally {
+    clearInterval(watch);
+  }
+}
+
+/** 0 when it has ended. */
+function residentBytes(pid: number | undefined): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
+  } catch {
+    return 0;
+  }
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of it has ended already.
+  }
+}
+
+function failed(reason: string): AtmoError {
+  return new AtmoError('INTERNAL_ERROR', 'The tool failed; the log of the hub has its reason', {}, { cause: new Error(reason) });
 }
 
 function beyondMemory(maxMemoryBytes: number): AtmoError {

@@ -77,6 +77,8 @@ export interface ToolContext {
   readonly principal: Principal;
   /** The principal's id. */
   readonly agentId: string;
+  /** The role that the principal's token was minted for (source 002, persona). */
+  readonly role?: string | undefined;
   readonly sessionId: string;
   readonly traceId: string;
   readonly requestId: string;
@@ -114,8 +116,8 @@ export interface RegisteredTool {
   readonly effects?: (params: JsonObject) => readonly Effect[];
   /** Replaces parameters by their canonical form (a device's name by its id) before permission is asked. */
   readonly canonicalize?: (params: JsonObject, caller: CallerView) => JsonObject;
-  /** `worker`: its code runs in a thread of its own, whose memory can be bounded. */
-  readonly isolation?: 'worker';
+  /** `process`: its code runs in a process of its own, whose memory can be bounded. */
+  readonly isolation?: 'process';
   /** False for a device that is away: listed, answers DEVICE_UNREACHABLE. */
   readonly isAvailable?: () => boolean;
   /** Gives back what the tool holds; called when it is removed and when the hub stops. */

@@ -23,7 +23,7 @@ export interface ManifestEntry {
 
 /**
  * What a plugin's or file's entry function answers for its `config`. With `max_memory_bytes` in its definition each call
- * runs in a thread of its own, where `execute` gets no context.
+ * runs in a process of its own, where `execute` gets no context.
  */
 export interface ToolModule {
   /** In the public form; the manifest's name replaces its own. */
@@ -130,10 +130,10 @@ function fromModule(entry: ManifestEntry, path: string, { specifier, loaded }: {
   const id = toolId(definition);
   if (maxMemoryBytes === undefined) return { id, definition, handler: (params, context) => made.execute(params, context) };
   const code = { specifier: moduleUrl(specifier), entry: entry.entry, config: entry.config, maxMemoryBytes };
-  return { id, definition, isolation: 'worker', handler: isolatedHandler(code) };
+  return { id, definition, isolation: 'process', handler: isolatedHandler(code) };
 }
 
-/** A thread knows no packages: it gets the file that a package's name means here. */
+/** Code given on a command line finds no packages: it gets the file that a package's name means here. */
 function moduleUrl(specifier: string): string {
   return specifier.startsWith('file:') ? specifier : import.meta.resolve(specifier);
 }

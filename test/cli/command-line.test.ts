@@ -83,6 +83,12 @@ describe('the parser', () => {
     }
   });
 
+  test('a value may begin with a dash, as keys do, but an option is never a value', () => {
+    const key = (...argv: string[]) => parseCommandLine(COMMANDS, ['approver', 'enroll', 'ann', ...argv]).options;
+    expect(key('--key', '-abc', '--label', '--x')).toMatchObject({ key: '-abc', label: '--x' });
+    expect(() => key('--key', '--json')).toThrow(/--key/);
+  });
+
   test('an operand that is spelled like the command stays an operand', () => {
     expect(parseCommandLine(COMMANDS, ['call', 'call', 'a=b']).operands).toEqual(['call', 'a=b']);
     expect(parseCommandLine(COMMANDS, ['device', 'rename', 'device', 'rename']).operands).toEqual(['device', 'rename']);

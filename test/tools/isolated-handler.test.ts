@@ -8,6 +8,8 @@ export const createTool = (config) => ({
   async execute(params) {
     if (params.do === 'loop') for (;;) {}
     if (params.do === 'bomb') { const hoard = []; for (;;) hoard.push(new Array(100_000).fill(params)); }
+    if (params.do === 'jump') return new Array(30_000_000).fill(0.5).length;
+    if (params.do === 'buffers') { const hoard = []; for (;;) { hoard.push(Buffer.alloc(8_388_608, 1)); await new Promise((resolve) => setImmediate(resolve)); } }
     if (params.do === 'throw') throw new Error('inner secret');
     if (params.do === 'environment') return Object.keys(process.env);
     if (params.do === 'exit') process.exit(3);
@@ -40,13 +42,13 @@ async function call(params: JsonObject, timeoutMs = 20_000) {
   return room.pipeline.call({ principal: owner, tool: 'probe', params, timeoutMs });
 }
 
-describe('a tool in a thread of its own', () => {
+describe('a tool in a process of its own', () => {
   test('gets its configuration and parameters and answers', async () => {
     expect(await call({ do: 'answer' })).toMatchObject({ status: 'success', result: { config: { unit: 'C' }, params: { do: 'answer' } } });
   });
 
-  test('a memory bomb is ended, and the hub lives', async () => {
-    expect(await call({ do: 'bomb' })).toMatchObject({ error: { code: 'RESOURCE_EXCEEDED', details: { max_memory_bytes: 16_777_216 } } });
+  test.each(['bomb', 'jump', 'buffers'])('a memory bomb (%s) is ended, and the hub lives', async (kind) => {
+    expect(await call({ do: kind })).toMatchObject({ error: { code: 'RESOURCE_EXCEEDED', details: { max_memory_bytes: 16_777_216 } } });
   });
 
   test('an endless loop ends at the deadline', async () => {

@@ -68,7 +68,7 @@ describe('what a tool requires', () => {
 });
 
 describe('what a tool declares', () => {
-  const findings = (execution: object, isolation?: 'worker') =>
+  const findings = (execution: object, isolation?: 'process') =>
     lintDefinition(makeTool({ permissions: ['a:b'], execution }).definition, new SchemaValidator(), isolation).map(
       ({ pointer }) => pointer,
     );
@@ -87,17 +87,17 @@ describe('what a tool declares', () => {
     expect(findings({ timeout_ms: 86_400_001 })).toEqual(['/execution/timeout_ms']);
   });
 
-  test('as a bound on memory can be kept only in a worker, on fuel nowhere', () => {
+  test('as a bound on memory can be kept only in a process of its own, on fuel nowhere', () => {
     expect(findings({ max_memory_bytes: 1 })).toEqual(['/execution/max_memory_bytes']);
-    expect(findings({ max_memory_bytes: 1 }, 'worker')).toEqual([]);
-    expect(findings({ max_fuel: 1 }, 'worker')).toEqual(['/execution/max_fuel']);
+    expect(findings({ max_memory_bytes: 1 }, 'process')).toEqual([]);
+    expect(findings({ max_fuel: 1 }, 'process')).toEqual(['/execution/max_fuel']);
   });
 
   test('is checked when the tool is registered', () => {
     const { registry } = makeRoom();
     const execution = { max_memory_bytes: 1_000_000 };
-    expect(() => registry.register(makeTool({ execution }))).toThrow(/worker of its own/);
-    registry.register(makeTool({ execution, isolation: 'worker' }));
+    expect(() => registry.register(makeTool({ execution }))).toThrow(/process of its own/);
+    registry.register(makeTool({ execution, isolation: 'process' }));
     expect(() => registry.register(makeTool({ name: 'wild', permissions: ['device:*'] }))).toThrow(/wildcard/);
   });
 });

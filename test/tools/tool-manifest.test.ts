@@ -46,17 +46,16 @@ describe('a tool manifest', () => {
     expect(await call('analyze_image')).toMatchObject({ result: { default_model: 'llava:7b' } });
   });
 
-  test('runs what declares a bound on memory in a thread of its own', async () => {
+  test('runs what declares a bound on memory in a process of its own', async () => {
     writeFileSync(
       join(directory, 'my_tools/bounded.mjs'),
-      `import { isMainThread } from 'node:worker_threads';
-      const execution = { side_effects: false, max_memory_bytes: 16777216 };
+      `const execution = { side_effects: false, max_memory_bytes: 16777216 };
       export const createTool = (config) => ({
         definition: { name: 'x', description: 'Fills memory', parameters: { type: 'object' }, execution },
         execute: async ({ rows }) => {
           const kept = [];
           while (kept.length < rows) kept.push(Array.from({ length: 1_000 }, () => ({})));
-          return { isMainThread, factor: config.factor, rows: kept.length };
+          return { pid: process.pid, factor: config.factor, rows: kept.length };
         },
       });`,
       { mode: 0o600 },
@@ -65,7 +64,8 @@ describe('a tool manifest', () => {
     const { registry, pipeline } = makeRoom();
     if (tool) registry.register(tool);
     const call = (rows: number) => pipeline.call({ principal: owner, tool: 'bounded', params: { rows } });
-    expect(await call(10)).toMatchObject({ result: { isMainThread: false, factor: 2, rows: 10 } });
+    expect(await call(10)).toMatchObject({ result: { factor: 2, rows: 10 } });
+    expect(await call(10)).not.toMatchObject({ result: { pid: process.pid } });
     expect(await call(100_000)).toMatchObject({ error: { code: 'RESOURCE_EXCEEDED' } });
   });
 
