@@ -25,8 +25,10 @@ export const CONFIG_SCHEMA = {
       max_concurrent: { ...positive, maximum: 10_000, default: 256 },
       max_queued: { ...positive, maximum: 100_000, default: 1024 },
       max_concurrent_per_caller: { ...positive, maximum: 10_000, default: 64 },
+      max_calls_per_session: { ...positive, maximum: 1_000_000, default: 10_000 },
       default_timeout_ms: { ...positive, maximum: 600_000, default: 30_000 },
       log_calls: { type: 'boolean', default: true },
+      dynamic_registration: { type: 'boolean', default: true },
       plugins: names,
       features: { type: 'object', additionalProperties: names, default: {} },
     }),
@@ -73,8 +75,10 @@ export interface ConfigFile {
     max_concurrent: number;
     max_queued: number;
     max_concurrent_per_caller: number;
+    max_calls_per_session: number;
     default_timeout_ms: number;
     log_calls: boolean;
+    dynamic_registration: boolean;
     plugins: string[];
     features: Record<string, string[]>;
   };

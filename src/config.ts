@@ -35,12 +35,15 @@ export interface HubConfig {
     readonly maxConcurrent: number;
     readonly maxQueued: number;
     readonly maxConcurrentPerCaller: number;
+    readonly maxCallsPerSession: number;
     /** For tools that state none of their own. */
     readonly defaultTimeoutMs: number;
     /** One line in the log for each finished call. */
     readonly logsCalls: boolean;
     /** Feature flags that a tool needs, by its id or name; an agent has those of its role. */
     readonly features: Readonly<Record<string, readonly string[]>>;
+    /** Whether a program that runs the hub inside itself may add and remove tools. */
+    readonly isDynamicRegistrationAllowed: boolean;
     /** Packages that manifest entries `plugin:<name>` may load. */
     readonly plugins: readonly string[];
   };
@@ -85,10 +88,12 @@ export function loadConfig(env: Environment, stateDir: string): HubConfig {
       maxConcurrent: file.tools.max_concurrent,
       maxQueued: file.tools.max_queued,
       maxConcurrentPerCaller: file.tools.max_concurrent_per_caller,
+      maxCallsPerSession: file.tools.max_calls_per_session,
       defaultTimeoutMs: file.tools.default_timeout_ms,
       logsCalls: file.tools.log_calls,
       features: file.tools.features,
       plugins: file.tools.plugins,
+      isDynamicRegistrationAllowed: file.tools.dynamic_registration,
     },
     rulesFile: file.rules ?? join(stateDir, 'rules.yaml'),
     roles: Object.fromEntries(Object.entries(file.roles).map(([name, role]) => [name, roleOf(role)])),

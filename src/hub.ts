@@ -8,6 +8,7 @@ import type { HubConfig } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import type { DeviceDirectory } from './core/device-directory.ts';
 import type { DeviceRoom } from './core/device-room.ts';
+import { AtmoError } from './core/errors.ts';
 import { EventBus } from './core/events.ts';
 import type { JsonObject } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
@@ -42,6 +43,7 @@ import { deviceNames } from './tools/resolve-device.ts';
 import { SchemaValidator } from './tools/schema-validator.ts';
 import type { RegisteredTool } from './tools/tool-definition.ts';
 import { loadManifest } from './tools/tool-manifest.ts';
+import { ToolOrchestrator } from './tools/tool-orchestrator.ts';
 import { ToolRegistry } from './tools/tool-registry.ts';
 import { lexicalSearch } from './tools/tool-search.ts';
 import { UsageCounter } from './tools/usage-counter.ts';
@@ -87,6 +89,7 @@ export class Hub implements Service {
   readonly #stack = new ServiceStack();
   #health: HealthReport;
   #pipeline: CallPipeline | undefined;
+  #orchestrator: ToolOrchestrator | undefined;
   #gateway: HttpGateway | undefined;
 
   constructor(collaborators: { readonly clock: Clock; readonly logger: Logger }, options: HubOptions) {
@@ -99,6 +102,12 @@ export class Hub implements Service {
   /** Where the hub answers, once started. */
   get url(): string {
     return this.#gateway?.url ?? '';
+  }
+
+  /** The tools for a program that runs the hub inside itself; CONFLICT before the hub has started. */
+  get orchestrator(): ToolOrchestrator {
+    if (this.#orchestrator) return this.#orchestrator;
+    throw new AtmoError('CONFLICT', 'The hub has not started yet; wait for start() before you use its tools');
   }
 
   /** CONFIG_INVALID, CONFLICT (another hub has the state directory) or STORAGE_FAILED; nothing runs on after a failure. */
@@ -159,7 +168,9 @@ export class Hub implements Service {
     const usage = new UsageCounter();
     await this.#stack.start(new UsageKeeper({ usage, store, clock: this.#clock, logger: this.#logger }));
     for (const capability of OWN_CAPABILITIES) capabilities.add(capability);
+    this.#stack.own(registry);
     const { disabled, logsCalls, features, ...bounds } = this.#config.tools;
+    const roleOf = ({ token }: Principal) => token && access.tokens.find(token.id)?.role;
     const pipeline = new CallPipeline(
       {
         registry,
@@ -175,11 +186,17 @@ export class Hub implements Service {
         usage,
         validity: access.authenticator,
         sealSecret: (value) => access.key.sealSecret(value),
-        features: { required: features, granted: (principal) => this.#featuresOf(principal, access.tokens) },
+        features: { required: features, granted: (principal) => this.#featuresOf(roleOf(principal)) },
+        roleOf,
       },
       { ...bounds, logCalls: logsCalls, disabledTools: disabled },
     );
     this.#pipeline = pipeline;
+    const { isDynamicRegistrationAllowed } = this.#config.tools;
+    this.#orchestrator = new ToolOrchestrator(
+      { pipeline, registry, ...access },
+      { orchestratorId: access.key.hubId, isDynamicRegistrationAllowed },
+    );
     access.tokens.onRevoked((tokenId) => {
       jobs.cancelOf(tokenId);
       pipeline.abortOf(({ token }) => token?.chain.includes(tokenId) ?? false);
@@ -225,8 +242,7 @@ export class Hub implements Service {
   }
 
   /** An agent has the features of the role that its token was minted for. */
-  #featuresOf({ token }: Principal, tokens: Access['tokens']): readonly string[] {
-    const role = token && tokens.find(token.id)?.role;
+  #featuresOf(role: string | undefined): readonly string[] {
     return role === undefined ? [] : (this.#config.roles[role]?.features ?? []);
   }
 

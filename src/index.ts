@@ -1,7 +1,16 @@
 export { type HubConfig, loadConfig } from './config.ts';
+export { systemClock } from './core/clock.ts';
 export { AtmoError, ERROR_CODES, type ErrorBody, type ErrorCode } from './core/errors.ts';
 export type { Json, JsonObject, JsonSchema } from './core/json.ts';
+export { createLogger } from './core/logger.ts';
 export { Hub } from './hub.ts';
+export { AgentOsBaseTool } from './tools/agent-os-base-tool.ts';
+export type { AgentOsContext, AgentOsTool, ArgumentsCheck, ExecutableAgentOsTool } from './tools/agent-os-tool.ts';
 export { defineTool } from './tools/define-tool.ts';
-export { p } from './tools/parameter-builder.ts';
+export type { PermissionCheckResult } from './tools/execution-permission.ts';
+export type { ModelCall, ModelCallResult } from './tools/model-call.ts';
+export { createJsonSchema, p } from './tools/parameter-builder.ts';
+export type { ExecutionResult } from './tools/result-forms.ts';
 export type { RegisteredTool, ToolContext, ToolDefinition, ToolHandler } from './tools/tool-definition.ts';
+export { ToolHandler as ToolClass, type ToolResult } from './tools/tool-handler.ts';
+export type { AnyTool, ToolCallDetails, ToolDefinitionForLLM, ToolOrchestrator } from './tools/tool-orchestrator.ts';

@@ -35,6 +35,15 @@ describe('configuration', () => {
     expect(loadConfig({ ATMO_MATTER_INTERFACE: 'wlan0' }, dir).matter.interface).toBe('wlan0');
   });
 
+  test('bounds and switches of the tools reach the hub as they are written', () => {
+    const { tools } = withFile(
+      'tools:\n  disabled: [echo]\n  default_timeout_ms: 7\n  max_concurrent: 3\n  max_calls_per_session: 9\n  dynamic_registration: false\n  log_calls: false\n',
+    )();
+    expect(tools).toMatchObject({ disabled: ['echo'], defaultTimeoutMs: 7, maxConcurrent: 3, maxCallsPerSession: 9 });
+    expect(tools).toMatchObject({ isDynamicRegistrationAllowed: false, logsCalls: false });
+    expect(loadConfig({ ATMO_CONFIG: '' }, join(dir, 'elsewhere')).tools).toMatchObject({ isDynamicRegistrationAllowed: true });
+  });
+
   test('a misspelt key is refused with file and line', () => {
     expect(withFile('log: info\nmatter:\n  enabld: false\n')).toThrow(/config\.yaml, line 3: unknown key "enabld" in matter/);
   });

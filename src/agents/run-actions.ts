@@ -58,7 +58,7 @@ function requestOf(action: Action, index: number, run: Run): CallRequest & { rea
     ...(action.timeout_ms !== undefined && { timeoutMs: action.timeout_ms }),
     idempotencyKey: `${run.id}:${index}`,
     traceId: run.id,
-    sessionId: run.principal.id,
+    sessionId: run.id,
     signal: run.signal,
   };
 }

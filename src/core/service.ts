@@ -5,7 +5,12 @@ export interface Service extends AsyncDisposable {
 
 /** Starts services in order and disposes them in reverse; a failed start disposes what had started. */
 export class ServiceStack implements AsyncDisposable {
-  readonly #started: Service[] = [];
+  readonly #started: AsyncDisposable[] = [];
+
+  /** Takes something that needs no start, to dispose it in its turn. */
+  own(part: AsyncDisposable): void {
+    this.#started.push(part);
+  }
 
   async start(service: Service): Promise<void> {
     this.#started.push(service);

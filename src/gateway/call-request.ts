@@ -9,7 +9,7 @@ export const CALL_QUERY = {
   async: field.flag('answer 202 with a job at once'),
   timeout_ms: field.integer('deadline, at most the one of the tool; also as header X-Timeout-Ms', 1, 3_600_000),
 };
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,128}$/;
+const ID = /^[\x21-\x7e]{1,128}$/;
 
 /** What to call with what. */
 export interface CallWish {
@@ -18,12 +18,10 @@ export interface CallWish {
   readonly timeoutMs?: number | undefined;
 }
 
-/** The call that a request stands for, with its trace and the headers Idempotency-Key and X-Timeout-Ms. VALIDATION_ERROR when one is malformed. */
+/** The call that a request stands for, with its trace and the headers Idempotency-Key, X-Session-Id and X-Timeout-Ms. VALIDATION_ERROR when one is malformed. */
 export function callOf(request: DoorRequest, { tool, params, timeoutMs: wishedMs }: CallWish): CallRequest {
-  const idempotencyKey = request.header('idempotency-key');
-  if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(idempotencyKey)) {
-    throw new AtmoError('VALIDATION_ERROR', 'Idempotency-Key has to be 1 to 128 visible ASCII characters, such as a UUID');
-  }
+  const idempotencyKey = idIn(request, 'Idempotency-Key');
+  const sessionId = idIn(request, 'X-Session-Id');
   const timeoutMs = wishedMs ?? headerTimeoutMs(request.header('x-timeout-ms'));
   return {
     principal: request.principal,
@@ -33,7 +31,14 @@ export function callOf(request: DoorRequest, { tool, params, timeoutMs: wishedMs
     traceId: request.trace.traceId,
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(sessionId !== undefined && { sessionId }),
   };
+}
+
+function idIn(request: DoorRequest, header: string): string | undefined {
+  const id = request.header(header.toLowerCase());
+  if (id === undefined || ID.test(id)) return id;
+  throw new AtmoError('VALIDATION_ERROR', `${header} has to be 1 to 128 visible ASCII characters, such as a UUID`);
 }
 
 function headerTimeoutMs(text: string | undefined): number | undefined {

@@ -14,7 +14,7 @@ export function callRoutes(pipeline: CallPort): readonly Route[] {
     defineRoute({
       method: 'POST',
       path: '/api/v1/tools/:id/invoke',
-      summary: 'Call a tool; the body holds its parameters. Headers: Idempotency-Key, traceparent, X-Timeout-Ms',
+      summary: 'Call a tool; the body holds its parameters. Headers: Idempotency-Key, traceparent, X-Session-Id, X-Timeout-Ms',
       scope: 'invoke_tool',
       query: CALL_QUERY,
       body: { type: 'object' },

@@ -46,7 +46,9 @@ function refuseWhileMemoryIsShort(_call: Call, context: StageContext): void {
 }
 
 function chargeRateLimit(call: Call, context: StageContext): void {
-  context.rateLimiter?.charge(call.request.principal);
+  const { principal, sessionId } = call.request;
+  context.rateLimiter?.charge(principal);
+  context.sessions.charge(principal, sessionId);
 }
 
 function resolveTool(call: Call, context: StageContext): void {

@@ -1,3 +1,4 @@
+import { AtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { normalizeDefinition } from './normalize-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from './plain-json.ts';
@@ -14,25 +15,36 @@ export interface AgentOsTool {
   readonly displayName: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
-  readonly outputSchema?: JsonObject;
-  readonly requiredCapabilities?: readonly string[];
-  readonly category?: string;
-  readonly version?: string;
-  readonly hasSideEffects?: boolean;
+  readonly outputSchema?: JsonObject | undefined;
+  readonly requiredCapabilities?: readonly string[] | undefined;
+  readonly category?: string | undefined;
+  readonly version?: string | undefined;
+  readonly hasSideEffects?: boolean | undefined;
 }
 
 /** AgentOS ToolExecutionContext (source 002 §2.4). */
 export interface AgentOsContext {
   readonly gmiId: string;
+  /** The role that the caller's token was minted for; its id when it has none. */
   readonly personaId: string;
   readonly userContext: { readonly userId: string };
   readonly correlationId: string;
   readonly sessionData: JsonObject;
 }
 
-/** An AgentOS tool with the function that runs it. */
+/** What an AgentOS tool finds in its arguments beyond their schema. */
+export interface ArgumentsCheck {
+  readonly isValid: boolean;
+  readonly errors?: readonly string[];
+}
+
+/** An AgentOS tool with the function that runs it (`ITool`, source 002 §2.1). */
 export interface ExecutableAgentOsTool extends AgentOsTool {
   execute(args: JsonObject, context: AgentOsContext): Promise<ExecutionResult>;
+  /** Asked after the schema and before `execute`. */
+  validateArgs?(args: JsonObject): Promise<ArgumentsCheck>;
+  /** Gives back what the tool holds; called when it is removed and when the hub stops. */
+  shutdown?(): Promise<void>;
 }
 
 const CAPABILITY_PREFIX = 'capability:';
@@ -82,9 +94,19 @@ export function fromExecutableAgentOs(tool: ExecutableAgentOsTool): RegisteredTo
   return {
     id: toolId(definition),
     definition,
-    handler: async (params, context): Promise<Json> =>
-      unwrapResult(fromExecutionResult(await tool.execute(params, agentOsContext(context)))),
+    handler: async (params, context): Promise<Json> => {
+      await refuseArguments(tool, params);
+      return unwrapResult(fromExecutionResult(await tool.execute(params, agentOsContext(context))));
+    },
+    ...(tool.shutdown && { shutdown: () => tool.shutdown?.() ?? Promise.resolve() }),
   };
+}
+
+async function refuseArguments(tool: ExecutableAgentOsTool, params: JsonObject): Promise<void> {
+  const check = await tool.validateArgs?.(params);
+  if (!check || check.isValid) return;
+  const reasons = check.errors?.join('; ') || 'the tool gave no reason';
+  throw new AtmoError('VALIDATION_ERROR', `The tool ${tool.name} refuses these arguments: ${reasons}`);
 }
 
 /** Registers an AgentOS tool; its own id (`web-search-tool-v1.2`) becomes an alias. */
@@ -99,7 +121,12 @@ function toPermission(capability: string): string {
   return capability.startsWith(CAPABILITY_PREFIX) ? capability.slice(CAPABILITY_PREFIX.length) : capability;
 }
 
-function agentOsContext(context: ToolContext): AgentOsContext {
-  const { agentId, traceId, sessionId } = context;
-  return { gmiId: agentId, personaId: agentId, userContext: { userId: agentId }, correlationId: traceId, sessionData: { sessionId } };
+function agentOsContext({ agentId, role, traceId, sessionId }: ToolContext): AgentOsContext {
+  return {
+    gmiId: agentId,
+    personaId: role ?? agentId,
+    userContext: { userId: agentId },
+    correlationId: traceId,
+    sessionData: { sessionId },
+  };
 }

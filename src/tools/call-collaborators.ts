@@ -68,6 +68,8 @@ export interface PipelineCollaborators {
   /** Turns a secret value into a text that only this hub can compare; with a key of this process when absent. */
   readonly sealSecret?: (value: Json) => string;
   readonly features?: ToolFeatures;
+  /** The role that a principal's token was minted for. */
+  readonly roleOf?: (principal: Principal) => string | undefined;
   /** Bytes of memory that the process can still get; asks the system when absent. */
   readonly availableMemory?: () => number;
   /** Where calls are counted; a counter of its own when absent. */
@@ -86,6 +88,8 @@ export interface PipelineOptions {
   readonly maxQueuedPerCaller?: number;
   /** Time limit of tools that state none of their own; default 30 s. */
   readonly defaultTimeoutMs?: number;
+  /** Calls of one session; no bound when absent. */
+  readonly maxCallsPerSession?: number;
   /** Longest JSON text of a call's parameters, in UTF-8 bytes; default 64 KiB. */
   readonly maxParamsBytes?: number;
   /** New calls are refused while less memory than this is left; default 16 MB. */

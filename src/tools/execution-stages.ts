@@ -120,6 +120,9 @@ function toolContext(call: Call, context: StageContext): ToolContext {
   return {
     agentId: principal.id,
     principal,
+    get role() {
+      return context.roleOf?.(principal);
+    },
     sessionId: sessionId ?? call.traceId,
     traceId: call.traceId,
     requestId: call.requestId,

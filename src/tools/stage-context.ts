@@ -4,12 +4,14 @@ import type { PipelineCollaborators, PipelineOptions } from './call-collaborator
 import { CallerGates } from './caller-gates.ts';
 import { INVOCATION_POLICY } from './invocation-policy.ts';
 import { MemoryFloor } from './memory-floor.ts';
+import { SessionBound } from './session-bound.ts';
 import type { ToolContext } from './tool-definition.ts';
 
 /** What the stages work with: the collaborators and what the pipeline keeps itself. */
 export interface StageContext extends PipelineCollaborators {
   readonly gates: CallerGates;
   readonly memory: MemoryFloor;
+  readonly sessions: SessionBound;
   readonly disabledTools: ReadonlySet<string>;
   readonly resultInvalid: 'error' | 'warn';
   readonly defaultTimeoutMs: number;
@@ -39,6 +41,7 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
       maxWaitingPerCaller: options.maxQueuedPerCaller ?? DEFAULTS.maxQueuedPerCaller,
     }),
     memory: new MemoryFloor({ clock, availableMemory }, { minFreeBytes: options.minFreeBytes ?? DEFAULT_MIN_FREE_BYTES }),
+    sessions: new SessionBound(clock, { maxCalls: options.maxCallsPerSession ?? Number.POSITIVE_INFINITY }),
     disabledTools: new Set(options.disabledTools),
     resultInvalid: options.resultInvalid ?? 'error',
     defaultTimeoutMs: options.defaultTimeoutMs ?? INVOCATION_POLICY.timeoutMs,

@@ -24,6 +24,16 @@ test('services stop in reverse order, also when one cannot start', async () => {
   expect(log).toEqual(['+a', '+b', '-c', '-b', '-a']);
 });
 
+test('what needs no start is disposed in its turn', async () => {
+  const log: string[] = [];
+  const stack = new ServiceStack();
+  await stack.start(recorded(log, 'a'));
+  stack.own(recorded(log, 'b'));
+  await stack.start(recorded(log, 'c'));
+  await stack[Symbol.asyncDispose]();
+  expect(log).toEqual(['+a', '+c', '-c', '-b', '-a']);
+});
+
 test('a service that fails to stop does not keep the others from stopping', async () => {
   const log: string[] = [];
   const stack = new ServiceStack();

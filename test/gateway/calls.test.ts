@@ -89,6 +89,19 @@ describe('POST /api/v1/tools/{id}/invoke', () => {
     expect((await pending).status).toBe(504);
   });
 
+  test('a session ends with its calls, and one that is named badly never begins', async () => {
+    const { gateway, addTool } = makeGateway({}, { pipeline: { maxCallsPerSession: 1 } });
+    const sessions: string[] = [];
+    addTool({ name: 'look', handler: async (_params, { sessionId }) => sessions.push(sessionId) });
+    const look = async (session: string) =>
+      (await ask(gateway, '/api/v1/tools/look/invoke', { body: {}, headers: { 'x-session-id': session } })).status;
+    expect(await look('chat-1')).toBe(200);
+    expect(await look('chat-1')).toBe(429);
+    expect(await look('chat-2')).toBe(200);
+    for (const malformed of ['two words', 'ü', 'x'.repeat(129)]) expect(await look(malformed)).toBe(400);
+    expect(sessions).toEqual(['chat-1', 'chat-2']);
+  });
+
   test('a malformed deadline is refused', async () => {
     const { gateway } = makeDimmer(async () => ({}));
     expect((await ask(gateway, '/api/v1/tools/dim/invoke', { body: { level: 1 }, headers: { 'x-timeout-ms': 'soon' } })).status).toBe(400);

@@ -9,6 +9,7 @@ import type { HistoryPoint, HistoryQuery, Reading, ReadingStore } from '../../sr
 import { type GatewayCollaborators, HttpGateway } from '../../src/gateway/http-gateway.ts';
 import { MetricRegistry } from '../../src/gateway/metrics.ts';
 import type { HealthReport } from '../../src/gateway/ports.ts';
+import type { PipelineOptions } from '../../src/tools/call-collaborators.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
 import { lexicalSearch } from '../../src/tools/tool-search.ts';
 import { agent, makeRoom, makeTool, owner } from '../tools/tool-room.ts';
@@ -104,11 +105,12 @@ export function makeReading(id: string, value: number, atMs: number): Reading {
 interface RoomOptions {
   readonly port?: number;
   readonly approvals?: ApprovalQueue;
+  readonly pipeline?: PipelineOptions;
 }
 
 /** A gateway over a real pipeline, without a socket. */
-export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = PORT, ...pipeline }: RoomOptions = {}) {
-  const room = makeRoom({ capabilities: () => [], ...pipeline });
+export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = PORT, pipeline, ...collaborators }: RoomOptions = {}) {
+  const room = makeRoom({ capabilities: () => [], ...collaborators }, pipeline);
   const capabilities = new CapabilityCatalogue(room.registry);
   const directory = new MemoryDirectory();
   const readings = new MemoryReadings();
