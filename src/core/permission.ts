@@ -58,8 +58,20 @@ export function parsePermission(text: string): Permission | undefined {
   return isResource(resource) ? { namespace, action, resource } : undefined;
 }
 
+/** Grants that were parsed before: the same few come with every new token. */
+const parsedGrants = new Map<string, Grant | undefined>();
+const MAX_PARSED = 1_024;
+
 /** A grant; undefined when any part of it is malformed. */
 export function parseGrant(text: string): Grant | undefined {
+  if (parsedGrants.has(text)) return parsedGrants.get(text);
+  const grant = readGrant(text);
+  if (parsedGrants.size >= MAX_PARSED) parsedGrants.clear();
+  if (text.length <= MAX_LENGTH) parsedGrants.set(text, grant);
+  return grant;
+}
+
+function readGrant(text: string): Grant | undefined {
   if (text === '*') return { kind: 'everything' };
   const [namespace = '', action = '', resource, ...rest] = text.split(':');
   if (!WORD.test(namespace) || rest.length > 0) return undefined;
