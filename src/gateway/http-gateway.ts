@@ -112,7 +112,7 @@ export class HttpGateway implements Service {
 
   #routeTable(): readonly Route[] {
     const all = this.#collaborators;
-    const catalogue = new ToolCatalogue(all.registry, all.authorizer);
+    const catalogue = new ToolCatalogue(all);
     const sight = this.#sight;
     const openApi = (principal: Principal) =>
       openApiDocument(this.#routes, catalogue.all(principal), { version: all.health.health().version, url: this.url });

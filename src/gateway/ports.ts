@@ -17,7 +17,7 @@ export interface HealthSource {
 }
 
 /** What the door uses of the call pipeline. */
-export type CallPort = Pick<CallPipeline, 'call' | 'callAsync' | 'usage' | 'agentUsage' | 'usageHistory'>;
+export type CallPort = Pick<CallPipeline, 'call' | 'callAsync' | 'offeredTo' | 'usage' | 'agentUsage' | 'usageHistory'>;
 
 /** What the door uses of the jobs. */
 export type JobPort = Pick<JobStore, 'get' | 'list' | 'cancel'>;

@@ -3,18 +3,27 @@ import type { Principal } from '../core/principal.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
 import type { ToolFilter, ToolPage } from '../tools/tool-filter.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
-import { canSeeTool, mayCallTool } from '../tools/visibility.ts';
+import { canSeeTool } from '../tools/visibility.ts';
+import type { CallPort } from './ports.ts';
 
 const PAGE = 1_000;
+
+interface CatalogueCollaborators {
+  readonly registry: ToolRegistry;
+  readonly authorizer: Authorizer;
+  readonly pipeline: Pick<CallPort, 'offeredTo'>;
+}
 
 /** The tools that one caller may know of: the others do not exist for it. */
 export class ToolCatalogue {
   readonly #registry: ToolRegistry;
   readonly #authorizer: Authorizer;
+  readonly #pipeline: Pick<CallPort, 'offeredTo'>;
 
-  constructor(registry: ToolRegistry, authorizer: Authorizer) {
+  constructor({ registry, authorizer, pipeline }: CatalogueCollaborators) {
     this.#registry = registry;
     this.#authorizer = authorizer;
+    this.#pipeline = pipeline;
   }
 
   page(principal: Principal, filter: ToolFilter): ToolPage {
@@ -45,6 +54,6 @@ export class ToolCatalogue {
 
   /** Whether a caller may do anything with a tool. */
   visibleTo(principal: Principal): (tool: RegisteredTool) => boolean {
-    return (tool) => mayCallTool(tool, principal, this.#authorizer);
+    return this.#pipeline.offeredTo(principal);
   }
 }

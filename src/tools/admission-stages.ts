@@ -7,7 +7,8 @@ import { authorizeEffects, checkMayTry, checkStaticPermissions, requireValidToke
 import { copyJsonObject } from './plain-json.ts';
 import type { StageContext } from './stage-context.ts';
 import { missingFeatures } from './tool-features.ts';
-import { callerView, canSeeTool, mayCallTool } from './visibility.ts';
+import { isOffered, isSwitchedOff } from './tool-offer.ts';
+import { callerView, canSeeTool } from './visibility.ts';
 
 const MAX_PARAMS_DEPTH = 32;
 
@@ -56,7 +57,7 @@ function resolveTool(call: Call, context: StageContext): void {
   const tool = context.registry.resolve(name, {
     ...(version !== undefined && { versionRange: version }),
     isVisible: (candidate) => canSeeTool(candidate, principal, context.authorizer),
-    isListed: (candidate) => mayCallTool(candidate, principal, context.authorizer),
+    isListed: (candidate) => isOffered(candidate, principal, context),
   });
   if (timeoutMs !== undefined && !(timeoutMs > 0))
     throw new AtmoError('VALIDATION_ERROR', 'The timeout has to be a number of milliseconds above 0');
@@ -76,8 +77,7 @@ function checkFeatures(call: Call, context: StageContext): void {
 }
 
 function refuseSwitchedOff(call: Call, { disabledTools }: StageContext): void {
-  const { namespace, name } = call.tool.definition;
-  if (![call.tool.id, `${namespace}:${name}`, name].some((key) => disabledTools.has(key))) return;
+  if (!isSwitchedOff(call.tool, disabledTools)) return;
   throw new AtmoError('RULE_BLOCKED', `The owner has switched off the tool ${call.tool.id}`);
 }
 

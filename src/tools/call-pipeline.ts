@@ -14,6 +14,8 @@ import type { JobView } from './job-store.ts';
 import { copyJsonObject, RESULT_LIMITS } from './plain-json.ts';
 import { maskResult, withoutSecretTexts } from './secret-params.ts';
 import { type StageContext, stageContext } from './stage-context.ts';
+import type { RegisteredTool } from './tool-definition.ts';
+import { isOffered } from './tool-offer.ts';
 import { type AgentUsage, type ToolUsage, UsageCounter, type UsageRecord } from './usage-counter.ts';
 
 /** A call as a job: the job at once, or the answer of a call that was refused. */
@@ -63,6 +65,11 @@ export class CallPipeline {
   /** The same for a tool of which the parameters are not known yet: could any call of it be let through? */
   preflightTool(request: Omit<CallRequest, 'params'>): Promise<Preflight> {
     return this.#judge({ ...request, params: {} }, TOOL_PREFLIGHT_STAGES);
+  }
+
+  /** Tools of which the caller may make some call; lists and searches show these alone. */
+  offeredTo(principal: Principal): (tool: RegisteredTool) => boolean {
+    return (tool) => isOffered(tool, principal, this.#context);
   }
 
   /** Ends the calls of principals that may no longer make them: CANCELLED, or OUTCOME_UNKNOWN for what may have acted. */

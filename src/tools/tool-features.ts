@@ -11,7 +11,7 @@ export interface ToolFeatures {
 
 /** The features that the tool needs and the caller has not. */
 export function missingFeatures(features: ToolFeatures | undefined, tool: RegisteredTool, principal: Principal): readonly string[] {
-  if (!features) return [];
+  if (!features || Object.keys(features.required).length === 0) return [];
   const { namespace, name } = tool.definition;
   const required = [tool.id, `${namespace}:${name}`, name].flatMap((key) => featuresFor(features.required, key));
   if (required.length === 0) return [];

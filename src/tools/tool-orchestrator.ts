@@ -1,4 +1,3 @@
-import type { Authorizer } from '../core/authorizer.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { ToolId } from '../core/ids.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -12,7 +11,6 @@ import type { RegisteredTool } from './tool-definition.ts';
 import { toAnthropic } from './tool-export.ts';
 import { fromToolHandler, ToolHandler } from './tool-handler.ts';
 import type { ToolRegistry } from './tool-registry.ts';
-import { mayCallTool } from './visibility.ts';
 
 /** Who calls: its token says what AgentOS passes as gmiId, personaId and personaCapabilities. */
 interface Caller {
@@ -39,9 +37,8 @@ export interface ToolDefinitionForLLM {
 export type AnyTool = RegisteredTool | ToolHandler | ExecutableAgentOsTool;
 
 interface OrchestratorCollaborators {
-  readonly pipeline: Pick<CallPipeline, 'call' | 'preflight' | 'preflightTool'>;
+  readonly pipeline: Pick<CallPipeline, 'call' | 'offeredTo' | 'preflight' | 'preflightTool'>;
   readonly registry: ToolRegistry;
-  readonly authorizer: Authorizer;
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
 }
 
@@ -83,8 +80,8 @@ export class ToolOrchestrator {
   async listAvailableTools(caller: Caller): Promise<readonly ToolDefinitionForLLM[]> {
     const principal = await this.#principalOf(caller).catch(() => undefined);
     if (!principal) return [];
-    const { registry, authorizer } = this.#collaborators;
-    const offered = registry.all().filter((tool) => mayCallTool(tool, principal, authorizer));
+    const { registry, pipeline } = this.#collaborators;
+    const offered = registry.all().filter(pipeline.offeredTo(principal));
     return offered.map((tool) => {
       const { name, description, input_schema: inputSchema } = toAnthropic(tool.definition, registry.modelName(tool));
       return { name, description, inputSchema };

@@ -57,6 +57,17 @@ describe('GET /api/v1/tools', () => {
     expect((await ask(gateway, '/api/v1/tools?format=grpc')).json.detail).toContain('"grpc" is not one of openai, anthropic, mcp');
   });
 
+  test('what the owner switched off, or what takes a feature that the caller has not, is in no list', async () => {
+    const features = { required: { hum: ['music'], sing: ['music'] }, granted: () => [] };
+    const { gateway, addTool } = makeGateway({}, { features, pipeline: { disabledTools: ['core:beep', 'sing'] } });
+    for (const name of ['beep', 'hum', 'look', 'sing']) addTool({ name });
+    const { json } = await ask(gateway, '/api/v1/tools');
+    expect(json).toMatchObject({ total: 1, tools: [{ name: 'look' }] });
+    expect((await ask(gateway, '/api/v1/tools?q=beep')).json.tools).toEqual([]);
+    expect((await ask(gateway, '/openapi.json')).text).not.toContain('core:hum@');
+    expect((await ask(gateway, '/api/v1/tools/beep/invoke', { body: {} })).json.error.code).toBe('RULE_BLOCKED');
+  });
+
   test('a tool that a caller may not see answers like one that does not exist', async () => {
     const { gateway } = makeHouse();
     const strip = (text: string) =>

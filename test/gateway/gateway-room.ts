@@ -11,6 +11,7 @@ import { MetricRegistry } from '../../src/gateway/metrics.ts';
 import type { HealthReport } from '../../src/gateway/ports.ts';
 import type { PipelineOptions } from '../../src/tools/call-collaborators.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
+import type { ToolFeatures } from '../../src/tools/tool-features.ts';
 import { lexicalSearch } from '../../src/tools/tool-search.ts';
 import { agent, makeRoom, makeTool, owner } from '../tools/tool-room.ts';
 
@@ -105,6 +106,7 @@ export function makeReading(id: string, value: number, atMs: number): Reading {
 interface RoomOptions {
   readonly port?: number;
   readonly approvals?: ApprovalQueue;
+  readonly features?: ToolFeatures;
   readonly pipeline?: PipelineOptions;
 }
 

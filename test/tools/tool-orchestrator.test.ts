@@ -83,7 +83,7 @@ function room(options: { readonly isDynamicRegistrationAllowed: boolean } = { is
       throw new AtmoError('TOKEN_INVALID', 'This is not a token of this hub');
     },
   };
-  const orchestrator = new ToolOrchestrator({ ...made.collaborators, ...made, authenticator }, { orchestratorId: 'hub-1', ...options });
+  const orchestrator = new ToolOrchestrator({ ...made, authenticator }, { orchestratorId: 'hub-1', ...options });
   const calculator = new SampleCalculatorTool();
   const calculate = (args: unknown, token = 'of a counter') =>
     orchestrator.processToolCall({ token, toolCallRequest: { id: 'call_7', function: { name: 'calculateBasic', arguments: args } } });

@@ -1,10 +1,11 @@
 import type { JsonObject } from '../../core/json.ts';
 import type { TokenInspection, TokenRecord } from '../../core/token-authority.ts';
 
-/** What show_token answers of a token whose signatures hold. */
+/** What show_token answers of a token whose signatures hold, in the words of source 000 §6. */
 export function inspectionView({ state, reason, principal, issuer, issuedAtMs, notBeforeMs, isBearer }: TokenInspection): JsonObject {
   const { token } = principal;
   return {
+    type: 'agent_token',
     state,
     ...(reason !== undefined && { reason }),
     token_id: token.id,
@@ -22,8 +23,8 @@ export function inspectionView({ state, reason, principal, issuer, issuedAtMs, n
   };
 }
 
-/** A token ends with any that it comes from. */
-function stateOf(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): TokenInspection['state'] {
+/** How a token stands; it ends with any that it comes from. `known`: all that this hub made, by id. */
+export function stateOf(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): TokenInspection['state'] {
   for (let link: TokenRecord | undefined = record; link; link = known.get(link.parent ?? '')) {
     if (link.revokedAtMs !== undefined) return 'revoked';
   }

@@ -129,6 +129,7 @@ describe('show_token', () => {
     const { mint, result, hub, clock } = await room();
     const { token, tokenId } = await mint({ agent_id: 'a', role: 'lights' });
     expect(await result('show_token', { token })).toEqual({
+      type: 'agent_token',
       state: 'valid',
       token_id: tokenId,
       agent_id: 'a',

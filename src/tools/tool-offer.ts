@@ -1,0 +1,20 @@
+import type { Principal } from '../core/principal.ts';
+import type { StageContext } from './stage-context.ts';
+import type { RegisteredTool } from './tool-definition.ts';
+import { missingFeatures } from './tool-features.ts';
+import { mayCallTool } from './visibility.ts';
+
+type OfferContext = Pick<StageContext, 'authorizer' | 'features' | 'disabledTools'>;
+
+/** Is there a call of the tool that grants, features and the owner's switches let this caller make? Lists show only such tools. */
+export function isOffered(tool: RegisteredTool, principal: Principal, { authorizer, features, disabledTools }: OfferContext): boolean {
+  if (!mayCallTool(tool, principal, authorizer)) return false;
+  return !isSwitchedOff(tool, disabledTools) && missingFeatures(features, tool, principal).length === 0;
+}
+
+/** Has the owner switched it off, by canonical id, `namespace:name` or bare name? */
+export function isSwitchedOff({ id, definition }: RegisteredTool, disabledTools: ReadonlySet<string>): boolean {
+  if (disabledTools.size === 0) return false;
+  const { namespace, name } = definition;
+  return [id, `${namespace}:${name}`, name].some((key) => disabledTools.has(key));
+}
