@@ -4,6 +4,7 @@ import type { KeyValueStore } from '../core/key-value-store.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Service } from '../core/service.ts';
 import type { IssuedToken, TokenAuthority } from '../core/token-authority.ts';
+import { stateOf } from '../tools/builtin/token-view.ts';
 import type { SchemaValidator } from '../tools/schema-validator.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
 import { checkActions } from './action-check.ts';
@@ -138,9 +139,8 @@ export class AgentRunner implements Service {
   /** Two bearers of one id would share their jobs and approvals. */
   #requireFree(id: string): void {
     const nowMs = this.#with.clock.now();
-    const isHeld = this.#with.tokens
-      .list()
-      .some((token) => token.agentId === id && token.revokedAtMs === undefined && token.expiresAtMs > nowMs);
+    const tokens = new Map(this.#with.tokens.list().map((token) => [token.id, token]));
+    const isHeld = tokens.values().some((token) => token.agentId === id && stateOf(token, tokens, nowMs) === 'valid');
     const known = this.#book.get(id);
     if (!isHeld && !(known && isLiving(known))) return;
     throw new AtmoError('CONFLICT', `There is an agent ${id} with a token already; choose another name, or end it first`);

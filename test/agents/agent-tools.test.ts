@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import type { Principal } from '../../src/core/principal.ts';
 import { settled } from '../tools/tool-room.ts';
 import { codeOf, ENOUGH, restarted, resultOf, SENSOR, startedRoom, WHEN_HOT } from './agent-room.ts';
 
@@ -84,6 +85,17 @@ test('a parent may dismiss its own without any other permission', async () => {
   expect(codeOf(await room.call('kill_agent', { agent_id: 'bob/auto' }, bob))).not.toBe('success');
   expect(resultOf(await room.call('dismiss_agent', { child: 'auto' }, bob))).toEqual({ success: true });
   expect(await room.view('bob/auto')).toMatchObject({ status: 'killed', parent: 'bob' });
+});
+
+test('the name of an agent that ended with its parent can be given again', async () => {
+  const room = await startedRoom();
+  const spawn = async (name: string, by?: Principal) => {
+    const answer = await room.call('spawn_agent', { agent_type: 'external', name, permissions: PERMISSIONS }, by);
+    return room.issuer.principalOf(String(resultOf(answer).token));
+  };
+  await spawn('child', await spawn('parent'));
+  await room.call('kill_agent', { agent_id: 'parent' });
+  expect((await spawn('child', await spawn('parent'))).id).toBe('parent/child');
 });
 
 test('an agent ends with its lifetime, even when that is longer than a timer can be', async () => {
