@@ -67,6 +67,7 @@ export class RevocationList implements Service {
         this.#logger.warn('revocation.unreadable', { token_id: key, problem: toAtmoError(error).message });
       }
     }
+    this.#forgetEnded();
   }
 
   /**
@@ -108,9 +109,9 @@ export class RevocationList implements Service {
 
   #add({ tokenId, expiresAt }: Revocation, statement: Uint8Array): boolean {
     this.#forgetEnded();
-    const ttlMs = expiresAt * 1000 + KEPT_AFTER_END_MS - this.#time.now();
-    if (ttlMs <= 0) return false;
-    this.#store.set(SPACE, tokenId, Buffer.from(statement).toString('base64url'), { ttlMs });
+    if (this.#isOver(expiresAt)) return false;
+    // Without a time to live: the store counts it by the machine's clock, which on some boards begins in 1970 and then jumps.
+    this.#store.set(SPACE, tokenId, Buffer.from(statement).toString('base64url'));
     this.#revoked.set(tokenId, expiresAt);
     for (const listener of this.#listeners) this.#tell(listener, tokenId);
     return true;
@@ -125,11 +126,18 @@ export class RevocationList implements Service {
     }
   }
 
+  /** A clock that is not trusted could call a token ended that is believed again once the clock is right. */
   #forgetEnded(): void {
-    const nowMs = this.#time.now();
+    if (!this.#time.isTrusted()) return;
     for (const [tokenId, expiresAt] of this.#revoked) {
-      if (expiresAt * 1000 + KEPT_AFTER_END_MS <= nowMs) this.#revoked.delete(tokenId);
+      if (!this.#isOver(expiresAt)) continue;
+      this.#store.delete(SPACE, tokenId);
+      this.#revoked.delete(tokenId);
     }
+  }
+
+  #isOver(expiresAt: number): boolean {
+    return expiresAt * 1000 + KEPT_AFTER_END_MS <= this.#time.now();
   }
 
   #read(statement: Uint8Array): Revocation {

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { RevocationList } from '../../src/access/revocation-list.ts';
+import { ManualClock } from '../../src/core/clock.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { encodeCbor } from '../../src/wire/cbor.ts';
 import { signSign1 } from '../../src/wire/cose-sign1.ts';
+import { MemoryKeyValueStore } from '../tools/tool-room.ts';
 import { keyPair, refusalOf, tokenRoom } from './token-room.ts';
 
 const ID = '00112233445566778899aabbccddeeff';
@@ -40,6 +42,34 @@ describe('the revocation list', () => {
     first.clock.advance(300_000);
     expect((await tokenRoom(first)).revocations.firstRevoked([ID])).toBeUndefined();
     expect(first.revocations.statements()).toEqual([]);
+  });
+
+  test('holds over a restart on a board whose clock stood in 1970 when the token was revoked', async () => {
+    const machine = new ManualClock(1_000_000);
+    const store = new MemoryKeyValueStore(machine);
+    const trusted = { isTrusted: false, nowMs: Date.UTC(2026, 0, 1) };
+    const time = { now: () => trusted.nowMs, isTrusted: () => trusted.isTrusted };
+    const { hub, issuers } = await tokenRoom();
+    const parts = { hub, issuers, store, time, logger: silentLogger };
+    const before = new RevocationList(parts);
+    before.revoke(ID, trusted.nowMs + HOUR_MS);
+    // The network tells the time: the machine's clock jumps by 56 years.
+    machine.advance(trusted.nowMs);
+    trusted.isTrusted = true;
+    const after = new RevocationList(parts);
+    await after.start();
+    expect(after.firstRevoked([ID])).toBe(ID);
+  });
+
+  test('nothing is forgotten while the clock is not trusted', async () => {
+    const { hub, issuers, store } = await tokenRoom();
+    const clock = { isTrusted: true, nowMs: Date.UTC(2026, 0, 1) };
+    const time = { now: () => clock.nowMs, isTrusted: () => clock.isTrusted };
+    const list = new RevocationList({ hub, issuers, store, time, logger: silentLogger });
+    list.revoke(ID, clock.nowMs + HOUR_MS);
+    Object.assign(clock, { isTrusted: false, nowMs: clock.nowMs + 24 * HOUR_MS });
+    list.revoke('ff'.repeat(16), clock.nowMs + HOUR_MS);
+    expect(list.firstRevoked([ID])).toBe(ID);
   });
 
   test('what cannot be written is not said to be revoked', async () => {
