@@ -26,7 +26,10 @@ export const CONFIG_SCHEMA = {
       max_queued: { ...positive, maximum: 100_000, default: 1024 },
       max_concurrent_per_caller: { ...positive, maximum: 10_000, default: 64 },
       max_calls_per_session: { ...positive, maximum: 1_000_000, default: 10_000 },
+      max_params_bytes: { ...positive, maximum: 65_536, default: 65_536 },
       default_timeout_ms: { ...positive, maximum: 600_000, default: 30_000 },
+      invalid_results: { enum: ['error', 'warn'], default: 'error' },
+      undescribed_parameters: { enum: ['keep', 'refuse'], default: 'keep' },
       log_calls: { type: 'boolean', default: true },
       dynamic_registration: { type: 'boolean', default: true },
       plugins: names,
@@ -76,7 +79,10 @@ export interface ConfigFile {
     max_queued: number;
     max_concurrent_per_caller: number;
     max_calls_per_session: number;
+    max_params_bytes: number;
     default_timeout_ms: number;
+    invalid_results: 'error' | 'warn';
+    undescribed_parameters: 'keep' | 'refuse';
     log_calls: boolean;
     dynamic_registration: boolean;
     plugins: string[];

@@ -36,8 +36,14 @@ export interface HubConfig {
     readonly maxQueued: number;
     readonly maxConcurrentPerCaller: number;
     readonly maxCallsPerSession: number;
+    /** Longest JSON text of a call's parameters, in UTF-8 bytes. */
+    readonly maxParamsBytes: number;
     /** For tools that state none of their own. */
     readonly defaultTimeoutMs: number;
+    /** Whether a result that breaks its tool's own schema is an error or only a line in the log. */
+    readonly resultInvalid: 'error' | 'warn';
+    /** Tools with a parameter without type or description are refused. */
+    readonly refusesUndescribed: boolean;
     /** One line in the log for each finished call. */
     readonly logsCalls: boolean;
     /** Feature flags that a tool needs, by its id or name; an agent has those of its role. */
@@ -89,6 +95,9 @@ export function loadConfig(env: Environment, stateDir: string): HubConfig {
       maxQueued: file.tools.max_queued,
       maxConcurrentPerCaller: file.tools.max_concurrent_per_caller,
       maxCallsPerSession: file.tools.max_calls_per_session,
+      maxParamsBytes: file.tools.max_params_bytes,
+      resultInvalid: file.tools.invalid_results,
+      refusesUndescribed: file.tools.undescribed_parameters === 'refuse',
       defaultTimeoutMs: file.tools.default_timeout_ms,
       logsCalls: file.tools.log_calls,
       features: file.tools.features,

@@ -161,7 +161,8 @@ export class Hub implements Service {
 
   async #openWorkshop({ events, store, access }: Ground): Promise<Workshop> {
     const validator = new SchemaValidator();
-    const registry = new ToolRegistry({ validator });
+    const { disabled, logsCalls, features, refusesUndescribed, ...bounds } = this.#config.tools;
+    const registry = new ToolRegistry({ validator }, { onWarning: refusesUndescribed ? 'error' : 'keep' });
     const jobs = new JobStore({ store, clock: this.#clock, events });
     jobs.recover();
     const capabilities = new CapabilityCatalogue(registry);
@@ -169,7 +170,6 @@ export class Hub implements Service {
     await this.#stack.start(new UsageKeeper({ usage, store, clock: this.#clock, logger: this.#logger }));
     for (const capability of OWN_CAPABILITIES) capabilities.add(capability);
     this.#stack.own(registry);
-    const { disabled, logsCalls, features, ...bounds } = this.#config.tools;
     const roleOf = ({ token }: Principal) => token && access.tokens.find(token.id)?.role;
     const pipeline = new CallPipeline(
       {

@@ -37,10 +37,11 @@ describe('configuration', () => {
 
   test('bounds and switches of the tools reach the hub as they are written', () => {
     const { tools } = withFile(
-      'tools:\n  disabled: [echo]\n  default_timeout_ms: 7\n  max_concurrent: 3\n  max_calls_per_session: 9\n  dynamic_registration: false\n  log_calls: false\n',
+      'tools:\n  disabled: [echo]\n  default_timeout_ms: 7\n  max_concurrent: 3\n  max_calls_per_session: 9\n  dynamic_registration: false\n  invalid_results: warn\n  max_params_bytes: 99\n  undescribed_parameters: refuse\n  log_calls: false\n',
     )();
     expect(tools).toMatchObject({ disabled: ['echo'], defaultTimeoutMs: 7, maxConcurrent: 3, maxCallsPerSession: 9 });
     expect(tools).toMatchObject({ isDynamicRegistrationAllowed: false, logsCalls: false });
+    expect(tools).toMatchObject({ resultInvalid: 'warn', maxParamsBytes: 99, refusesUndescribed: true });
     expect(loadConfig({ ATMO_CONFIG: '' }, join(dir, 'elsewhere')).tools).toMatchObject({ isDynamicRegistrationAllowed: true });
   });
 

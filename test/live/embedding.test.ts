@@ -123,6 +123,18 @@ describe('a program with a hub inside itself', () => {
     expect(await call(chemist, 'echo', { value: 1 }, 'chat')).toMatchObject({ error: expect.stringContaining('RATE_LIMITED') });
   });
 
+  test('decides how strict the hub is with what tools declare', async () => {
+    await startHub({ invalid_results: 'warn', undescribed_parameters: 'refuse', max_params_bytes: 20 });
+    const { orchestrator } = hub;
+    const bare = { ...lottery.definition, parameters: { type: 'object', properties: { n: { type: 'number' } } } };
+    expect(() => orchestrator.registerTool({ ...lottery, definition: bare })).toThrow(/The parameter has no description/);
+    orchestrator.registerTool({ ...lottery, definition: { ...lottery.definition, returns: { type: 'string' } } });
+    expect(await call(ownerToken(), 'lottery')).toMatchObject({ success: true, output: expect.any(Number) });
+    expect(await call(ownerToken(), 'echo', { value: 'x'.repeat(20) })).toMatchObject({
+      error: expect.stringContaining('PAYLOAD_TOO_LARGE'),
+    });
+  });
+
   test('finds every tool of the hub that is declared deterministic or bounded honest', async () => {
     const { orchestrator } = await startHub();
     const honest = await call(ownerToken(), 'hub:check_determinism');

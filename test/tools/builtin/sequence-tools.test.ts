@@ -10,7 +10,11 @@ const pending = { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T0
 function makeHome(options: Parameters<typeof makeRoom>[1] = {}) {
   const ran: JsonObject[] = [];
   const room = makeRoom({ approvals: approvalsSaying(pending) }, options);
-  const acting = { execution: { side_effects: true }, handler: async (params: JsonObject) => (ran.push(params), { level: 7, ...params }) };
+  const handler = async (params: JsonObject) => {
+    ran.push(params);
+    return { level: 7, ...params };
+  };
+  const acting = { execution: { side_effects: true }, handler };
   const device = {
     type: 'object',
     properties: { device_id: { type: 'string', description: 'Device' }, level: { type: 'number', description: 'Level' } },
