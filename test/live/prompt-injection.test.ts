@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../src/core/json.ts';
+import { type Attacker, type Exchange, isRefusal } from './adversary/attacker.ts';
+import type { Attempt } from './adversary/attempt.ts';
+import { BesiegedHome } from './adversary/besieged-home.ts';
+import { DEVICE_PATHS } from './adversary/device-paths.ts';
+import { DOORS } from './adversary/doors.ts';
+import { LISTS } from './adversary/lists.ts';
+import { NAMES } from './adversary/names.ts';
+import { OVERHEARD } from './adversary/overheard.ts';
+import { RIGHTS } from './adversary/rights.ts';
+import { comparable, decoyOf, secretsIn, type Target } from './adversary/target.ts';
+import { TOKENS } from './adversary/tokens.ts';
+
+const ATTEMPTS = [...OVERHEARD, ...NAMES, ...DEVICE_PATHS, ...LISTS, ...RIGHTS, ...TOKENS, ...DOORS];
+
+let home: BesiegedHome;
+let decoy: Target;
+let administration: JsonObject;
+let ownTools: string;
+const executed = new Set<string>();
+const everything: Exchange[] = [];
+
+beforeAll(async () => {
+  home = await BesiegedHome.start();
+  decoy = decoyOf(home.target);
+  administration = await home.administration();
+  ownTools = await toolsOf(home.attacker.again());
+}, 180_000);
+
+afterAll(() => home?.[Symbol.asyncDispose]());
+
+describe('an agent with a token for one light', () => {
+  test('has what it was given, and the hub has more', async () => {
+    expect(ownTools).toContain('desk_lamp_turn_on');
+    expect(secretsIn(JSON.stringify(administration), home.target)).toEqual(expect.arrayContaining(['saffron', 'weathervane', 'nightfall']));
+    const { status } = await home.attacker.again().invoke('desk_lamp_turn_on', {});
+    expect(status).toBe(200);
+    expect(await home.lamp.get('light', 'OnOff', 'OnOff')).toBe(true);
+  });
+
+  test.for(ATTEMPTS)('reaches nothing by $name', async (attempt, { expect }) => {
+    const before = await home.othersState();
+    const real = await record(attempt, home.target);
+    const imagined = await record(attempt, decoy);
+    executed.add(attempt.name);
+
+    expect(leaksOf(real), 'told of others').toEqual([]);
+    if (attempt.wants === 'refused') expect(real.filter((exchange) => !isRefusal(exchange)).map(shown)).toEqual([]);
+    if (!attempt.isAboutOwn) expect(differences(real, imagined), 'told from what is not there').toEqual([]);
+    expect(await home.othersState()).toBe(before);
+    expect(await toolsOf(home.attacker.again())).toBe(ownTools);
+  });
+
+  test('has tried at least 60 ways, each under a name of its own', () => {
+    expect(new Set(ATTEMPTS.map(({ name }) => name)).size).toBe(ATTEMPTS.length);
+    expect([...executed].sort()).toEqual(ATTEMPTS.map(({ name }) => name).sort());
+    expect(executed.size).toBeGreaterThanOrEqual(60);
+    console.info(`${executed.size} ways, ${everything.length} requests`);
+  });
+
+  test('has left everything as it was, and got no right that it did not have', async () => {
+    expect(await home.administration()).toEqual(administration);
+    expect(await home.grownRights()).toEqual([]);
+  });
+});
+
+/** What the attempt was told, each time with a fresh record. */
+async function record(attempt: Attempt, target: Target): Promise<readonly Exchange[]> {
+  const attacker = home.attacker.again();
+  const stirring = attempt.isOverhearing ? home.stir() : undefined;
+  await attempt.run(attacker, target);
+  await stirring;
+  everything.push(...attacker.exchanges);
+  return attacker.exchanges;
+}
+
+/** Secrets in answers to an attacker who had not said them itself. */
+function leaksOf(exchanges: readonly Exchange[]): readonly string[] {
+  let said = '';
+  return exchanges.flatMap((exchange) => {
+    said += exchange.said;
+    const known = new Set(secretsIn(said, home.target));
+    const told = secretsIn(exchange.heard, home.target).filter((word) => !known.has(word));
+    return told.length === 0 ? [] : [`${told.join(', ')} in ${shown(exchange)}`];
+  });
+}
+
+/** Answers by which what is there can be told from what is not. */
+function differences(real: readonly Exchange[], imagined: readonly Exchange[]): readonly string[] {
+  const pairs = real.map((exchange, index) => [exchange, imagined[index]] as const);
+  const told = pairs.filter(([{ heard }, other]) => comparable(heard) !== comparable(other?.heard ?? ''));
+  const count = real.length === imagined.length ? [] : [`${real.length} answers and not ${imagined.length}`];
+  return [...count, ...told.map(([exchange, other]) => `${shown(exchange)}\n<>\n${other?.heard}`)];
+}
+
+function shown({ said, heard }: Exchange): string {
+  return `${said.slice(0, 2_000)}\n=> ${heard}`;
+}
+
+async function toolsOf(attacker: Attacker): Promise<string> {
+  const { body } = await attacker.get('/api/v1/tools?limit=1000');
+  return (JSON.parse(body) as { tools: { id: string }[] }).tools.map(({ id }) => id).join('\n');
+}
