@@ -2,8 +2,8 @@ import { COMMON_OPTIONS } from './arguments.ts';
 import type { Command, OperandSpec } from './command.ts';
 
 const EPILOGUE = `Every command takes --json and --help. Exit codes: 0 success, 2 wrong usage, 3 refused, 4 a tool or device failed,
-5 no hub answers, 1 otherwise. The hub is found by ATMO_URL (http://127.0.0.1:8081), the token by ATMO_TOKEN or the
-owner.token file of the state directory (ATMO_STATE_DIR).
+5 no hub answers, 1 otherwise. The hub is found by ATMO_URL (http://127.0.0.1:8081), the token by ATMO_TOKEN, else your
+login (atmo login), else the owner.token file of the state directory (ATMO_STATE_DIR).
 `;
 
 /** The help of the whole CLI, made from its commands. */
