@@ -180,28 +180,30 @@ describe('sharing', () => {
 
 describe('removal', () => {
   const thermostat = { device_id: 'thermostat' };
+  const again = { device_id: 'thermostat-2' };
 
-  test('a removed device takes its tools along and can be commissioned again', async () => {
+  test('a removed device takes its tools along and can be commissioned again, under an id that nothing was granted on', async () => {
     expect(await hub.result('hub:remove_device', thermostat)).toEqual({ removed: ['thermostat'] });
     expect(await deviceIds()).not.toContain('thermostat');
     expect(await refusal('matter:thermostat_set_temperature', { temperature: 21 })).toMatchObject({ code: 'TOOL_NOT_FOUND' });
     expect(await home.device('Thermostat').get(0, 'OperationalCredentials', 'CommissionedFabrics')).toBe(0);
     await home.device('Thermostat').restart();
     expect((await tryToCommission('Thermostat', 'Hall')).status).toBe('success');
-    expect(await deviceIds()).toContain('thermostat');
+    expect(await deviceIds()).toContain('thermostat-2');
+    expect(await deviceIds()).not.toContain('thermostat');
   });
 
   test('a dead device is kept unless it is removed by force', async () => {
     await home.device('Thermostat').powerOff();
-    expect(await refusal('hub:rename_device', { ...thermostat, name: 'Ghost' })).toMatchObject({
+    expect(await refusal('hub:rename_device', { ...again, name: 'Ghost' })).toMatchObject({
       code: expect.stringMatching(/UNREACHABLE|UNKNOWN/),
     });
-    expect(await hub.get('/api/v1/devices/thermostat')).toMatchObject({ name: 'Thermostat' });
+    expect(await hub.get('/api/v1/devices/thermostat-2')).toMatchObject({ name: 'Thermostat' });
     const startedMs = performance.now();
-    expect(await refusal('hub:remove_device', thermostat)).toMatchObject({ code: 'DEVICE_UNREACHABLE' });
+    expect(await refusal('hub:remove_device', again)).toMatchObject({ code: 'DEVICE_UNREACHABLE' });
     expect(performance.now() - startedMs).toBeLessThan(6_000);
-    expect(await deviceIds()).toContain('thermostat');
-    expect(await hub.result('hub:remove_device', { ...thermostat, force: true })).toEqual({ removed: ['thermostat'] });
-    await until(async () => !(await deviceIds()).includes('thermostat'));
+    expect(await deviceIds()).toContain('thermostat-2');
+    expect(await hub.result('hub:remove_device', { ...again, force: true })).toEqual({ removed: ['thermostat-2'] });
+    await until(async () => !(await deviceIds()).includes('thermostat-2'));
   });
 });

@@ -7,6 +7,8 @@ import type { PlannedDevice } from './device-map.ts';
 import { deviceText } from './device-text.ts';
 
 const SPACE = 'devices';
+/** Ids of devices that left. */
+const FORMER = 'devices.former';
 // Leaves room for a suffix within the 64 characters of a device id.
 const MAX_SLUG = 56;
 
@@ -85,10 +87,11 @@ export class DeviceBook {
     if (entry !== undefined && entry.lastSeenMs !== atMs) this.#save(key, { ...entry, lastSeenMs: atMs });
   }
 
-  /** Forgets a node with everything behind it. */
+  /** Forgets a node with everything behind it but the ids: what was granted on them is never a grant on another device. */
   forgetNode(nodeId: string): void {
-    for (const key of [...this.#all.keys()]) {
+    for (const [key, { id }] of [...this.#all]) {
       if (key !== nodeId && !key.startsWith(`${nodeId}/`)) continue;
+      this.#store.set(FORMER, id, true);
       this.#all.delete(key);
       this.#store.delete(SPACE, key);
     }
@@ -123,7 +126,7 @@ export class DeviceBook {
     const taken = new Set([...this.#all.values()].map(({ id }) => String(id)));
     for (let suffix = 1; ; suffix++) {
       const id = suffix === 1 ? base : `${base}-${suffix}`;
-      if (!taken.has(id)) return parseDeviceId(id);
+      if (!taken.has(id) && this.#store.get(FORMER, id) === undefined) return parseDeviceId(id);
     }
   }
 }

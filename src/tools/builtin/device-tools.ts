@@ -28,7 +28,7 @@ function removeTool(ports: AdminPorts): RegisteredTool {
       name: 'remove_device',
       title: 'Remove a device',
       description:
-        'Removes a device, and everything that is part of the same node, from this home. It has to be commissioned again to come back.',
+        'Removes a device, and everything that is part of the same node, from this home. It has to be commissioned again to come back, and then has another id.',
       isDangerous: true,
       parameters: {
         ...device,

@@ -77,6 +77,15 @@ describe('ids and names of devices', () => {
     book.forgetNode('1');
     expect(store.entries('devices').map(({ key }) => key)).toEqual(['11']);
   });
+
+  test('the id of a device that left is never that of another one, also after a restart', () => {
+    const store = new MemoryStore();
+    const book = new DeviceBook(store);
+    book.entryOf(planned('1', 'Kitchen lamp'));
+    book.forgetNode('1');
+    expect(book.entryOf(planned('2', 'Kitchen lamp')).id).toBe('kitchen-lamp-2');
+    expect(new DeviceBook(store).entryOf(planned('3', 'Kitchen lamp')).id).toBe('kitchen-lamp-3');
+  });
 });
 
 describe('text from devices', () => {
