@@ -1,3 +1,4 @@
+import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { SettableTime } from '../../core/trusted-time.ts';
 import { defineTool } from '../define-tool.ts';
@@ -49,7 +50,7 @@ function setClockTool(time: SettableTime): RegisteredTool {
       name: 'set_clock',
       title: 'Set the clock',
       description:
-        "Sets the hub's time where it has no network to take it from; it holds until the network tells the time or the machine restarts. The machine's own clock stays as it is.",
+        "Sets the hub's time where it has no network to take it from; it holds until the network tells the time or the machine restarts. The machine's own clock stays as it is. For the owner alone.",
       parameters: {
         time: p.string({
           description: 'The time now, with its offset from UTC',
@@ -60,7 +61,9 @@ function setClockTool(time: SettableTime): RegisteredTool {
       },
       returns: STATUS,
     },
-    async ({ time: text }) => {
+    async ({ time: text }, { principal }) => {
+      // Whoever sets the clock back brings expired tokens to life, and cannot be asked for an approval: that needs the time.
+      if (principal.kind !== 'owner') throw new AtmoError('PERMISSION_DENIED', `Only the owner sets the clock, not ${principal.id}`);
       time.set(Date.parse(text));
       return statusOf(time);
     },

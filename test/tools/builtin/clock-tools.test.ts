@@ -75,6 +75,13 @@ describe('hub:set_clock', () => {
       expect(answer).toMatchObject({ status: 'error', error: { code: expect.stringMatching(/^(TOOL_NOT_FOUND|PERMISSION_DENIED)$/) } });
     }
     expect(status()).toBe(UNTRUSTED);
-    expect(await call('hub:set_clock', { time: '2026-05-02T02:00:00Z' }, agent('admin:hub'))).toMatchObject({ status: 'success' });
+  });
+
+  test('is for the owner alone: an agent that administers the hub brings no expired token to life', async () => {
+    const { call, status } = room();
+    expect(await call('hub:set_clock', { time: '2026-05-02T02:00:00Z' }, agent('admin:hub'))).toMatchObject({
+      error: { code: 'PERMISSION_DENIED', message: expect.stringContaining('Only the owner') },
+    });
+    expect(status()).toBe(UNTRUSTED);
   });
 });
