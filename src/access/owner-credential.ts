@@ -15,6 +15,7 @@ const TOKEN = /^at0\.[A-Za-z0-9_-]{43}$/;
 export class OwnerCredential implements Service {
   readonly #path: string;
   #digest: Buffer | undefined;
+  #generation = 0;
 
   constructor(stateDirectory: string) {
     this.#path = join(stateDirectory, OWNER_TOKEN_FILE);
@@ -23,6 +24,11 @@ export class OwnerCredential implements Service {
   /** Where the owner finds the token. */
   get path(): string {
     return this.#path;
+  }
+
+  /** Changes with each replacement of the token. */
+  get generation(): number {
+    return this.#generation;
   }
 
   /** Reads the token or makes the first one. Throws STORAGE_FAILED when the file is readable by others or malformed. */
@@ -42,6 +48,7 @@ export class OwnerCredential implements Service {
     const token = `at0.${randomBytes(32).toString('base64url')}`;
     writeSecretFile(this.#path, `${token}\n`);
     this.#digest = digestOf(token);
+    this.#generation += 1;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

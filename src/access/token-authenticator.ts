@@ -6,7 +6,7 @@ import type { TokenRefusalNotes } from './token-refusal-notes.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
 interface AuthenticatorCollaborators {
-  readonly owner: Pick<OwnerAuthenticator, 'authenticate'>;
+  readonly owner: Pick<OwnerAuthenticator, 'authenticate' | 'isStillValid'>;
   readonly verifier: TokenVerifier;
   readonly proofs: ProofOfPossession;
   readonly refusals: Pick<TokenRefusalNotes, 'write'>;
@@ -17,7 +17,7 @@ interface AuthenticatorCollaborators {
  * is enough by itself; one that is bound to a key of its bearer's needs a proof of possession with each request.
  */
 export class TokenAuthenticator implements Authenticator {
-  readonly #owner: Pick<OwnerAuthenticator, 'authenticate'>;
+  readonly #owner: Pick<OwnerAuthenticator, 'authenticate' | 'isStillValid'>;
   readonly #verifier: TokenVerifier;
   readonly #proofs: ProofOfPossession;
   readonly #refusals: Pick<TokenRefusalNotes, 'write'>;
@@ -42,7 +42,7 @@ export class TokenAuthenticator implements Authenticator {
   }
 
   isStillValid(principal: Principal): boolean {
-    return this.#verifier.isStillValid(principal);
+    return principal.kind === 'owner' ? this.#owner.isStillValid(principal) : this.#verifier.isStillValid(principal);
   }
 
   async #authenticate(credentials: Credentials): Promise<Authenticated> {

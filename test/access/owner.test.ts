@@ -119,4 +119,15 @@ describe('owner authentication', () => {
     expect(refusal).toMatchObject({ code: 'TOKEN_INVALID' });
     expect(String(refusal)).not.toContain('at0.');
   });
+
+  test('who came with a token that was replaced is the owner no more, and hears no more events', async () => {
+    const credential = await started();
+    const authenticator = new OwnerAuthenticator(credential);
+    const { principal: before } = await authenticator.authenticate({ bearer: token(), operation: 'GET /' });
+    expect(authenticator.isStillValid(before)).toBe(true);
+    credential.rotate();
+    expect(authenticator.isStillValid(before)).toBe(false);
+    const { principal: after } = await authenticator.authenticate({ bearer: token(), operation: 'GET /' });
+    expect([authenticator.isStillValid(after), authenticator.isStillValid(before)]).toEqual([true, false]);
+  });
 });

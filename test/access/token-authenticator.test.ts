@@ -20,7 +20,7 @@ async function doorRoom() {
   const audit = { record: async (entry: AuditIntent | AuditOutcome | AuditNote) => void (entry.kind === 'note' && notes.push(entry)) };
   const proofs = new ProofOfPossession({ replays: new ReplayCache(room), time: room.time }, room.hub.hubId);
   const refusals = new TokenRefusalNotes({ audit, clock: room.clock, logger: silentLogger });
-  const owner = new OwnerAuthenticator({ matches: (credential) => credential === OWNER_TOKEN });
+  const owner = new OwnerAuthenticator({ matches: (credential) => credential === OWNER_TOKEN, generation: 0 });
   const door = new TokenAuthenticator({ owner, verifier: room.verifier, proofs, refusals }, { hubKey: room.hub.publicKey });
   const enter = (credentials: Omit<Credentials, 'operation'>, operation = OPERATION) => door.authenticate({ ...credentials, operation });
   const codeOf = (credentials: Omit<Credentials, 'operation'>, operation = OPERATION) =>
@@ -160,7 +160,7 @@ describe('refusals in the journal', () => {
     const room = await doorRoom();
     const audit = { record: async () => Promise.reject(new Error('disk full')) };
     const notes = new TokenRefusalNotes({ audit, clock: room.clock, logger: silentLogger });
-    const owner = new OwnerAuthenticator({ matches: () => false });
+    const owner = new OwnerAuthenticator({ matches: () => false, generation: 0 });
     const proofs = new ProofOfPossession({ replays: new ReplayCache(room), time: room.time }, room.hub.hubId);
     const door = new TokenAuthenticator({ owner, verifier: room.verifier, proofs, refusals: notes }, { hubKey: room.hub.publicKey });
     await expect(door.authenticate({ bearer: 'at0.x', operation: OPERATION })).rejects.toMatchObject({ code: 'TOKEN_INVALID' });
