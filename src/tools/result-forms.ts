@@ -11,6 +11,31 @@ export interface ExecutionResult {
   readonly details?: JsonObject;
 }
 
+/** ToolResponse of source 001 §Normalisation. */
+export interface ToolResponse {
+  readonly data: Json;
+  /** BLAKE3, hex, of the RFC 8785 form of `data`. */
+  readonly response_hash: string;
+  readonly metadata: {
+    readonly source: 'tool' | 'error';
+    readonly normalized: true;
+    readonly duration_ms: number;
+    readonly extra: JsonObject;
+  };
+}
+
+/** The answer as source 001 has it: an error is data too. */
+export function toToolResponse(answer: CallAnswer): ToolResponse {
+  const { response_hash, request_id, trace_id, execution } = answer;
+  const { duration_ms, ...where } = execution;
+  const isError = answer.status === 'error';
+  return {
+    data: isError ? { ...answer.error } : answer.result,
+    response_hash,
+    metadata: { source: isError ? 'error' : 'tool', normalized: true, duration_ms, extra: { request_id, trace_id, ...where } },
+  };
+}
+
 /** The answer as source 000 §9 has it. */
 export function toToolResult(answer: CallAnswer): ToolResult {
   if (answer.status === 'success') return { success: true, result: answer.result };

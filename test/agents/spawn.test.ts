@@ -8,6 +8,14 @@ const SPAWN = 'agent:spawn';
 const external = (name: string, permissions: readonly string[]): JsonObject => ({ agent_type: 'external', name, permissions });
 
 describe('spawn_agent', () => {
+  test('is declared as source 000 §8.5 has it', async () => {
+    const { definition } = (await startedRoom()).registry.resolve('spawn_agent');
+    expect(definition).toMatchObject({ namespace: 'core', requires: { permissions: ['agent:spawn'] }, execution: { timeoutMs: 10_000 } });
+    expect(Object.keys(definition.parameters.properties as object)).toEqual(['agent_type', 'name', 'config', 'permissions', 'ttl_seconds']);
+    expect(definition.parameters.required).toEqual(['agent_type']);
+    expect(definition.returns.required).toEqual(expect.arrayContaining(['agent_id', 'status', 'token']));
+  });
+
   test('gives an automation a token of its own that does what it may, and no more', async () => {
     const room = await startedRoom();
     const answer = resultOf(await room.spawn(WHEN_HOT));

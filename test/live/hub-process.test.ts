@@ -107,23 +107,39 @@ describe('the end', () => {
 });
 
 describe('secrets', () => {
-  test('are in no line of the log, whatever the level', async () => {
+  test('are in no line of the log, whatever the level, and in no row of the journal', async () => {
     await hub.result('hub:set_wifi_credentials', { name: 'home', ssid: 'Our net', password: WIFI_PASSWORD });
     await hub.result('hub:set_thread_credentials', { name: 'mesh', dataset: THREAD_DATASET });
     await hub.call('matter:front_door_unlock', { pin: PIN });
     await hub.result('hub:create_group', { name: 'One', members: [{ device_id: 'living-room-lamp', endpoint: 1 }] });
     const share = await hub.result('hub:share_device', { device_id: 'front-door' });
     await hub.result('hub:close_share', { device_id: 'front-door' });
+    const minted = await hub.result('hub:mint_token', { agent_id: 'greedy', permissions: ['device:read:front-door'] });
+    // Refused calls, with secrets of the wrong type and in the wrong place.
+    await hub.call('matter:front_door_unlock', { pin: Number(PIN), color: 1 });
+    await hub.call('hub:set_wifi_credentials', { name: 'home', ssid: 7, password: WIFI_PASSWORD });
+    await hub.call(String(minted.token));
+    const rows = await journalRows();
+    expect(rows).toContain('"hub:commission_device@1.0.0"');
+    expect(rows).toContain('"matter:front_door_unlock@1.0.0"');
     await hub.stop();
-    const text = logLines().join('\n').toLowerCase();
-    expect(text.length).toBeGreaterThan(1_000);
+    const text = [...logLines(), rows].join('\n').toLowerCase();
     const codes = home.devices.flatMap(({ pairing }) => [pairing.qrCode, pairing.manualCode, String(pairing.passcode)]);
     const token = readFileSync(join(stateDir, 'owner.token'), 'utf8').trim();
-    const secrets = [...codes, token, WIFI_PASSWORD, PIN, THREAD_DATASET, String(share.qr_code), String(share.manual_code)];
+    const secrets = [
+      ...codes,
+      token,
+      String(minted.token),
+      WIFI_PASSWORD,
+      PIN,
+      THREAD_DATASET,
+      String(share.qr_code),
+      String(share.manual_code),
+    ];
     const keys = storedBytes();
     expect(keys.length).toBeGreaterThan(10);
     for (const secret of [...secrets, ...keys]) {
-      expect(text.includes(secret.toLowerCase()), `a secret of ${secret.length} characters is in the log`).toBe(false);
+      expect(text.includes(secret.toLowerCase()), `a secret of ${secret.length} characters is in the log or journal`).toBe(false);
     }
   });
 
@@ -136,6 +152,16 @@ describe('secrets', () => {
     }
   });
 });
+
+/** The whole journal of calls as readers get it. */
+async function journalRows(): Promise<string> {
+  const texts: string[] = [];
+  for (let page: JsonObject = { next_before: Number.MAX_SAFE_INTEGER }; page.next_before !== undefined; ) {
+    page = await hub.result('hub:read_audit', { before: page.next_before, limit: 500 });
+    texts.push(JSON.stringify(page.rows));
+  }
+  return texts.join('\n');
+}
 
 /** Every longer octet string that the hub keeps of its fabric and groups, as hex: keys, certificates, IPK. */
 function storedBytes(): readonly string[] {

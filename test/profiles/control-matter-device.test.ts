@@ -48,6 +48,16 @@ describe('control_matter_device', () => {
     ]);
   });
 
+  test('is declared as source 000 §8.3 has it, and takes the permission for the very device', async () => {
+    const hub = await house();
+    const { definition } = hub.registry.resolve(TOOL);
+    expect(definition.requires.permissions).toEqual(['device:control:{device_id}']);
+    expect(Object.keys(definition.parameters.properties as object)).toEqual(
+      expect.arrayContaining(['device_id', 'endpoint', 'cluster', 'command', 'params']),
+    );
+    expect(definition.parameters.required).toEqual(expect.arrayContaining(['device_id', 'cluster']));
+  });
+
   test('is also called matter_command', async () => {
     const hub = await house();
     expect((await hub.call('matter:matter_command', { device_id: 'desk-lamp', cluster: 'OnOff', command: 'On' })).result).toMatchObject({

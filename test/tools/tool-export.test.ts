@@ -4,9 +4,11 @@ import { fromHdnRecord, toHdnRecord } from '../../src/tools/hdn-record.ts';
 import { fromModelCall, toModelCallResult } from '../../src/tools/model-call.ts';
 import { normalizeDefinition } from '../../src/tools/normalize-definition.ts';
 import { toPublicDefinition } from '../../src/tools/public-definition.ts';
-import { fromExecutionResult, toExecutionResult, toToolResult } from '../../src/tools/result-forms.ts';
+import { fromExecutionResult, toExecutionResult, toToolResponse, toToolResult } from '../../src/tools/result-forms.ts';
 import { fromAnthropic, fromMcp, fromOpenAi, toAnthropic, toMcp, toOpenAi } from '../../src/tools/tool-export.ts';
-import { makeRoom, owner } from './tool-room.ts';
+import { canonicalJson } from '../../src/wire/canonical-json.ts';
+import { blake3Hex } from '../../src/wire/hashes.ts';
+import { makeRoom, makeTool, owner } from './tool-room.ts';
 
 const definition = normalizeDefinition({
   name: 'unlock',
@@ -166,5 +168,26 @@ describe('calls and results in the forms of models', () => {
     expect(toToolResult(failed)).toMatchObject({ success: false, error_code: 'TOOL_NOT_FOUND' });
     expect(toExecutionResult(failed)).toMatchObject({ success: false, details: { code: 'TOOL_NOT_FOUND' } });
     expect(fromExecutionResult(toExecutionResult(failed))).toEqual(toToolResult(failed));
+  });
+
+  test('the data of a normalised response has the hash that it bears, be it a result or an error', async () => {
+    const { pipeline, registry, clock } = makeRoom();
+    const handler = async () => {
+      clock.advance(250);
+      return { b: 1, a: [2, 1] };
+    };
+    registry.register(makeTool({ name: 'slow', handler }));
+    const worked = await pipeline.call({ principal: owner, tool: 'slow', params: {}, requestId: 'r-1', traceId: 't-1' });
+    const response = toToolResponse(worked);
+    expect(JSON.stringify(response.data)).toBe('{"a":[2,1],"b":1}');
+    expect(response.metadata).toEqual({
+      source: 'tool',
+      normalized: true,
+      duration_ms: 250,
+      extra: { request_id: 'r-1', trace_id: 't-1', node_id: 'hub-1', hops: 0 },
+    });
+    const failed = toToolResponse(await pipeline.call({ principal: owner, tool: 'nothing', params: {} }));
+    expect(failed).toMatchObject({ data: { code: 'TOOL_NOT_FOUND' }, metadata: { source: 'error' } });
+    for (const { data, response_hash: hash } of [response, failed]) expect(blake3Hex(canonicalJson(data))).toBe(hash);
   });
 });
