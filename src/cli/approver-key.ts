@@ -29,7 +29,7 @@ export function openApproverKey(path: string): KeyObject {
 
 /** The public half, 32 raw bytes in base64url: what is enrolled. */
 export function rawKeyOf(key: KeyObject): string {
-  return createPublicKey(key).export({ format: 'jwk' }).x ?? '';
+  return (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' }).x ?? '';
 }
 
 /** The file to sign with: as said, of the environment, the user's own, else the owner's where this user can read it. */

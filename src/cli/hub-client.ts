@@ -1,7 +1,7 @@
 import { AtmoError, ERROR_CODES, type ErrorCode } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { CliIo } from './cli-io.ts';
-import { requireOwnHub } from './hub-proof.ts';
+import { hubOfRawKey, hubOfStateDir, type KnownHub, requireHub } from './hub-proof.ts';
 import { ownerDecision } from './owner-consent.ts';
 import { type Credential, findCredential, findOwnerCredential, hubUrl } from './state-dir.ts';
 
@@ -134,23 +134,33 @@ export class HubClient {
     });
   }
 
-  /** The owner's token is for the owner's hub alone: what answers has to prove once that it is the one. */
+  /** A token that was found is for one hub alone: what answers has to prove once that it is the one. */
   async #token(): Promise<string | undefined> {
     const credential = this.#credential();
-    if (credential?.stateDir === undefined) return credential?.token;
-    this.#proof ??= requireOwnHub(this.url, credential.stateDir, (path) => this.#reach(path, { method: 'GET' }));
+    const hub = credential && hubOf(credential);
+    if (hub) this.#proof ??= requireHub(this.url, hub, (path) => this.#reach(path, { method: 'GET' }));
     await this.#proof;
-    return credential.token;
+    return credential?.token;
   }
 
   async #reach(path: string, init: RequestInit): Promise<Response> {
     try {
-      return await this.#io.fetch(`${this.url}${path}`, { ...init, ...(this.#io.signal && { signal: this.#io.signal }) });
+      // A hub sends nobody elsewhere, and what was meant for it, PINs among it, is for nobody else.
+      return await this.#io.fetch(`${this.url}${path}`, {
+        redirect: 'error',
+        ...init,
+        ...(this.#io.signal && { signal: this.#io.signal }),
+      });
     } catch (cause) {
       const advice = 'start one with "atmo serve" or "systemctl start atmosphere-edge", or set ATMO_URL';
       throw new AtmoError('HUB_UNREACHABLE', `No hub answers at ${this.url}; ${advice}`, { url: this.url }, { cause });
     }
   }
+}
+
+function hubOf({ stateDir, login }: Credential): KnownHub | undefined {
+  if (stateDir !== undefined) return hubOfStateDir(stateDir);
+  return login?.hubKey === undefined ? undefined : hubOfRawKey(login.hubKey, login.file);
 }
 
 function withQuery(path: string, query: Query): string {

@@ -1,4 +1,4 @@
-import { createPublicKey, randomBytes, verify } from 'node:crypto';
+import { createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
@@ -6,22 +6,42 @@ import { challengeStatement } from '../core/hub-challenge.ts';
 
 const HUB_KEY_FILE = 'hub.key';
 
+/** The hub that a token is for. */
+export interface KnownHub {
+  readonly key: KeyObject;
+  /** The file that tells the key. */
+  readonly file: string;
+}
+
+/** The hub of a state directory; undefined while it has no key yet. */
+export function hubOfStateDir(stateDir: string): KnownHub | undefined {
+  const file = join(stateDir, HUB_KEY_FILE);
+  return existsSync(file) ? { key: createPublicKey(readFileSync(file)), file } : undefined;
+}
+
+/** The hub whose raw public key (32 bytes, base64url) a file holds. STORAGE_FAILED when it is none. */
+export function hubOfRawKey(raw: string, file: string): KnownHub {
+  try {
+    return { key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw }, format: 'jwk' }), file };
+  } catch (cause) {
+    throw new AtmoError('STORAGE_FAILED', `${file} does not hold the key of a hub; "sudo atmo login" writes it anew`, { file }, { cause });
+  }
+}
+
 /**
- * Lets what answers at `url` prove that it is the hub of `stateDir`, where the owner's token lies: while the hub is down,
- * any process may take its port and wait for the token. HUB_UNREACHABLE otherwise. A hub that has no key yet need not.
+ * Lets what answers at `url` prove that it is the hub that a token is for: while the hub is down, any process may take its
+ * port and wait for the token. HUB_UNREACHABLE otherwise.
  */
-export async function requireOwnHub(url: string, stateDir: string, get: (path: string) => Promise<Response>): Promise<void> {
-  const keyFile = join(stateDir, HUB_KEY_FILE);
-  if (!existsSync(keyFile)) return;
+export async function requireHub(url: string, hub: KnownHub, get: (path: string) => Promise<Response>): Promise<void> {
   const challenge = randomBytes(32).toString('base64url');
   const response = await get(`/healthz?challenge=${challenge}`);
   const signature = proofIn(await response.text());
   const statement = challengeStatement(portOf(url), challenge);
-  if (verify(null, statement, createPublicKey(readFileSync(keyFile)), signature)) return;
+  if (verify(null, statement, hub.key, signature)) return;
   throw new AtmoError(
     'HUB_UNREACHABLE',
-    `What answers at ${url} is not the hub whose key is ${keyFile}; the owner's token was not sent. See what listens there (ss -tlnp), or set ATMO_URL or ATMO_STATE_DIR`,
-    { url, key: keyFile },
+    `What answers at ${url} is not the hub whose key is ${hub.file}; the token was not sent. See what listens there (ss -tlnp), or set ATMO_URL or ATMO_STATE_DIR`,
+    { url, key: hub.file },
   );
 }
 

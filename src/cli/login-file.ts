@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
@@ -11,6 +11,8 @@ export interface Login {
   readonly url: string;
   readonly person: string;
   readonly token: string;
+  /** Raw public key of that hub, base64url: what answers at the address has to prove that it has the private half. */
+  readonly hubKey?: string;
 }
 
 /** Where a user keeps what the CLI needs to speak for them: `~/.config/atmosphere-edge`, 0700. */
@@ -33,15 +35,30 @@ export function loginPath(home: string): string {
   return join(configDir(home), 'login.json');
 }
 
-/** The login of this user, if there is one that can be read. */
+/** The login of this user, if there is one that can be read. STORAGE_FAILED when other users could read it too. */
 export function readLogin(env: CliIo['env']): Login | undefined {
+  const path = loginPath(homeOf(env));
+  const text = textOf(path);
+  if (text === undefined) return undefined;
+  const { url, person, token, hub_key: hubKey } = parsed(text);
+  if (typeof url !== 'string' || typeof person !== 'string' || typeof token !== 'string') return undefined;
+  requirePrivate(path);
+  return { url, person, token, ...(typeof hubKey === 'string' && { hubKey }) };
+}
+
+/** Undefined where nobody has logged in: the other credentials are tried. */
+function textOf(path: string): string | undefined {
   try {
-    const { url, person, token }: Record<string, unknown> = parsed(readFileSync(loginPath(homeOf(env)), 'utf8'));
-    return typeof url === 'string' && typeof person === 'string' && typeof token === 'string' ? { url, person, token } : undefined;
+    return readFileSync(path, 'utf8');
   } catch {
-    // Nobody has logged in here, or what is left of it is of no use: the other credentials are tried.
     return undefined;
   }
+}
+
+function requirePrivate(path: string): void {
+  const mode = statSync(path).mode & 0o777;
+  if ((mode & 0o077) === 0) return;
+  throw new AtmoError('STORAGE_FAILED', `${path} can be read by other users (mode ${mode.toString(8)}): run chmod 600 ${path}`, { path });
 }
 
 /** Writes the login, 0600; a crash leaves the old one or the new one. */
@@ -49,7 +66,10 @@ export function writeLogin(home: string, login: Login): void {
   const path = loginPath(home);
   try {
     mkdirSync(configDir(home), { recursive: true, mode: 0o700 });
-    writeFileSync(`${path}.partial`, `${JSON.stringify(login)}\n`, { mode: 0o600 });
+    const { hubKey, ...rest } = login;
+    // One that is there keeps its mode.
+    rmSync(`${path}.partial`, { force: true });
+    writeFileSync(`${path}.partial`, `${JSON.stringify({ ...rest, hub_key: hubKey })}\n`, { mode: 0o600, flag: 'wx' });
     renameSync(`${path}.partial`, path);
   } catch (cause) {
     throw new AtmoError(
@@ -61,7 +81,12 @@ export function writeLogin(home: string, login: Login): void {
   }
 }
 
+/** Nothing for what is left of a login and of no use. */
 function parsed(text: string): Record<string, unknown> {
-  const value: unknown = JSON.parse(text);
-  return isJsonObject(value) ? value : {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
 }

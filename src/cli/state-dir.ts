@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
 import type { CliIo } from './cli-io.ts';
-import { readLogin } from './login-file.ts';
+import { homeOf, loginPath, readLogin } from './login-file.ts';
 
 type Environment = CliIo['env'];
 
@@ -40,6 +40,8 @@ export interface Credential {
   readonly source: 'environment' | 'login' | 'owner';
   /** Directory of the hub's state: for the owner's token alone. */
   readonly stateDir?: string;
+  /** For the token of a login: the file, and the raw public key of its hub, which an old login does not tell. */
+  readonly login?: { readonly file: string; readonly hubKey?: string };
 }
 
 /**
@@ -47,9 +49,15 @@ export interface Credential {
  * sent to no other machine, and a login to no hub but the one at whose address it was made.
  */
 export function findCredential(env: Environment): Credential | undefined {
-  if (env.ATMO_TOKEN) return { token: env.ATMO_TOKEN, source: 'environment' };
+  if (env.ATMO_TOKEN) {
+    requireSafeWay(env.ATMO_TOKEN, env);
+    return { token: env.ATMO_TOKEN, source: 'environment' };
+  }
   const login = isLocal(env) ? readLogin(env) : undefined;
-  if (login?.url === hubUrl(env)) return { token: login.token, source: 'login' };
+  if (login?.url === hubUrl(env)) {
+    const { token, hubKey } = login;
+    return { token, source: 'login', login: { file: loginPath(homeOf(env)), ...(hubKey !== undefined && { hubKey }) } };
+  }
   return findOwnerCredential(env);
 }
 
@@ -63,6 +71,17 @@ export function findOwnerCredential(env: Environment): Credential | undefined {
     const advice = `run as the hub's user (sudo -u atmosphere-edge atmo …), run "sudo atmo login" once, or set ATMO_TOKEN`;
     throw new AtmoError('UNAUTHENTICATED', `The owner's token in ${file} cannot be read; ${advice}`, { file }, { cause });
   }
+}
+
+/** Nothing narrows the owner's token: it does not cross a network in clear. */
+function requireSafeWay(token: string, env: Environment): void {
+  const url = hubUrl(env);
+  if (!token.startsWith('at0.') || isLocal(env) || url.startsWith('https:')) return;
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    `The owner's token is not sent to ${url} in clear; use an SSH tunnel (ssh -L 8081:127.0.0.1:8081 HOST), or a token of "atmo token mint"`,
+    { url },
+  );
 }
 
 function isLocal(env: Environment): boolean {

@@ -88,14 +88,14 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
   }
 
   /** Runs `atmo` against this hub. */
-  async function atmo(argv: readonly string[], env: CliIo['env']) {
+  async function atmo(argv: readonly string[], env: CliIo['env'], way: CliIo['fetch'] = fetch) {
     const written = { out: '', err: '' };
     const io: CliIo = {
       stdout: { write: (text) => (written.out += text) },
       stderr: { write: (text) => (written.err += text) },
       stdin: (async function* () {})(),
       env,
-      fetch,
+      fetch: way,
       serve: () => Promise.resolve(0),
     };
     const output = new Output(io, { isJson: argv.includes('--json') });

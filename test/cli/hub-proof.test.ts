@@ -1,5 +1,5 @@
-import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { challengeStatement } from '../../src/core/hub-challenge.ts';
 import { ask, makeGateway, PORT, TOKEN } from '../gateway/gateway-room.ts';
@@ -39,13 +39,61 @@ describe("the owner's token", () => {
   ])('never goes to what listens there %s', async (_case, key) => {
     const { code, err, sent } = await runAgainst(key, ['devices']);
     expect([code, sent]).toEqual([5, [['/healthz', null]]]);
-    expect(err).toMatch(/is not the hub whose key is .*hub\.key; the owner's token was not sent/);
+    expect(err).toMatch(/is not the hub whose key is .*hub\.key; the token was not sent/);
     expect(err).not.toContain(TOKEN);
+  });
+
+  test('never crosses a network in clear, from wherever it comes', async () => {
+    const { code, err, sent } = await runAgainst(hubKey, ['devices'], {
+      ATMO_TOKEN: `at0.${'x'.repeat(43)}`,
+      ATMO_URL: 'http://192.168.1.9:8081',
+    });
+    expect([code, sent]).toEqual([2, []]);
+    expect(err).toMatch(/is not sent to http:\/\/192\.168\.1\.9:8081 in clear/);
   });
 
   test('a token of the environment is sent as it is told to', async () => {
     const { code, sent } = await runAgainst(undefined, ['devices'], { ATMO_TOKEN: TOKEN });
     expect([code, sent]).toEqual([0, [['/api/v1/devices', `Bearer ${TOKEN}`]]]);
+  });
+});
+
+describe('the token of a login', () => {
+  const url = `http://127.0.0.1:${PORT}`;
+  const login = { url, person: 'ann', token: TOKEN, hub_key: createPublicKey(hubKey).export({ format: 'jwk' }).x };
+
+  async function asAnn(key: KeyObject, { file = login as object, mode = 0o600 } = {}) {
+    return withDirectory(async (home) => {
+      mkdirSync(`${home}/.config/atmosphere-edge`, { recursive: true });
+      writeFileSync(`${home}/.config/atmosphere-edge/login.json`, JSON.stringify(file));
+      chmodSync(`${home}/.config/atmosphere-edge/login.json`, mode);
+      return runAgainst(key, ['devices'], { HOME: home, ATMO_URL: url });
+    });
+  }
+
+  test('goes to the hub at which it was made', async () => {
+    expect(await asAnn(hubKey)).toMatchObject({
+      code: 0,
+      sent: [
+        ['/healthz', null],
+        ['/api/v1/devices', `Bearer ${TOKEN}`],
+      ],
+    });
+  });
+
+  test('never goes to what took the port of that hub', async () => {
+    const { code, err, sent } = await asAnn(generateKeyPairSync('ed25519').privateKey);
+    expect([code, sent]).toEqual([5, [['/healthz', null]]]);
+    expect(err).toMatch(/is not the hub whose key is .*login\.json; the token was not sent/);
+  });
+
+  test('goes nowhere when the file holds no key of a hub, or other users can read it', async () => {
+    expect(await asAnn(hubKey, { file: { ...login, hub_key: 'short' } })).toMatchObject({
+      code: 4,
+      sent: [],
+      err: expect.stringContaining('sudo atmo login'),
+    });
+    expect(await asAnn(hubKey, { mode: 0o644 })).toMatchObject({ code: 4, sent: [], err: expect.stringContaining('chmod 600') });
   });
 });
 

@@ -1,8 +1,11 @@
-import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { CliIo } from '../../src/cli/cli-io.ts';
 import { asUser, loginUser } from '../../src/cli/login-user.ts';
 import { findCredential } from '../../src/cli/state-dir.ts';
+import { challengeStatement } from '../../src/core/hub-challenge.ts';
 import { CALLER_TOKEN, makeApprovalHub, tokenOf } from './approval-hub.ts';
 import { withDirectory } from './cli-room.ts';
 
@@ -18,7 +21,24 @@ describe('atmo login', () => {
       expect(statSync(folder).mode & 0o777).toBe(0o700);
       for (const file of ['login.json', 'approver.key']) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
       expect(hub.approvers.keysOf('ann')).toMatchObject([{ keyId: json().key_id, label: 'atmo login' }]);
-      expect(findCredential(env)).toEqual({ token: tokenOf('ann'), source: 'login' });
+      expect(findCredential(env)).toEqual({ token: tokenOf('ann'), source: 'login', login: { file: join(folder, 'login.json') } });
+    });
+  });
+
+  test('remembers the key of the hub, so that the token is sent to no other', async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub();
+      const env = await hub.makeOwner(dir);
+      const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+      const proving: CliIo['fetch'] = async (url, init) => {
+        const { pathname, searchParams, port } = new URL(url);
+        if (pathname !== '/healthz') return hub.fetch(url, init);
+        const statement = challengeStatement(Number(port), searchParams.get('challenge') ?? '');
+        return Response.json({ proof: sign(null, statement, privateKey).toString('base64url') });
+      };
+      writeFileSync(join(env.ATMO_STATE_DIR ?? '', 'hub.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+      expect((await hub.atmo(['login', '--person', 'ann'], env, proving)).code).toBe(0);
+      expect(findCredential(env)?.login?.hubKey).toBe(publicKey.export({ format: 'jwk' }).x);
     });
   });
 

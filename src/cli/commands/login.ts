@@ -3,10 +3,11 @@ import { AtmoError } from '../../core/errors.ts';
 import { openApproverKey, rawKeyOf } from '../approver-key.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { HubClient } from '../hub-client.ts';
+import { hubOfStateDir } from '../hub-proof.ts';
 import { objectsIn } from '../json-list.ts';
 import { approverKeyPath, configDir, writeLogin } from '../login-file.ts';
 import { asUser, type LoginUser, loginUser } from '../login-user.ts';
-import { hubUrl } from '../state-dir.ts';
+import { findOwnerCredential, hubUrl } from '../state-dir.ts';
 
 const PERSON = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 const PERMISSIONS = ['*', 'admin:approvals'];
@@ -25,12 +26,20 @@ export const login: Command = {
     const keyId = await enrolled(owner, person, key);
     const { token } = await owner.post('/api/v1/tokens', { agent_id: person, permissions: PERMISSIONS, ttl_seconds: TTL_SECONDS });
     if (typeof token !== 'string') throw new AtmoError('HUB_UNREACHABLE', 'The hub made no token; is it a hub of this version?');
-    asUser(user, () => writeLogin(user.home, { url: hubUrl(call.io.env), person, token }));
+    const hubKey = rawHubKey(call);
+    asUser(user, () => writeLogin(user.home, { url: hubUrl(call.io.env), person, token, ...(hubKey !== undefined && { hubKey }) }));
     const answer = { person, key_id: keyId, directory: configDir(user.home), days: TTL_SECONDS / 86_400 };
     call.output.answer(answer, () => `${person} is logged in for ${answer.days} days; token and key are in ${answer.directory}\n`);
     return undefined;
   },
 };
+
+/** Public half of the key in the state directory that the owner's token came from. */
+function rawHubKey({ io }: Invocation): string | undefined {
+  const stateDir = findOwnerCredential(io.env)?.stateDir;
+  const hub = stateDir === undefined ? undefined : hubOfStateDir(stateDir);
+  return hub && rawKeyOf(hub.key);
+}
 
 function personOf(call: Invocation, user: LoginUser): string {
   const person = call.text('person') ?? user.name.toLowerCase();

@@ -38,7 +38,9 @@ const show: Command = {
   summary: 'what a token says and whether it still holds',
   operands: [{ name: 'TOKEN', help: 'the text of the token, @FILE, or - for stdin' }],
   async run(call) {
-    const facts = await call.hub.call('hub:show_token', { token: await readInput(call.operand(0), call.io) });
+    const given = call.operand(0);
+    if (/^at[01]\./.test(given)) call.output.note('A token on the command line can be read by every user of this machine; use - or @FILE');
+    const facts = await call.hub.call('hub:show_token', { token: await readInput(given, call.io) });
     call.output.answer(facts, () => (isJsonObject(facts) ? textPairs(facts) : ''));
     return undefined;
   },
