@@ -1,6 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   AgentOsBaseTool,
@@ -145,6 +147,24 @@ describe('a program with a hub inside itself', () => {
     expect(await call(ownerToken(), 'hub:check_determinism')).toMatchObject({
       output: { checked: checked + 1, dishonest: [{ tool: 'core:lottery@1.0.0' }] },
     });
+  });
+
+  test('is written as the page says, against what the package exports', async () => {
+    const root = join(import.meta.dirname, '../..');
+    const [, example = ''] = /```ts\n(.*?)```/s.exec(readFileSync(join(root, 'docs/embedding.md'), 'utf8')) ?? [];
+    await startHub();
+    const minted = await call(ownerToken(), 'hub:mint_token', { agent_id: 'bellboy', permissions: ['bell:ring'] });
+    await hub[Symbol.asyncDispose]();
+    mkdirSync(join(root, '.run'), { recursive: true });
+    const file = join(root, `.run/embedding-${process.pid}.ts`);
+    writeFileSync(file, example);
+    try {
+      const env = { ...process.env, ATMO_STATE_DIR: stateDir, ATMO_TOKEN: String((minted.output as JsonObject).token) };
+      const { stdout } = await promisify(execFile)(process.execPath, [file], { env, timeout: 30_000 });
+      expect(JSON.parse(stdout)).toEqual({ tool_call_id: 'call_1', success: true, output: { rung: 2 } });
+    } finally {
+      rmSync(file);
+    }
   });
 
   test('cannot use the tools before the hub has started', () => {
