@@ -29,10 +29,16 @@ export function genesis(hub: string): ChainLink {
   return { seq: 0, hash: sha256Hex(`atmosphere-edge audit v1 ${hub}`) };
 }
 
-/** The link of the row that comes next: SHA-256 over the hash before (hex) followed by the row as `rowText` writes it. */
+/** The link of the row that comes next: SHA-256 over the hash before (hex) followed by the row's RFC 8785 form without its hash. */
 export function nextLink(previous: ChainLink, hub: string, fields: AuditFields): ChainLink {
+  return nextRow(previous, hub, fields).link;
+}
+
+/** As `nextLink`, with the text that the hash is over. */
+export function nextRow(previous: ChainLink, hub: string, fields: AuditFields): { readonly link: ChainLink; readonly text: string } {
   const seq = previous.seq + 1;
-  return { seq, hash: sha256Hex(previous.hash + rowText(hub, seq, fields)) };
+  const text = rowText(hub, seq, fields);
+  return { link: { seq, hash: sha256Hex(previous.hash + text) }, text };
 }
 
 /** The row as readers get it. */

@@ -9,17 +9,17 @@ import { AuditAnchor } from './audit-anchor.ts';
 import type { AuditFields, ChainLink } from './audit-chain.ts';
 import { AuditCheck, JOURNAL_NOTES } from './audit-check.ts';
 import { type AuditEntry, fieldsOf } from './audit-fields.ts';
+import { AuditFront } from './audit-front.ts';
 import { examine, journalNote, type Loss } from './audit-opening.ts';
 import { AUDIT_MIGRATIONS } from './audit-schema.ts';
 import { AuditTape } from './audit-tape.ts';
-import { GroupCommit } from './group-commit.ts';
 import { unknownOutcome } from './open-intents.ts';
 import { type JournalCollaborators, SqliteFile } from './sqlite-file.ts';
 import { WalSync } from './wal-sync.ts';
 
 /** Where the journal lies, whose it is, and how much of it is kept. */
 export interface AuditStoreOptions {
-  /** Folder that holds `audit.db`. */
+  /** Folder that holds `audit.db` and `audit.front`. */
   readonly directory: string;
   readonly snapshotDirectory: string;
   readonly hubId: string;
@@ -40,8 +40,9 @@ const UPKEEP_MS = 10_000;
 const MAX_READ_ROWS = 1_000;
 
 /**
- * The journal of calls in `audit.db`: a chain of rows, each with a hash over itself and the one before. A row is committed
- * when `record` resolves, on the disk within 250 ms, and at once where the entry says so.
+ * The journal of calls in `audit.db`: a chain of rows, each with a hash over itself and the one before. When `record` resolves a
+ * row is in `audit.front` and no end of the process can take it back; it is in `audit.db` and on the disk within 250 ms, and at
+ * once where the entry says so.
  */
 export class AuditStore implements AuditSink, AuditLog, Service {
   readonly #collaborators: AuditCollaborators;
@@ -50,7 +51,6 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   readonly #tape: AuditTape;
   readonly #anchor: AuditAnchor;
   readonly #sync: WalSync;
-  readonly #commits: GroupCommit<AuditFields>;
   #checksRunning = 0;
   #cancelUpkeep: () => void = () => {};
 
@@ -71,20 +71,17 @@ export class AuditStore implements AuditSink, AuditLog, Service {
       snapshots: { directory: options.snapshotDirectory, everyMs: options.snapshotEveryMs ?? DAY_MS, kept: 1 },
       whenLost: 'start-anew',
     });
-    this.#tape = new AuditTape({ file: this.#file, clock, hub: options.hubId, onFailure: this.#warner('audit_not_written') });
+    const front = new AuditFront(join(options.directory, 'audit.front'));
+    this.#tape = new AuditTape({ file: this.#file, front, clock, hub: options.hubId, onFailure: this.#warner('audit_not_written') });
     this.#anchor = new AuditAnchor(collaborators.anchors);
-    this.#sync = new WalSync({ clock, path, onFailure: this.#warner('audit_not_synced') });
-    this.#commits = new GroupCommit((entries) => {
-      this.#tape.append(entries);
-      this.#sync.soon();
-    });
+    this.#sync = new WalSync({ clock, path, commit: () => this.#tape.commit(), onFailure: this.#warner('audit_not_synced') });
   }
 
   async start(): Promise<void> {
     if (this.#file.isOpen) return;
     await this.#file.start();
     const hub = this.#options.hubId;
-    const { losses, openIntents } = this.#tape.open((database, ledger) => examine(database, ledger, { hub, anchor: this.#anchor }));
+    const { losses, openIntents } = this.#tape.open((chain) => examine(chain, { hub, anchor: this.#anchor }));
     const nowMs = this.#collaborators.clock.now();
     const unknown = openIntents.list().map((intent) => unknownOutcome(intent, nowMs));
     this.#tape.owe([this.#openingNote(nowMs), ...losses.map((loss) => this.#tellLoss(loss, nowMs)), ...unknown], openIntents);
@@ -95,7 +92,8 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   }
 
   async record(entry: AuditEntry): Promise<void> {
-    await this.#commits.add(fieldsOf(entry));
+    this.#tape.append(fieldsOf(entry));
+    this.#sync.soon();
     if (entry.kind === 'intent' && entry.mustSync) await this.#sync.now();
   }
 
@@ -128,10 +126,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelUpkeep();
-    if (this.#file.isOpen) {
-      this.#commits.flush();
-      await this.#keepHead();
-    }
+    if (this.#file.isOpen) await this.#keepHead();
     this.#tape.close();
     await this.#sync[Symbol.asyncDispose]();
     await this.#file[Symbol.asyncDispose]();
@@ -142,6 +137,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   }
 
   async #verify(expected: ChainLink | undefined): Promise<AuditVerification> {
+    this.#tape.commit();
     const { head, ledger } = this.#tape;
     const kept = this.#anchor.read()?.head;
     const witnesses = [kept, expected].flatMap((link) => (link && link.seq >= ledger.pruned.seq ? [link] : []));

@@ -2,39 +2,48 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { AuditHead, AuditQuery, AuditRow } from '../core/audit-log.ts';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
-import { type AuditFields, type ChainLink, genesis } from './audit-chain.ts';
+import { type AuditFields, type ChainLink, genesis, nextRow } from './audit-chain.ts';
 import { JOURNAL_NOTES } from './audit-check.ts';
+import type { AuditFront } from './audit-front.ts';
+import { frontLine, rowsOfFront } from './audit-front-lines.ts';
 import {
   type ChainedRow,
   type LedgerStart,
   lastLink,
+  linkAt,
   oldestToPrune,
   openLedger,
   pruneUntil,
   type Retention,
   sliceAfter,
 } from './audit-ledger.ts';
-import { journalNote } from './audit-opening.ts';
+import { journalNote, type OpenedChain } from './audit-opening.ts';
 import { readRows } from './audit-reader.ts';
 import { AuditWriter } from './audit-writer.ts';
 import { OpenIntents } from './open-intents.ts';
 import type { SqliteFile } from './sqlite-file.ts';
 
+/** Then the front is committed before the next row: some hundred rows hold the event loop up for two milliseconds. */
+const FULL_FRONT_BYTES = 131_072;
+
 interface TapeParts {
   readonly file: SqliteFile;
+  readonly front: AuditFront;
   readonly clock: Clock;
   readonly hub: string;
-  /** Hears of the first of several commits that fail. */
+  /** Hears of the first of several rows that cannot be written. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** The chain in its open file: appends, reads, gives up what is old. What it remembers follows what is committed. */
+/** The chain in its open files: appends to the front, commits to the database, reads, gives up what is old. */
 export class AuditTape {
   readonly #parts: TapeParts;
   #ledger: LedgerStart;
   #head: ChainLink;
   #headAtMs = 0;
   #writer: AuditWriter | undefined;
+  /** Rows that are in the front only. */
+  #waiting: ChainedRow[] = [];
   #openIntents = new OpenIntents();
   /** What the journal has to say about itself as soon as it can be written. */
   #owed: readonly AuditFields[] = [];
@@ -46,18 +55,21 @@ export class AuditTape {
     this.#ledger = { hub: parts.hub, pruned: this.#head };
   }
 
-  /** `examine` looks at what is there before anything is written. */
-  open<Finding>(examine: (database: DatabaseSync, ledger: LedgerStart) => Finding): Finding {
+  /** `examine` looks at what is there before anything new is written. */
+  open<Finding>(examine: (chain: OpenedChain) => Finding): Finding {
     return this.#parts.file.use((database) => {
       this.#ledger = openLedger(database, this.#parts.hub);
       this.#head = lastLink(database, this.#ledger);
-      this.#writer = new AuditWriter(database, this.#ledger.hub);
-      return examine(database, this.#ledger);
+      this.#writer = new AuditWriter(database);
+      const problem = this.#takeFront(database);
+      return examine({ database, ledger: this.#ledger, head: this.#head, waiting: this.#waiting, ...(problem && { problem }) });
     });
   }
 
+  /** What was not committed stays in the front for the next start. */
   close(): void {
     this.#writer = undefined;
+    this.#parts.front.close();
   }
 
   get head(): AuditHead {
@@ -73,79 +85,130 @@ export class AuditTape {
     return this.#openIntents.first() ?? this.#head.seq + 1;
   }
 
-  /** Appends all in one transaction, or throws STORAGE_FAILED or SHUTTING_DOWN and has appended nothing. */
-  append(entries: readonly AuditFields[]): void {
-    const all = [...this.#resumed(), ...this.#owed, ...entries];
+  /** Appends to the front, or throws STORAGE_FAILED or SHUTTING_DOWN and has not appended it. */
+  append(fields: AuditFields): void {
+    this.#openWriter();
     try {
-      this.#commit(all, () => {});
-      this.#owed = [];
-      this.#missed = 0;
+      if (this.#parts.front.lengthBytes >= FULL_FRONT_BYTES) this.commit();
+      this.#catchUp();
+      this.#write(fields);
     } catch (error) {
-      this.#failed(error, entries.length);
+      if (this.#missed === 0) this.#parts.onFailure(error);
+      this.#missed++;
       throw error;
     }
   }
 
-  /** Appends now, or with the first rows that can be appended: a full disk must not keep a hub from starting. */
+  /** Appends now, or before the first row that can be appended. */
   owe(rows: readonly AuditFields[], openIntents: OpenIntents): void {
     this.#openIntents = openIntents;
     this.#owed = rows;
-    try {
-      this.append([]);
-    } catch (error) {
-      if (!(error instanceof AtmoError)) throw error;
-    }
+    this.#attempt(() => this.#catchUp());
+  }
+
+  /** Brings what is in the front only into the database. Throws STORAGE_FAILED; then it stays where it is. */
+  commit(): void {
+    this.#insertWaiting();
+    this.#parts.front.cut(0);
   }
 
   read(query: AuditQuery): readonly AuditRow[] {
+    this.commit();
     const chain = { hub: this.#ledger.hub, headSeq: this.#head.seq };
     return this.#parts.file.use((database) => readRows(database, chain, query));
   }
 
+  /** Of what is committed. */
   slice(afterSeq: number, untilSeq: number): readonly ChainedRow[] {
     return this.#parts.file.use((database) => sliceAfter(database, afterSeq, untilSeq));
   }
 
   /** Gives up the oldest rows, at most a slice, and says so in the chain; false when nothing has to go. Throws STORAGE_FAILED. */
   prune(retention: Retention): boolean {
+    this.commit();
     const until = this.#parts.file.use((database) => oldestToPrune(database, retention));
     if (!until) return false;
     const note = journalNote(JOURNAL_NOTES.pruned, this.#parts.clock.now(), { until_seq: until.seq, until_hash: until.hash });
-    this.#commit([note], (database) => pruneUntil(database, until));
+    const row = { link: nextRow(this.#head, this.#ledger.hub, note).link, fields: note };
+    this.#insert([row], (database) => pruneUntil(database, until));
+    this.#follow(row);
     this.#ledger = { ...this.#ledger, pruned: until };
     return true;
   }
 
-  #commit(rows: readonly AuditFields[], before: (database: DatabaseSync) => void): void {
-    const writer = this.#writer;
-    if (!writer) throw new AtmoError('SHUTTING_DOWN', 'The journal is not open: the hub is starting or stopping');
+  /** Goes on where a killed hub stopped; answers what of the front does not fit. */
+  #takeFront(database: DatabaseSync): OpenedChain['problem'] {
+    const { front, clock } = this.#parts;
+    const ground = { hub: this.#ledger.hub, head: this.#head, hashAt: (seq: number) => linkAt(database, seq)?.hash };
+    const { rows, lengthBytes, problem } = rowsOfFront(front.read(), ground);
+    this.#waiting = [...rows];
+    this.#head = rows.at(-1)?.link ?? this.#head;
+    this.#attempt(() => this.#insertWaiting());
+    if (!problem) {
+      front.cut(this.#waiting.length > 0 ? lengthBytes : 0);
+      return undefined;
+    }
+    const aside = `${front.path}.damaged-${new Date(clock.now()).toISOString().replaceAll(':', '')}`;
+    front.setAside(aside);
+    return { seq: problem.seq, reason: `${problem.reason}. The file was put aside as ${aside}` };
+  }
+  /** A full disk must not keep a hub from starting. */
+  #attempt(work: () => void): void {
     try {
-      const head = this.#parts.file.transaction((database) => {
+      work();
+    } catch (error) {
+      if (!(error instanceof AtmoError)) throw error;
+      this.#parts.onFailure(error);
+    }
+  }
+
+  #insertWaiting(): void {
+    if (this.#waiting.length === 0) return;
+    this.#insert(this.#waiting, () => {});
+    this.#waiting = [];
+  }
+
+  #insert(rows: readonly ChainedRow[], before: (database: DatabaseSync) => void): void {
+    const writer = this.#openWriter();
+    try {
+      this.#parts.file.transaction((database) => {
         before(database);
-        return writer.append(this.#head, rows);
+        writer.insert(rows);
       });
-      this.#follow(head, rows);
     } catch (error) {
       writer.forget();
-      this.#head = this.#parts.file.use((database) => lastLink(database, this.#ledger));
       throw error;
     }
   }
 
-  #follow(head: ChainLink, rows: readonly AuditFields[]): void {
-    const firstSeq = this.#head.seq + 1;
-    for (const [index, fields] of rows.entries()) this.#openIntents.track(firstSeq + index, fields);
-    this.#head = head;
-    this.#headAtMs = rows.at(-1)?.atMs ?? this.#headAtMs;
+  #openWriter(): AuditWriter {
+    if (!this.#writer) throw new AtmoError('SHUTTING_DOWN', 'The journal is not open: the hub is starting or stopping');
+    return this.#writer;
   }
 
-  #failed(error: unknown, count: number): void {
-    if (this.#missed === 0) this.#parts.onFailure(error);
-    this.#missed += Math.max(1, count);
+  /** The chain goes on only from what was written. */
+  #write(fields: AuditFields): void {
+    const { link, text } = nextRow(this.#head, this.#ledger.hub, fields);
+    this.#parts.front.append(frontLine(link.hash, text));
+    const row = { link, fields };
+    this.#waiting.push(row);
+    this.#follow(row);
   }
 
-  #resumed(): readonly AuditFields[] {
-    if (this.#missed === 0) return [];
-    return [journalNote(JOURNAL_NOTES.resumed, this.#parts.clock.now(), { not_written: this.#missed })];
+  #follow({ link, fields }: ChainedRow): void {
+    this.#openIntents.track(link.seq, fields);
+    this.#head = link;
+    this.#headAtMs = fields.atMs;
+  }
+
+  #catchUp(): void {
+    if (this.#missed > 0) {
+      this.#write(journalNote(JOURNAL_NOTES.resumed, this.#parts.clock.now(), { not_written: this.#missed }));
+      this.#missed = 0;
+    }
+    for (let row = this.#owed[0]; row; row = this.#owed[0]) {
+      this.#write(row);
+      this.#owed = this.#owed.slice(1);
+    }
   }
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { OpenBlock } from './audit-blocks.ts';
-import { type AuditFields, type ChainLink, nextLink } from './audit-chain.ts';
 import { packId } from './audit-columns.ts';
+import type { ChainedRow } from './audit-ledger.ts';
 import { AUDIT_KINDS } from './audit-schema.ts';
 
 const MAX_KNOWN_WORDS = 5_000;
@@ -12,15 +12,13 @@ interface Statements {
   readonly addWord: StatementSync;
 }
 
-/** Appends rows to the chain of one hub. */
+/** Puts chained rows into audit.db. */
 export class AuditWriter {
-  readonly #hub: string;
   readonly #statements: Statements;
   readonly #words = new Map<string, bigint>();
   readonly #block: OpenBlock;
 
-  constructor(database: DatabaseSync, hub: string) {
-    this.#hub = hub;
+  constructor(database: DatabaseSync) {
     this.#statements = {
       insert: database.prepare('INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
       findWord: database.prepare('SELECT id FROM word WHERE text = ?'),
@@ -29,15 +27,12 @@ export class AuditWriter {
     this.#block = new OpenBlock(database);
   }
 
-  /** Appends after `head` and answers the new head. To be run inside a transaction; call `forget` when that is undone. */
-  append(head: ChainLink, entries: readonly AuditFields[]): ChainLink {
-    let link = head;
-    for (const fields of entries) {
-      link = nextLink(link, this.#hub, fields);
-      this.#insert(link, fields);
-      this.#block.add(link.seq, fields);
+  /** To be run inside a transaction; call `forget` when that is undone. */
+  insert(rows: readonly ChainedRow[]): void {
+    for (const row of rows) {
+      this.#insert(row);
+      this.#block.add(row.link.seq, row.fields);
     }
-    return link;
   }
 
   /** Forgets what it remembers of the file. */
@@ -46,14 +41,15 @@ export class AuditWriter {
     this.#block.reload();
   }
 
-  #insert({ seq, hash }: ChainLink, { atMs, kind, agent, tokens, tool, request, trace, content }: AuditFields): void {
+  #insert({ link, fields }: ChainedRow): void {
+    const { atMs, kind, agent, tokens, tool, request, trace, content } = fields;
     const kindNumber = AUDIT_KINDS.indexOf(kind);
     const [agentWord, tokensWord] = [this.#word(agent), this.#word(tokens?.join(' '))];
     // Refused callers invent names of tools, and a word stays for ever.
     const toolWord = kind === 'refusal' ? (tool ?? null) : this.#word(tool);
-    const hashBytes = Buffer.from(hash, 'hex');
+    const hashBytes = Buffer.from(link.hash, 'hex');
     const ids = [packId(request), packId(trace)] as const;
-    this.#statements.insert.run(seq, atMs, kindNumber, agentWord, tokensWord, toolWord, ...ids, content, hashBytes);
+    this.#statements.insert.run(link.seq, atMs, kindNumber, agentWord, tokensWord, toolWord, ...ids, content, hashBytes);
   }
 
   #word(text: string | undefined): bigint | null {

@@ -6,7 +6,9 @@ interface WalSyncParts {
   readonly clock: Clock;
   /** Path of the database; its log lies beside it. */
   readonly path: string;
-  /** Hears of a sync that nobody waits for and that failed. */
+  /** Commits what is to be synced and is not committed yet. Throws STORAGE_FAILED. */
+  readonly commit: () => void;
+  /** Hears of the first of several syncs that nobody waits for and that fail. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -23,20 +25,21 @@ export class WalSync implements AsyncDisposable {
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
+  #isFailing = false;
 
   constructor(parts: WalSyncParts) {
     this.#parts = parts;
   }
 
-  /** Something was committed: it is on the disk within 250 ms. */
+  /** There is something new: it is on the disk within 250 ms. */
   soon(): void {
     this.#cancelTimer ??= this.#parts.clock.after(SOON_MS, () => {
       this.#cancelTimer = undefined;
-      this.now().catch(this.#parts.onFailure);
+      this.now().catch((error: unknown) => this.#tell(error));
     });
   }
 
-  /** Resolves when all that was committed before this call is on the disk. Throws STORAGE_FAILED. */
+  /** Resolves when all that there was before this call is on the disk. Throws STORAGE_FAILED. */
   now(): Promise<void> {
     // A sync that is under way may have begun before the last commit.
     if (!this.#running) return this.#begin();
@@ -60,6 +63,11 @@ export class WalSync implements AsyncDisposable {
     await handle?.close();
   }
 
+  #tell(error: unknown): void {
+    if (!this.#isFailing) this.#parts.onFailure(error);
+    this.#isFailing = true;
+  }
+
   #begin(): Promise<void> {
     const running = this.#sync().finally(() => {
       if (this.#running === running) this.#running = undefined;
@@ -69,10 +77,12 @@ export class WalSync implements AsyncDisposable {
   }
 
   async #sync(): Promise<void> {
+    this.#parts.commit();
     const path = `${this.#parts.path}-wal`;
     try {
       this.#handle ??= open(path, 'r');
       await (await this.#handle).datasync();
+      this.#isFailing = false;
     } catch (error) {
       this.#handle = undefined;
       throw toStorageError(error, path);

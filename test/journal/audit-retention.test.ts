@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { AtmoError } from '../../src/core/errors.ts';
-import { AuditWriter } from '../../src/journal/audit-writer.ts';
+import { AuditFront } from '../../src/journal/audit-front.ts';
 import { AuditFixture } from './audit-fixture.ts';
 
 const DAY_MS = 86_400_000;
@@ -70,7 +70,7 @@ describe('a disk that refuses', () => {
   test('fails every waiting entry, and the journal goes on by itself and tells how many are missing', async () => {
     await using fixture = new AuditFixture();
     const store = await fixture.open();
-    const append = vi.spyOn(AuditWriter.prototype, 'append').mockImplementation(() => {
+    const append = vi.spyOn(AuditFront.prototype, 'append').mockImplementation(() => {
       throw new AtmoError('STORAGE_FAILED', 'the disk is full');
     });
     const lost = await Promise.allSettled([1, 2, 3].map((n) => store.record(fixture.note('n', { n }))));
