@@ -25,7 +25,7 @@ export function typedValue(text: string, schema: JsonObject): Json {
   if (enumOf(schema).includes(text)) return text;
   if ((isAnything || types.has('number') || types.has('integer')) && isNumber(text)) return Number(text);
   if (types.has('boolean') && Object.hasOwn(SWITCHES, text)) return SWITCHES[text] ?? text;
-  if (types.has('array') && !text.startsWith('[')) return listValue(text, schema);
+  if (types.has('array') && !types.has('string') && !text.startsWith('[')) return listValue(text, schema);
   if (isAnything || types.has('array') || types.has('object') || types.has('null')) return jsonOr(text);
   return text;
 }

@@ -14,6 +14,7 @@ describe('key=value words', () => {
         colour: { type: 'object' },
         either: { anyOf: [{ type: 'number' }, { type: 'string' }] },
         maybe: { type: ['number', 'null'] },
+        any: { type: ['string', 'number', 'boolean', 'object', 'array', 'null'] },
       },
     };
     const words = [
@@ -25,6 +26,7 @@ describe('key=value words', () => {
       'colour={"r":1}',
       'either=21.5',
       'maybe=null',
+      'any=a, b',
       'x=y=z',
     ];
     expect(typedParams(words, schema)).toEqual({
@@ -36,6 +38,7 @@ describe('key=value words', () => {
       colour: { r: 1 },
       either: 21.5,
       maybe: null,
+      any: 'a, b',
       x: 'y=z',
     });
   });
