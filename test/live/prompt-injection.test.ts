@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
+import { describeAftermath } from './adversary/aftermath.ts';
 import { type Attacker, type Exchange, isRefusal } from './adversary/attacker.ts';
 import type { Attempt } from './adversary/attempt.ts';
 import { BesiegedHome } from './adversary/besieged-home.ts';
 import { DEVICE_PATHS } from './adversary/device-paths.ts';
 import { DOORS } from './adversary/doors.ts';
+import { describeEndings } from './adversary/endings.ts';
+import { describeFrontDoor } from './adversary/front-door.ts';
 import { LISTS } from './adversary/lists.ts';
 import { NAMES } from './adversary/names.ts';
 import { OVERHEARD } from './adversary/overheard.ts';
+import { describeProof } from './adversary/proof.ts';
 import { RIGHTS } from './adversary/rights.ts';
 import { comparable, decoyOf, secretsIn, type Target } from './adversary/target.ts';
 import { TOKENS } from './adversary/tokens.ts';
@@ -64,6 +68,17 @@ describe('an agent with a token for one light', () => {
     expect(await home.grownRights()).toEqual([]);
   });
 });
+
+describeEndings(() => home);
+describeFrontDoor(() => home);
+describeProof(
+  () => home,
+  () => everything,
+);
+describeAftermath(
+  () => home,
+  () => everything,
+);
 
 /** What the attempt was told, each time with a fresh record. */
 async function record(attempt: Attempt, target: Target): Promise<readonly Exchange[]> {

@@ -44,7 +44,12 @@ export class Attacker {
 
   /** The same agent with nothing recorded. */
   again(): Attacker {
-    return new Attacker({ url: this.#url, token: this.token, arms: this.arms });
+    return this.as(this.token);
+  }
+
+  /** Somebody with another token, at the same door. */
+  as(token: string): Attacker {
+    return new Attacker({ url: this.#url, token, arms: this.arms });
   }
 
   /** Host and port, as the Host header names them. */

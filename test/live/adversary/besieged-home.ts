@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { rawKeyOf } from '../../../src/cli/approver-key.ts';
-import type { JsonObject } from '../../../src/core/json.ts';
+import type { AuditRow } from '../../../src/core/audit-log.ts';
+import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { type DeviceSpec, type HomeSpec, slug, standardHome } from '../../home/home-spec.ts';
 import type { VirtualDevice } from '../../home/virtual-device.ts';
 import { VirtualHome } from '../../home/virtual-home.ts';
@@ -20,7 +21,7 @@ export const PIN = '73916428';
 export const ATTACKER_ID = 'lamp-helper';
 /** Everything that the attacked agent was given: one light, and the tools to make something of it. */
 const RIGHTS = ['device:control:desk-lamp', 'device:read:desk-lamp', 'sequence:run', 'agent:spawn', 'job:cancel'];
-const SECOND_PERSON = 'winifred';
+export const SECOND_PERSON = 'winifred';
 const RULES = `rules:
   - { name: curfew at the door, effect: approve, persons: 2, when: { device: saffron-portal, action: DoorLock/UnlockDoor } }
   - { name: bright lamp, effect: approve, when: { agent: ${ATTACKER_ID}, device: desk-lamp, action: LevelControl/*, value: { name: brightness, above: 95 } } }
@@ -45,7 +46,7 @@ export class BesiegedHome implements AsyncDisposable {
   /** The second person's. */
   readonly approverKey: KeyObject;
   /** Texts that must stand nowhere but in the hands of those who were given them. */
-  readonly tokens: readonly string[];
+  readonly tokens: string[];
   readonly events: EventTap;
   readonly #home: VirtualHome;
   readonly #dir: string;
@@ -57,7 +58,7 @@ export class BesiegedHome implements AsyncDisposable {
     this.target = parts.target;
     this.attacker = parts.attacker;
     this.approverKey = parts.approverKey;
-    this.tokens = parts.tokens;
+    this.tokens = [...parts.tokens];
     this.events = parts.events;
     this.#home = parts.home;
     this.#dir = parts.dir;
@@ -128,6 +129,29 @@ export class BesiegedHome implements AsyncDisposable {
     };
     const granted = tokens.filter(({ agent_id: id }) => isKin(id)).flatMap(({ permissions }) => permissions);
     return [...new Set(granted)].filter((permission) => !RIGHTS.includes(permission));
+  }
+
+  /** One more token, from the owner. */
+  async mint(
+    agent: string,
+    permissions: readonly string[],
+    more: JsonObject = {},
+  ): Promise<{ readonly token: string; readonly id: string }> {
+    const minted = await this.hub.result('hub:mint_token', { agent_id: agent, permissions, rate_per_minute: 1_000_000, ...more });
+    const token = String(minted.token);
+    this.tokens.push(token);
+    return { token, id: String(minted.token_id) };
+  }
+
+  /** Every row of the journal that fits, newest first. */
+  async journal(filter: JsonObject = {}): Promise<readonly AuditRow[]> {
+    const rows: AuditRow[] = [];
+    for (let before: Json | undefined; ; ) {
+      const page = await this.hub.result('hub:read_audit', { ...filter, limit: 1_000, ...(before !== undefined && { before }) });
+      rows.push(...(page.rows as unknown as AuditRow[]));
+      before = page.next_before;
+      if (before === undefined) return rows;
+    }
   }
 
   /** Somebody else uses the house: a reading changes, tools are called, a token is made and revoked. */
