@@ -36,7 +36,27 @@ async function room(roles = ROLES) {
 
 const ADMIN = { agent_id: 'steward', permissions: ['admin:token', 'device:control:*'] };
 
+const MALFORMED = [
+  'device:*:x',
+  '*:control',
+  'device:control:a*',
+  'device:control:a/*/b',
+  'device:control:../x',
+  'device:control:%2e',
+  'Device:control',
+  'device::x',
+  'device:control:',
+  'device:control:{device_id}',
+];
+
 describe('mint_token', () => {
+  test.each(MALFORMED)('refuses the permission %s with all that stand beside it, and the journal has it', async (malformed) => {
+    const { code, audited, issuer } = await room();
+    expect(await code('mint_token', { agent_id: 'a', permissions: ['device:control:lamp-1', malformed] })).toBe('VALIDATION_ERROR');
+    expect(audited.at(-1)).toMatchObject({ toolId: 'hub:mint_token@1.0.0', error: 'VALIDATION_ERROR' });
+    expect(issuer.list()).toEqual([]);
+  });
+
   test('answers a token that works, for a day when nothing else is said', async () => {
     const { result, issuer, clock } = await room();
     const minted = await result('mint_token', { agent_id: 'a', permissions: ['device:control:lamp-1'] });
