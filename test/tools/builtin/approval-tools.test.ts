@@ -96,7 +96,7 @@ describe('requests for approval', () => {
     expect(await refusal('decide_approval', { ...params, signature: 'AA' }, ADMIN)).toBe('PERMISSION_DENIED');
     expect(await refusal('decide_approval', { ...params, decision: 'perhaps' }, ADMIN)).toBe('VALIDATION_ERROR');
     expect(room.audited.filter(({ kind }) => kind !== 'intent')).toMatchObject([
-      { toolId: 'hub:decide_approval@1.0.0', principal: { id: AGENT.id }, error: 'TOOL_NOT_FOUND' },
+      { toolId: 'hub:decide_approval', principal: { id: AGENT.id }, error: 'TOOL_NOT_FOUND' },
       { toolId: 'hub:decide_approval@1.0.0', principal: { id: ADMIN.id }, error: 'PERMISSION_DENIED' },
       { toolId: 'hub:decide_approval@1.0.0', principal: { id: ADMIN.id }, error: 'VALIDATION_ERROR' },
     ]);
