@@ -146,6 +146,8 @@ export const PLAN_SCHEMA: JsonSchema = {
  */
 export const CONFIG_SCHEMA: JsonSchema = {
   type: 'object',
+  // Actions carry whatever their tools take.
+  'x-secret-members': true,
   description:
     'For an automation: trigger, conditions, actions. A number or text in trigger, conditions and params may be {"param": "NAME"}. For an external agent: parameters only',
   properties: {

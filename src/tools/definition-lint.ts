@@ -2,6 +2,7 @@ import type { JsonSchema } from '../core/json.ts';
 import { permissionProblems } from './permission-lint.ts';
 import type { SchemaValidator } from './schema-validator.ts';
 import { isSchemaObject, pointerSegment, visitSchema } from './schema-walk.ts';
+import { hasSecretsOutOfReach } from './secret-params.ts';
 import { DETERMINISMS, type RegisteredTool, type ToolDefinition } from './tool-definition.ts';
 
 /** One finding about a definition; errors stop its registration. */
@@ -28,6 +29,7 @@ export function lintDefinition(
     ...lintDescription(definition),
     ...lintSchema(definition.parameters, '/parameters'),
     ...lintReferences(definition.returns, '/returns'),
+    ...lintSecrets(definition),
     ...lintPermissions(definition),
     ...lintExamples(definition, validator),
     ...lintDeclared(definition),
@@ -75,6 +77,17 @@ function lintReferences(schema: JsonSchema, pointer: string): readonly LintFindi
     }
   });
   return findings;
+}
+
+/** What could not be masked would stand in the journal. */
+function lintSecrets({ parameters, returns }: ToolDefinition): readonly LintFinding[] {
+  const open = Object.entries({ parameters, returns }).filter(([, schema]) => hasSecretsOutOfReach(schema));
+  return open.map(([name]) =>
+    error(
+      `/${name}`,
+      'x-secret is followed through properties, additionalProperties, items, allOf, anyOf and oneOf only; mark the member around it',
+    ),
+  );
 }
 
 function lintPermissions(definition: ToolDefinition): readonly LintFinding[] {

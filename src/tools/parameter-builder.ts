@@ -33,6 +33,8 @@ interface Wording<T> {
   readonly examples?: readonly T[];
   /** Never shown in audit, events and approvals. */
   readonly secret?: boolean;
+  /** Holds calls of other tools: members whose names say that they are secret are never shown either. */
+  readonly secretMembers?: boolean;
 }
 
 interface TextRules extends Wording<string> {
@@ -96,6 +98,15 @@ function parameter<T>(schema: JsonSchema): Parameter<T, 'required'> {
 }
 
 function keywords(rules: object): JsonSchema {
-  const { secret, unit, ...rest } = rules as { readonly secret?: boolean; readonly unit?: string };
-  return { ...rest, ...(secret === true && { 'x-secret': true }), ...(unit !== undefined && { 'x-unit': unit }) };
+  const { secret, secretMembers, unit, ...rest } = rules as {
+    readonly secret?: boolean;
+    readonly secretMembers?: boolean;
+    readonly unit?: string;
+  };
+  return {
+    ...rest,
+    ...(secret === true && { 'x-secret': true }),
+    ...(secretMembers === true && { 'x-secret-members': true }),
+    ...(unit !== undefined && { 'x-unit': unit }),
+  };
 }

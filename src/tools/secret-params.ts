@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../core/json.ts';
 import { isSchemaObject, visitSchema } from './schema-walk.ts';
+import { isSecretName } from './secret-names.ts';
 
 /** What stands for a secret value in audit, events, approvals and on the disk. */
 export const SECRET_MASK = '[secret]';
@@ -7,7 +8,10 @@ export const SECRET_MASK = '[secret]';
 const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
 const secretive = new WeakMap<JsonSchema, boolean>();
 
-/** Parameters with every value whose schema says `x-secret: true` replaced by `mask(value)`. */
+/**
+ * Parameters with every value whose schema says `x-secret: true` replaced by `mask(value)`. Below `x-secret-members: true`,
+ * where calls of other tools are held, the names of members tell which are secret.
+ */
 export function maskSecrets(schema: JsonSchema, params: JsonObject, mask: (value: Json) => string = () => SECRET_MASK): JsonObject {
   const masked = maskResult(schema, params, mask);
   return isJsonObject(masked) ? masked : {};
@@ -18,16 +22,32 @@ export function maskResult(schema: JsonSchema, value: Json, mask: (value: Json) 
   return hasSecrets(schema) ? maskValue(schema, value, mask) : value;
 }
 
-/** True when anything in the schema says `x-secret: true`. */
+/** True when anything in the schema says that something is secret. */
 export function hasSecrets(schema: JsonSchema): boolean {
   const known = secretive.get(schema);
   if (known !== undefined) return known;
   let found = false;
   visitSchema(schema, (child) => {
-    found ||= child['x-secret'] === true;
+    found ||= child['x-secret'] === true || child['x-secret-members'] === true;
   });
   secretive.set(schema, found);
   return found;
+}
+
+/** True when something is called secret where masking does not get to, such as behind `$ref`, `if` or `patternProperties`. */
+export function hasSecretsOutOfReach(schema: JsonSchema): boolean {
+  const all = new Set<JsonSchema>();
+  visitSchema(schema, (child) => {
+    if (child['x-secret'] === true) all.add(child);
+  });
+  dropReached(schema, all);
+  return all.size > 0;
+}
+
+function dropReached(schema: unknown, secrets: Set<JsonSchema>): void {
+  if (!isSchemaObject(schema) || secrets.delete(schema)) return;
+  const parts = [...branchesOf(schema), schema.items, schema.additionalProperties, ...Object.values(propertiesOf(schema))];
+  for (const part of parts) dropReached(part, secrets);
 }
 
 const SHORTEST_SECRET = 3;
@@ -64,19 +84,34 @@ function replaceTexts(value: Json, replace: (text: string) => string): Json {
 function maskValue(schema: unknown, value: Json, mask: (value: Json) => string): Json {
   if (!isSchemaObject(schema)) return value;
   if (schema['x-secret'] === true) return mask(value);
+  if (schema['x-secret-members'] === true) return maskMembers(value, mask);
   // What any branch calls a secret is one, whichever branch the value fits.
-  const branches = BRANCHES.flatMap((keyword) => (Array.isArray(schema[keyword]) ? (schema[keyword] as unknown[]) : []));
   return maskParts(
     schema,
-    branches.reduce<Json>((masked, branch) => maskValue(branch, masked, mask), value),
+    branchesOf(schema).reduce<Json>((masked, branch) => maskValue(branch, masked, mask), value),
     mask,
   );
+}
+
+function maskMembers(value: Json, mask: (value: Json) => string): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => maskMembers(item, mask));
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value);
+  return Object.fromEntries(members.map(([key, item]): [string, Json] => [key, isSecretName(key) ? mask(item) : maskMembers(item, mask)]));
 }
 
 function maskParts(schema: JsonSchema, value: Json, mask: (value: Json) => string): Json {
   if (Array.isArray(value)) return value.map((item: Json) => maskValue(schema.items, item, mask));
   if (!isJsonObject(value)) return value;
-  const properties = isSchemaObject(schema.properties) ? schema.properties : {};
+  const properties = propertiesOf(schema);
   const schemaOf = (key: string) => (Object.hasOwn(properties, key) ? properties[key] : schema.additionalProperties);
   return Object.fromEntries(Object.entries(value).map(([key, item]): [string, Json] => [key, maskValue(schemaOf(key), item, mask)]));
+}
+
+function branchesOf(schema: JsonSchema): readonly unknown[] {
+  return BRANCHES.flatMap((keyword) => (Array.isArray(schema[keyword]) ? (schema[keyword] as unknown[]) : []));
+}
+
+function propertiesOf({ properties }: JsonSchema): JsonSchema {
+  return isSchemaObject(properties) ? properties : {};
 }

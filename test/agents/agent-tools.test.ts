@@ -13,6 +13,14 @@ const ADJUSTABLE: JsonObject = {
   trigger: { type: 'reading', sensor_id: SENSOR, above: { param: 'limit' } },
 };
 
+test('what is secret in an action of an automation stands in no journal and no event', async () => {
+  const room = await startedRoom();
+  await room.spawn({ ...WHEN_HOT, actions: [{ tool: 'matter:lamp_turn_on', params: { pin: '4711-0815', level: 3 } }] });
+  const told = JSON.stringify([room.audited, room.heard]);
+  expect(told).toContain('"params":{"pin":"[secret]","level":3}');
+  expect(told).not.toContain('4711-0815');
+});
+
 describe('kill_agent', () => {
   test('ends token, triggers and running call of an agent', async () => {
     const room = await startedRoom();

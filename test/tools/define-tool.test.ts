@@ -130,3 +130,16 @@ describe('a capability', () => {
     expect(() => toolsOfCapability({ ...handler, getToolHandler: () => undefined })).toThrow(/has no handler/);
   });
 });
+
+test.each([
+  ['patternProperties', { patternProperties: { pin: { type: 'string', 'x-secret': true } } }],
+  ['if', { if: { properties: { a: { const: 1 } } }, else: { properties: { pin: { 'x-secret': true } } } }],
+  ['$defs', { properties: { a: { $ref: '#/$defs/pin', description: 'A' } }, $defs: { pin: { type: 'string', 'x-secret': true } } }],
+  ['prefixItems', { properties: { a: { type: 'array', description: 'A', prefixItems: [{ type: 'string', 'x-secret': true }] } } }],
+])('a secret behind %s, which no mask would find, is refused at registration', (_keyword, rest) => {
+  const { registry } = makeRoom();
+  const secretive = { ...dim, definition: { ...dim.definition, name: 'secretive', parameters: { type: 'object', ...rest } } };
+  expect(() => registry.register(secretive)).toThrow('x-secret is followed through');
+  const answering = { ...dim, definition: { ...dim.definition, name: 'answering', returns: { type: 'object', ...rest } } };
+  expect(() => registry.register(answering)).toThrow('x-secret is followed through');
+});

@@ -40,7 +40,7 @@ export function sequenceTool(pipeline: Pipeline): RegisteredTool {
           p.object(
             {
               tool: p.string({ description: 'Name of the tool', minLength: 1, maxLength: 160 }),
-              params: p.record({ description: 'Its parameters' }).optional(),
+              params: p.record({ description: 'Its parameters', secretMembers: true }).optional(),
             },
             { description: 'One call' },
           ),
@@ -52,7 +52,7 @@ export function sequenceTool(pipeline: Pipeline): RegisteredTool {
         required: ['completed', 'results'],
         properties: {
           completed: { type: 'integer', description: 'Steps that succeeded' },
-          results: { type: 'array', description: 'Their results, in order' },
+          results: { type: 'array', 'x-secret-members': true, description: 'Their results, in order' },
           failed: { type: 'object', description: 'The step that failed, with its error; absent when all succeeded' },
         },
       },

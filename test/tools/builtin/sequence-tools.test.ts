@@ -38,6 +38,23 @@ describe('a sequence of calls', () => {
     expect(new Set(audited.map(({ traceId }) => traceId)).size).toBe(1);
   });
 
+  test('what is secret in a step, or in its result, stands in no journal and no event', async () => {
+    const { run, registry, audited, events } = makeHome();
+    const secrets = { pin: '4711-0815', setupCode: 'MT:SECRETCODE' };
+    const told: unknown[] = [];
+    events.listen((event) => told.push(event));
+    const properties = { pin: { type: 'string', 'x-secret': true, description: 'PIN' }, level: { type: 'number', description: 'Level' } };
+    const returns = { type: 'object', properties: { setup_code: { type: 'string', 'x-secret': true } } };
+    const handler = async () => ({ setup_code: secrets.setupCode, level: 7 });
+    registry.register(makeTool({ name: 'guard', parameters: { type: 'object', properties }, returns, handler }));
+    const answer = await run([{ tool: 'guard', params: { pin: secrets.pin, level: 3 } }]);
+    expect(answer).toMatchObject({ result: { results: [{ setup_code: secrets.setupCode }] } });
+    const kept = JSON.stringify([audited, told]);
+    for (const secret of Object.values(secrets)) expect(kept).not.toContain(secret);
+    expect(kept).toContain('"params":{"pin":"[secret]","level":3}');
+    expect(kept).toContain('"results":[{"level":7,"setup_code":"[secret]"}]');
+  });
+
   test('a step that the caller may not do stops everything before the first step', async () => {
     const { run, ran } = makeHome();
     const answer = await run([dim('a'), dim('b')], agent('sequence:run', 'device:control:a'));
