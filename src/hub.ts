@@ -43,6 +43,7 @@ import { deviceNames } from './tools/resolve-device.ts';
 import { SchemaValidator } from './tools/schema-validator.ts';
 import type { RegisteredTool } from './tools/tool-definition.ts';
 import { loadManifest } from './tools/tool-manifest.ts';
+import { namesOfNone } from './tools/tool-offer.ts';
 import { ToolOrchestrator } from './tools/tool-orchestrator.ts';
 import { ToolRegistry } from './tools/tool-registry.ts';
 import { lexicalSearch } from './tools/tool-search.ts';
@@ -129,6 +130,7 @@ export class Hub implements Service {
     if (ground.room) await this.#admitDevices(ground, ground.room, workshop);
     await this.#startAgents(ground, workshop);
     await this.#loadOwnTools(workshop.registry);
+    this.#warnOfUnknownNames(workshop.registry);
     await this.#openDoor(ground, workshop);
     this.#health = { ...this.#health, status: 'ok' };
   }
@@ -250,6 +252,14 @@ export class Hub implements Service {
     const { manifestFile, plugins } = this.#config.tools;
     if (existsSync(manifestFile))
       this.#registerAll(registry, await loadManifest(manifestFile, { builtins: MANIFEST_BUILTINS, allowedPlugins: plugins }));
+  }
+
+  /** Devices may bring a tool of the name later, so it is no mistake for sure. */
+  #warnOfUnknownNames(registry: ToolRegistry): void {
+    const { disabled, features } = this.#config.tools;
+    for (const [setting, names] of Object.entries({ 'tools.disabled': disabled, 'tools.features': Object.keys(features) })) {
+      for (const name of namesOfNone(names, registry.all())) this.#logger.warn('config.names_no_tool', { setting, name });
+    }
   }
 
   async #openDoor({ access, events, readings, directory }: Ground, workshop: Workshop): Promise<void> {

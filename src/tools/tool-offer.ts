@@ -15,6 +15,15 @@ export function isOffered(tool: RegisteredTool, principal: Principal, { authoriz
 /** Has the owner switched it off, by canonical id, `namespace:name` or bare name? */
 export function isSwitchedOff({ id, definition }: RegisteredTool, disabledTools: ReadonlySet<string>): boolean {
   if (disabledTools.size === 0) return false;
-  const { namespace, name } = definition;
-  return [id, `${namespace}:${name}`, name].some((key) => disabledTools.has(key));
+  return namesOf({ id, definition }).some((key) => disabledTools.has(key));
+}
+
+/** Those of the names in the owner's configuration that mean none of these tools: a slip of the pen, or an alias, switches nothing off. */
+export function namesOfNone(names: Iterable<string>, tools: readonly RegisteredTool[]): readonly string[] {
+  const known = new Set(tools.flatMap(namesOf));
+  return [...names].filter((name) => !known.has(name));
+}
+
+function namesOf({ id, definition }: Pick<RegisteredTool, 'id' | 'definition'>): readonly string[] {
+  return [id, `${definition.namespace}:${definition.name}`, definition.name];
 }

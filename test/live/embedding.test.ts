@@ -67,7 +67,10 @@ const CONFIG = {
 
 let stateDir: string;
 let hub: Hub;
+const logged: string[] = [];
+const logger = createLogger('warn', (line) => logged.push(line));
 beforeEach(() => {
+  logged.length = 0;
   stateDir = mkdtempSync(join(tmpdir(), 'embedding-'));
 });
 afterEach(async () => {
@@ -77,7 +80,7 @@ afterEach(async () => {
 
 async function startHub(tools: JsonObject = {}): Promise<Hub> {
   writeFileSync(join(stateDir, 'config.yaml'), JSON.stringify({ ...CONFIG, tools: { ...CONFIG.tools, ...tools } }));
-  hub = new Hub({ clock: systemClock, logger: createLogger('error') }, { config: loadConfig({}, stateDir), version: '0.0.0' });
+  hub = new Hub({ clock: systemClock, logger }, { config: loadConfig({}, stateDir), version: '0.0.0' });
   await hub.start();
   return hub;
 }
@@ -137,6 +140,16 @@ describe('a program with a hub inside itself', () => {
     });
   });
 
+  test('is told which names of the configuration mean no tool', async () => {
+    await startHub({ disabled: ['core:echo', 'current_time', 'hash@1.0.0', 'ehco'], features: { hash: ['lab'], 'core:hsah': ['lab'] } });
+    const warnings = logged.map((line) => JSON.parse(line) as JsonObject).filter(({ event }) => event === 'config.names_no_tool');
+    expect(warnings.map(({ setting, name }) => `${setting} ${name}`)).toEqual([
+      'tools.disabled hash@1.0.0',
+      'tools.disabled ehco',
+      'tools.features core:hsah',
+    ]);
+  });
+
   test('finds every tool of the hub that is declared deterministic or bounded honest', async () => {
     const { orchestrator } = await startHub();
     const honest = await call(ownerToken(), 'hub:check_determinism');
@@ -168,7 +181,7 @@ describe('a program with a hub inside itself', () => {
   });
 
   test('cannot use the tools before the hub has started', () => {
-    hub = new Hub({ clock: systemClock, logger: createLogger('error') }, { config: loadConfig({}, stateDir), version: '0.0.0' });
+    hub = new Hub({ clock: systemClock, logger }, { config: loadConfig({}, stateDir), version: '0.0.0' });
     expect(() => hub.orchestrator).toThrow(/wait for start/);
   });
 });
