@@ -21,7 +21,8 @@ import { requireOwnPermissions, type SpawnRequest } from './spawn-request.ts';
 import { atWallTime } from './wall-timer.ts';
 
 const MAX_AGENTS = 64;
-const MAX_CHILDREN = 16;
+/** Of one agent, with all that come from it: its children would otherwise take the places of everybody else. */
+const MAX_FAMILY = 16;
 
 /** Whom the agents of a hub work with. */
 export interface AgentCollaborators
@@ -132,8 +133,9 @@ export class AgentRunner implements Service {
   #requireRoom(by: Principal): void {
     const living = this.#book.living();
     if (living.length >= MAX_AGENTS) throw full(`This hub has ${MAX_AGENTS} agents`);
-    const children = living.filter(({ parent }) => parent === by.id);
-    if (by.kind !== 'owner' && children.length >= MAX_CHILDREN) throw full(`${by.id} has ${MAX_CHILDREN} agents of its own`);
+    const [root = by.id] = by.id.split('/');
+    const family = living.filter(({ id }) => id.startsWith(`${root}/`));
+    if (by.kind !== 'owner' && family.length >= MAX_FAMILY) throw full(`${root} and what comes from it have ${MAX_FAMILY} agents`);
   }
 
   /** Two bearers of one id would share their jobs and approvals. */

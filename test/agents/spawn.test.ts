@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseAutomation } from '../../src/agents/parse-automation.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import type { Principal } from '../../src/core/principal.ts';
 import { SchemaValidator } from '../../src/tools/schema-validator.ts';
 import { codeOf, ENOUGH, LAMP_ON, resultOf, SENSOR, startedRoom, WHEN_HOT } from './agent-room.ts';
 
@@ -114,7 +115,7 @@ describe('spawn_agent', () => {
     expect(await code({ ...LAMP_ON, params: { level: { trigger: 'value' } } })).toBe('success');
   });
 
-  test('ends at so many agents, for one parent and for the hub', async () => {
+  test('ends at so many agents, for one agent with all that come from it and for the owner', async () => {
     const room = await startedRoom();
     const bob = room.agentWith('bob', [SPAWN, ...ENOUGH]);
     const flood = async (count: number, by = bob) =>
@@ -125,8 +126,35 @@ describe('spawn_agent', () => {
     const codes = await Promise.all(
       Array.from({ length: 60 }, async (_, index) => codeOf(await room.call('spawn_agent', external(`b${index}`, ENOUGH)))),
     );
-    expect(codes.filter((code) => code === 'success')).toHaveLength(48);
-    expect(codes.filter((code) => code === 'RESOURCE_EXCEEDED')).toHaveLength(12);
+    expect(codes).toEqual(codes.map(() => 'success'));
+    expect(codeOf(await room.call('spawn_agent', external('a0', ENOUGH), room.agentWith('eve', [SPAWN, ...ENOUGH])))).toBe(
+      'RESOURCE_EXCEEDED',
+    );
+    for (let index = 60; index < 64; index++) await room.call('spawn_agent', external(`b${index}`, ENOUGH));
+    expect(codeOf(await room.call('spawn_agent', external('b64', ENOUGH)))).toBe('RESOURCE_EXCEEDED');
+  });
+
+  test('gives an agent no more by children of its children', async () => {
+    const room = await startedRoom();
+    const bob = room.agentWith('bob', [SPAWN, ...ENOUGH]);
+    const spawn = (name: string, by: Principal) => room.call('spawn_agent', external(name, [SPAWN, ...ENOUGH]), by);
+    const child = room.issuer.principalOf(String(resultOf(await spawn('child', bob)).token));
+    for (let index = 1; index < 16; index++) expect(codeOf(await spawn(`c${index}`, child))).toBe('success');
+    expect(codeOf(await spawn('c16', child))).toBe('RESOURCE_EXCEEDED');
+    expect(codeOf(await spawn('another', bob))).toBe('RESOURCE_EXCEEDED');
+  });
+
+  test('counts what its agents spawn as its own', async () => {
+    const room = await startedRoom();
+    const bob = room.agentWith('bob', [SPAWN, ...ENOUGH]);
+    const { token } = resultOf(await room.call('spawn_agent', external('son', [SPAWN, ...ENOUGH]), bob));
+    const son = room.issuer.principalOf(String(token));
+    const codes = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => codeOf(await room.call('spawn_agent', external(`a${index}`, ENOUGH), son))),
+    );
+    expect(codes.filter((code) => code === 'success')).toHaveLength(15);
+    expect(codeOf(await room.call('spawn_agent', external('more', ENOUGH), bob))).toBe('RESOURCE_EXCEEDED');
+    expect(codeOf(await room.call('spawn_agent', external('other', ENOUGH), room.agentWith('bobby', [SPAWN, ...ENOUGH])))).toBe('success');
   });
 
   test('leaves no token behind when the agent cannot be kept', async () => {
