@@ -14,10 +14,17 @@ export interface Logger {
   child(fields: JsonObject): Logger;
 }
 
-// Defence in depth: what looks like a Matter setup code, a hub token or a long hex secret is cut even if a caller slips.
-const SECRETS = [/MT:[A-Z0-9.\-*]{10,}/g, /\bat[01]\.[A-Za-z0-9_-]{16,}/g, /\b[0-9a-f]{64,}\b/gi, /\b\d{4}-?\d{3}-?\d{4}(\d{10})?\b/g];
+// Defence in depth: what looks like a Matter setup code, a hub token, a private key or a long hex secret is cut even if a caller slips.
+const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g;
+const SECRETS = [
+  /MT:[A-Z0-9.\-*]{10,}/g,
+  /\bat[01]\.[A-Za-z0-9_-]{16,}/g,
+  /\b[0-9a-f]{64,}\b/gi,
+  /\b\d{4}-?\d{3}-?\d{4}(\d{10})?\b/g,
+  PRIVATE_KEY,
+];
 const SECRET_KEYS =
-  /^(pin|pincode|passcode|password|secret|token|authorization|setupcode|setup_code|pairingcode|dataset|operationaldataset|credentials|ipk|key)$/i;
+  /^(pin|pincode|passcode|password|secret|token|authorization|setupcode|setup_code|pairingcode|dataset|operationaldataset|credentials|ipk|key|passphrase|private_?key|api_?key|bearer|qr_?code|manual_?code)$/i;
 
 /** Removes secrets from a value about to be logged. */
 export function redact(value: unknown): unknown {

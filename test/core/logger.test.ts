@@ -11,6 +11,16 @@ test('setup codes, tokens and long hex secrets never reach a line', () => {
   expect(lines).toHaveLength(2);
 });
 
+test('a private key is cut whole, also one that was cut short, and what a signature says stays', () => {
+  const pem = '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ\n-----END PRIVATE KEY-----';
+  expect(redact(`read ${pem} of owner.key`)).toBe('read [redacted] of owner.key');
+  expect(redact(`read ${pem.slice(0, 45)}`)).toBe('read [redacted]');
+  expect(redact({ passphrase: 'sesame', private_key: 'MC4', qr_code: 'MT', manual_code: 1, bearer: 'x' })).toEqual(
+    Object.fromEntries(['passphrase', 'private_key', 'qr_code', 'manual_code', 'bearer'].map((name) => [name, '[redacted]'])),
+  );
+  expect(redact({ signature: 'hEOhASegWCA' })).toEqual({ signature: 'hEOhASegWCA' });
+});
+
 test('a field that is merely named like a secret but says yes or no stays readable', () => {
   expect(redact({ pin: true, note: 'ok' })).toEqual({ pin: true, note: 'ok' });
 });
