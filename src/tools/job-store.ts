@@ -183,7 +183,10 @@ export class JobStore {
   #makeRoom(): void {
     for (const { view } of [...this.#jobs.values()].filter((record) => this.#isOutdated(record.view))) this.#remove(view.job_id);
     if (this.#jobs.size < this.#maxJobs) return;
-    const oldest = [...this.#jobs.values()].find((record) => isFinished(record.view));
+    // Of whoever has most of them: a flood takes its own results away, not those of others.
+    const finished = [...this.#jobs.values()].filter((record) => isFinished(record.view));
+    const families = [...Map.groupBy(finished, familyOf).values()].sort((a, b) => b.length - a.length);
+    const oldest = families[0]?.[0];
     if (!oldest) throw new AtmoError('RESOURCE_EXCEEDED', `${this.#maxJobs} jobs are running; wait for one or cancel one`);
     this.#remove(oldest.view.job_id);
   }
@@ -200,6 +203,11 @@ export class JobStore {
   #isoNow(): string {
     return new Date(this.#clock.now()).toISOString();
   }
+}
+
+/** An agent and all that come from it are one. */
+function familyOf({ ownerId }: JobRecord): string {
+  return ownerId.split('/')[0] ?? '';
 }
 
 function mayRead(record: JobRecord, principal: Principal): boolean {

@@ -142,4 +142,21 @@ describe('a job', () => {
     jobs.create(me, tool);
     expect(() => jobs.get(first.view.job_id, me)).toThrow(/No job/);
   });
+
+  test('a flood of one agent and its children takes their own results away, not those of others', async () => {
+    const room = makeRoom();
+    const jobs = new JobStore({ store: room.store, clock: room.clock, events: room.events }, { maxJobs: 5 });
+    const tool = makeTool(asJob);
+    const answer = await room.pipeline.call({ principal: me, tool: 'nothing', params: {} });
+    const done = (id: string) => {
+      const principal = { ...me, id };
+      const job = jobs.create(principal, tool);
+      job.settle(answer);
+      return () => jobs.get(job.view.job_id, principal);
+    };
+    const [other, ...flood] = ['other', ...Array.from({ length: 20 }, (_, index) => `eve/child-${index}`)].map(done);
+    expect(other?.()).toMatchObject({ status: 'failed' });
+    expect(flood[0]).toThrow(/No job/);
+    expect(flood.at(-1)?.()).toMatchObject({ status: 'failed' });
+  });
 });
