@@ -53,6 +53,8 @@ async function decide(call: Invocation, decision: 'approve' | 'deny'): Promise<u
   const key = readApproverKey(approverKeyFile(call.io.env, call.text('key-file')));
   const person = await personOf(call, rawKeyOf(key));
   call.output.note(`${decision === 'approve' ? 'Approving' : 'Denying'} as ${person}: ${request.summary}`);
+  // Where the summary leaves something out, what is signed is told whole.
+  if (String(request.summary).includes('…')) call.output.note(JSON.stringify(request.params, null, 2));
   const path = `/api/v1/approvals/${encodeURIComponent(String(request.approval_id))}`;
   const decided = await call.hub.post(path, signedDecision(request, { decision, person, key }));
   call.output.answer(decided, () => `${decided.state}, ${decided.given} of ${decided.needed} approvals given\n`);

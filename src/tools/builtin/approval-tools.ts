@@ -125,5 +125,6 @@ function summaryOf({ agent_id: agent, title, tool, params, effects }: ApprovalVi
 function shown(value: Json): string {
   if (value === SECRET_MASK || (typeof value === 'string' && /^[\w.:@/+-]{1,64}$/.test(value))) return String(value);
   const text = JSON.stringify(value).replace(/\p{C}/gu, '?');
-  return text.length <= MAX_SHOWN_LENGTH ? text : `${text.slice(0, MAX_SHOWN_LENGTH)}…`;
+  const hidden = text.length - MAX_SHOWN_LENGTH;
+  return hidden <= 0 ? text : `${text.slice(0, MAX_SHOWN_LENGTH)}… and ${hidden} characters more, see params`;
 }

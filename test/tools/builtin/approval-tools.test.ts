@@ -72,7 +72,9 @@ describe('requests for approval', () => {
     const params = { note: 'x), which touches lamp\u202e', long: 'a'.repeat(500), list: [1, 'b'] };
     const { approval_id } = await file(requestOf({ params }));
     const { summary, params: whole } = await result('show_approval', { approval_id }, ADMIN);
-    expect(summary).toMatch(/\(note: "x\), which touches lamp\?", long: "a{119}…, list: \[1,"b"\]\) by matter:/);
+    expect(summary).toMatch(
+      /\(note: "x\), which touches lamp\?", long: "a{119}… and 382 characters more, see params, list: \[1,"b"\]\) by matter:/,
+    );
     expect(whole).toEqual(params);
   });
 
