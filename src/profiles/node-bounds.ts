@@ -36,6 +36,13 @@ export class NodeBounds implements DeviceBounds {
     return tools.reduce<Risk>((risk, tool) => maxRisk(risk, tool.risk), 'none');
   }
 
+  riskOfCommand({ device, endpoint, cluster, command }: CommandPath): Risk {
+    const compiled = this.#compiled.get(device);
+    if (!compiled) return 'dangerous';
+    const tools = compiled.tools.filter((tool) => tool.endpoint === endpoint && tool.kind === 'act' && tool.cluster === cluster);
+    return tools.filter((tool) => tool.elements.includes(command)).reduce<Risk>((risk, tool) => maxRisk(risk, tool.risk), 'none');
+  }
+
   outcomeOf({ device, ...at }: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'> {
     return this.#compiled.get(device)?.outcomeOf({ kind: 'invoke', ...at, fields }) ?? UNKNOWN_OUTCOME;
   }

@@ -52,6 +52,7 @@ function makeHub(answers: Partial<DeviceAdministration> = {}) {
     ownerOf: (id: DeviceId) => id,
     nodeOf: (id: DeviceId) => [id],
     riskOn: () => 'low' as const,
+    riskOfCommand: () => 'none' as const,
     outcomeOf: () => ({}),
     valuesOn: () => [],
   };

@@ -26,3 +26,20 @@ test('the risk of an endpoint is that of the most dangerous thing it does', asyn
   expect(bounds.riskOn(lamp.device.id, 1)).toBe('medium');
   expect(bounds.riskOn(parseDeviceId('gone'), 1)).toBe('dangerous');
 });
+
+test('the risk of a command is what the tools of this very device say', async () => {
+  const { home, sync } = await new ToolHarness(lamp, lock).start();
+  const bounds = new NodeBounds(home, sync);
+  const on = { endpoint: 1, cluster: 'OnOff', command: 'On' };
+  const usual = bounds.riskOfCommand({ device: lamp.device.id, ...on });
+  const raised = {
+    get: (id: typeof lamp.device.id) => {
+      const compiled = sync.get(id);
+      return compiled && { ...compiled, tools: compiled.tools.map((tool) => ({ ...tool, risk: 'dangerous' as const })) };
+    },
+  };
+  expect([usual, new NodeBounds(home, raised).riskOfCommand({ device: lamp.device.id, ...on })]).toEqual(['low', 'dangerous']);
+  expect(bounds.riskOfCommand({ device: lock.device.id, endpoint: 1, cluster: 'DoorLock', command: 'UnlockDoor' })).toBe('dangerous');
+  expect(bounds.riskOfCommand({ device: lock.device.id, ...on })).toBe('none');
+  expect(bounds.riskOfCommand({ device: parseDeviceId('gone'), ...on })).toBe('dangerous');
+});

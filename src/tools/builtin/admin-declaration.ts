@@ -16,6 +16,8 @@ export interface DeviceBounds {
   nodeOf(device: DeviceId): readonly DeviceId[];
   /** The highest risk of what anybody can do who may operate the endpoint. */
   riskOn(device: DeviceId, endpoint: number): Risk;
+  /** What the device's own tools say of a command, a device file among them; `none` where they say nothing. */
+  riskOfCommand(path: CommandPath): Risk;
   /** What a command to an endpoint sets, and what it may change besides. */
   outcomeOf(path: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'>;
   /** Names of the values that whoever operates the endpoint, or one cluster of it, can change. */

@@ -147,7 +147,8 @@ function invokeGroupTool(ports: AdminPorts): RegisteredTool {
           const device = ports.bounds.ownerOf(member, endpoint) ?? member;
           return {
             permission: `device:control:${device}`,
-            risk: ports.riskOf(cluster, command),
+            // A plug that opens a garage is dangerous in a group as well.
+            risk: maxRisk(ports.riskOf(cluster, command), ports.bounds.riskOfCommand({ device, endpoint, cluster, command })),
             target: `${member}/${endpoint}/${cluster}/${command}`,
             device,
             ...ports.bounds.outcomeOf({ device, endpoint, cluster, command }, params),

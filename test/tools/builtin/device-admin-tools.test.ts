@@ -34,6 +34,7 @@ function bounds(isOneNode = false): DeviceBounds {
     ownerOf: (id, endpoint) => (isOneNode ? (endpoint % 2 === 1 ? lamp.id : lock.id) : id),
     nodeOf: (id) => (isOneNode ? [lamp.id, lock.id] : [id]),
     riskOn: (id) => (id === lock.id ? 'dangerous' : 'low'),
+    riskOfCommand: ({ device, command }) => (device === lock.id && command === 'Toggle' ? 'dangerous' : 'none'),
     outcomeOf: ({ cluster, command }) => (cluster === 'OnOff' && command === 'On' ? { values: { is_on: true } } : {}),
     valuesOn: (id) => (id === lock.id ? ['lock_state'] : ['is_on']),
   };
@@ -187,6 +188,10 @@ describe('hub tools', () => {
       error: { code: 'PERMISSION_DENIED', message: expect.stringContaining('may not know of'), details: { required: [] } },
     });
     expect(await call('invoke_group', { ...params, cluster: 'DoorLock', command: 'UnlockDoor' })).toMatchObject({
+      error: { code: 'PERMISSION_DENIED', message: expect.stringContaining('dangerous') },
+    });
+    // What is harmless for most devices may be dangerous for one of them, as its file says.
+    expect(await call('invoke_group', { ...params, command: 'Toggle' })).toMatchObject({
       error: { code: 'PERMISSION_DENIED', message: expect.stringContaining('dangerous') },
     });
     expect(await call('invoke_group', { ...params, group: 9 })).toMatchObject({ error: { code: 'NOT_FOUND' } });
