@@ -14,6 +14,7 @@ import {
   type JsonObject,
   loadConfig,
   systemClock,
+  type ToolContext,
 } from '../../src/index.ts';
 
 /** Tells in which role it is called. */
@@ -138,6 +139,27 @@ describe('a program with a hub inside itself', () => {
     expect(await call(ownerToken(), 'echo', { value: 'x'.repeat(20) })).toMatchObject({
       error: expect.stringContaining('PAYLOAD_TOO_LARGE'),
     });
+  });
+
+  test('is bound by rules, the rate of a token, time limits and slots', async () => {
+    const rules = { rules: [{ name: 'no hashes', effect: 'deny', reason: 'not today', when: { tool: 'core:hash', kind: 'agent' } }] };
+    writeFileSync(join(stateDir, 'rules.yaml'), JSON.stringify(rules), { mode: 0o600 });
+    const { orchestrator } = await startHub({ features: {}, default_timeout_ms: 200, max_concurrent: 1, max_queued: 1 });
+    const { output } = await call(ownerToken(), 'hub:mint_token', {
+      agent_id: 'a',
+      permissions: ['x:y'],
+      rate_per_minute: 2,
+    });
+    const token = String((output as JsonObject).token);
+    expect(await call(token, 'hash', { input: 'x' })).toMatchObject({ error: expect.stringContaining('RULE_BLOCKED') });
+    expect(await call(token, 'echo', { value: 1 })).toMatchObject({ success: true });
+    expect(await call(token, 'echo', { value: 1 })).toMatchObject({ error: expect.stringContaining('RATE_LIMITED') });
+    expect(await call(ownerToken(), 'hash', { input: 'x' })).toMatchObject({ success: true });
+    const handler = (_: JsonObject, { signal }: ToolContext) =>
+      new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+    orchestrator.registerTool({ ...lottery, handler });
+    const three = await Promise.all([1, 2, 3].map(() => call(ownerToken(), 'lottery')));
+    expect(three.map(({ error }) => error?.split(':')[0]).sort()).toEqual(['RESOURCE_EXCEEDED', 'TIMEOUT', 'TIMEOUT']);
   });
 
   test('is told which names of the configuration mean no tool', async () => {
