@@ -49,3 +49,25 @@ const ADMINISTRATIVE: ReadonlySet<string> = new Set([
 export function isAdministrative(cluster: string): boolean {
   return ADMINISTRATIVE.has(cluster);
 }
+
+/** Clusters whose attributes speak of other devices: whom this one is bound to, shares a group, a fabric or a network with. */
+const ABOUT_OTHERS: ReadonlySet<string> = new Set([
+  'AccessControl',
+  'Binding',
+  'CommissionerControl',
+  'EcosystemInformation',
+  'GroupKeyManagement',
+  'Groupcast',
+  'JointFabricAdministrator',
+  'JointFabricDatastore',
+  'OperationalCredentials',
+  'OtaSoftwareUpdateRequestor',
+  'ThreadBorderRouterManagement',
+  'ThreadNetworkDiagnostics',
+  'ThreadNetworkDirectory',
+]);
+
+/** True for a cluster that nobody may read who is only to know of its own device. */
+export function tellsOfOthers(cluster: string): boolean {
+  return ABOUT_OTHERS.has(cluster);
+}

@@ -9,6 +9,7 @@ import { p } from '../tools/parameter-builder.ts';
 import type { DeviceNames } from '../tools/resolve-device.ts';
 import type { SchemaValidator } from '../tools/schema-validator.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
+import { tellsOfOthers } from './administrative-clusters.ts';
 import type { CompiledDevices } from './compiled-devices.ts';
 import type { DeviceStep } from './device-plan.ts';
 import { elementRisk, needsAdministrator } from './element-risk.ts';
@@ -131,7 +132,8 @@ function effectOf(ports: MatterToolPorts, request: Request): Effect {
   const name = element.kind === 'command' ? element.command.name : element.attribute.name;
   const target = `${device}/${element.endpoint}/${element.cluster.name}/${name}`;
   if (isRead) {
-    const area = element.attribute.readPrivilege === 'administer' ? 'admin:device' : 'device:read';
+    const needsAdmin = element.attribute.readPrivilege === 'administer' || tellsOfOthers(element.cluster.name);
+    const area = needsAdmin ? 'admin:device' : 'device:read';
     return { permission: `${area}:${device}`, risk: 'none', target, device };
   }
   const compiled = ports.devices.get(device);

@@ -149,8 +149,11 @@ describe('control_matter_device', () => {
     });
   });
 
-  test('to read what only administrators may read needs their permission', async () => {
-    const router = described('DoorLock', { clusters: ['AccessControl'], device: { id: parseDeviceId('front-door') } });
+  test('to read what only administrators may read, or what tells of other devices, needs their permission', async () => {
+    const router = described('DoorLock', {
+      clusters: ['AccessControl', 'Binding', 'BasicInformation'],
+      device: { id: parseDeviceId('front-door') },
+    });
     const { registry } = await new ToolHarness(router).start();
     const effects = (cluster: string, attribute: string) =>
       registry
@@ -158,6 +161,8 @@ describe('control_matter_device', () => {
         .effects?.({ device_id: 'front-door', cluster, attribute })
         .map(({ permission }) => permission);
     expect(effects('AccessControl', 'Acl')).toEqual(['admin:device:front-door']);
+    expect(effects('Binding', 'Binding')).toEqual(['admin:device:front-door']);
+    expect(effects('BasicInformation', 'NodeLabel')).toEqual(['device:read:front-door']);
     expect(effects('DoorLock', 'LockState')).toEqual(['device:read:front-door']);
   });
 
