@@ -6,6 +6,12 @@ async function serve(): Promise<number> {
   return runHub(process.env);
 }
 
+// A reader such as `head` that has enough is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
 // Before anything is written: what the hub keeps holds keys.
 process.umask(0o077);
 

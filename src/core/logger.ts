@@ -26,14 +26,21 @@ const SECRETS = [
 const SECRET_KEYS =
   /^(pin|pincode|passcode|password|secret|token|authorization|setupcode|setup_code|pairingcode|dataset|operationaldataset|credentials|ipk|key|passphrase|private_?key|api_?key|bearer|qr_?code|manual_?code)$/i;
 
+const HASH_KEYS = /(^|_)hash$/;
+const SHA256_HEX = /^[0-9a-f]{64}$/;
+
 /** Removes secrets from a value about to be logged. */
 export function redact(value: unknown): unknown {
   if (typeof value === 'string') return SECRETS.reduce((text, pattern) => text.replace(pattern, '[redacted]'), value);
   if (Array.isArray(value)) return value.map(redact);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, SECRET_KEYS.test(key) && typeof item !== 'boolean' ? '[redacted]' : redact(item)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactMember(key, item)]));
+}
+
+function redactMember(key: string, item: unknown): unknown {
+  if (SECRET_KEYS.test(key) && typeof item !== 'boolean') return '[redacted]';
+  // What is called a hash is one: it is what ties a row of the journal to another.
+  return HASH_KEYS.test(key) && typeof item === 'string' && SHA256_HEX.test(item) ? item : redact(item);
 }
 
 /** A logger that writes JSON lines through `write`, from `level` up. */

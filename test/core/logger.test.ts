@@ -22,6 +22,14 @@ test('a private key is cut whole, also one that was cut short, and what a signat
 });
 
 test('a field that is merely named like a secret but says yes or no stays readable', () => {
+  const hash = 'ab'.repeat(32);
+  expect(redact({ call_hash: hash, hash, dataset_hex: hash, hash_input: hash, text_hash: `${hash}!` })).toEqual({
+    call_hash: hash,
+    hash,
+    dataset_hex: '[redacted]',
+    hash_input: '[redacted]',
+    text_hash: '[redacted]!',
+  });
   expect(redact({ pin: true, note: 'ok' })).toEqual({ pin: true, note: 'ok' });
 });
 
