@@ -69,6 +69,28 @@ describe('an agent with a token for one light', () => {
   });
 });
 
+test('the same questions would tell of others, were they asked with a token for everything', async () => {
+  const { token, id } = await home.mint('steward', ['*']);
+  const telling: string[] = [];
+  for (const attempt of [...OVERHEARD, ...LISTS].filter(({ wants }) => wants === 'harmless')) {
+    const steward = home.attacker.as(token);
+    await run(attempt, steward, decoy);
+    if (leaksOf(steward.exchanges).length > 0) telling.push(attempt.name);
+  }
+  await home.hub.result('hub:revoke_token', { token_id: id });
+  expect(telling).toEqual(
+    expect.arrayContaining([
+      'the stream of all events',
+      'events of a type that is not its own',
+      'every list of tools',
+      'every list of devices, by every filter',
+      'the list of sensors, by every filter',
+      'capabilities',
+      'the description of the API',
+    ]),
+  );
+});
+
 describeEndings(() => home);
 describeFrontDoor(() => home);
 describeProof(
@@ -83,11 +105,15 @@ describeAftermath(
 /** What the attempt was told, each time with a fresh record. */
 async function record(attempt: Attempt, target: Target): Promise<readonly Exchange[]> {
   const attacker = home.attacker.again();
+  await run(attempt, attacker, target);
+  everything.push(...attacker.exchanges);
+  return attacker.exchanges;
+}
+
+async function run(attempt: Attempt, attacker: Attacker, target: Target): Promise<void> {
   const stirring = attempt.isOverhearing ? home.stir() : undefined;
   await attempt.run(attacker, target);
   await stirring;
-  everything.push(...attacker.exchanges);
-  return attacker.exchanges;
 }
 
 /** Secrets in answers to an attacker who had not said them itself. */

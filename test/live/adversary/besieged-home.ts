@@ -159,7 +159,8 @@ export class BesiegedHome implements AsyncDisposable {
     this.#stirs += 1;
     await this.#home.device('Periwinkle weathervane').set(1, 'TemperatureMeasurement', 'MeasuredValue', 2_000 + this.#stirs);
     await this.hub.result('query_sensor', { sensor_id: SENSOR });
-    await this.hub.call('matter:saffron_portal_unlock', { pin: `${1_000 + this.#stirs}` }, { approve: false });
+    // The owner too has a bound of open requests, which other tests need.
+    if (this.#stirs <= 4) await this.hub.call('matter:saffron_portal_unlock', { pin: `${1_000 + this.#stirs}` }, { approve: false });
     const { token_id: id } = await this.hub.result('hub:mint_token', { agent_id: 'quartermaster', permissions: ['sensor:read:*'] });
     await this.hub.result('hub:revoke_token', { token_id: id ?? '' });
   }
