@@ -8,6 +8,8 @@ const KEPT_MS = 10 * 60_000;
 /** A call in flight is remembered longer than any call may run. */
 const RUNNING_KEPT_MS = 24 * 3_600_000;
 const MAX_KEY_LENGTH = 255;
+/** JSON text of the answers that are kept for one caller, with all that come from it; the disk is everybody's. */
+const MAX_KEPT_LENGTH = 4_194_304;
 
 /** Who uses which key for which call. */
 export interface IdempotentCall {
@@ -30,6 +32,12 @@ export type ClaimResult =
   | { readonly kind: 'claimed'; readonly claim: IdempotencyClaim }
   | { readonly kind: 'repeated'; readonly answer: Promise<JsonObject> };
 
+interface KeptAnswer {
+  readonly id: string;
+  readonly callHash: string;
+  readonly length: number;
+}
+
 interface Running {
   readonly callHash: string;
   readonly answer: Promise<JsonObject>;
@@ -39,6 +47,8 @@ interface Running {
 export class IdempotencyStore {
   readonly #store: KeyValueStore;
   readonly #running = new Map<string, Running>();
+  /** By caller, oldest first; those of before the last start are gone within ten minutes. */
+  readonly #kept = new Map<string, { readonly answers: KeptAnswer[]; length: number }>();
 
   constructor(collaborators: { readonly store: KeyValueStore }) {
     this.#store = collaborators.store;
@@ -54,10 +64,10 @@ export class IdempotencyStore {
     if (running) return { kind: 'repeated', answer: sameCall(running.callHash, call, running.answer) };
     const stored = this.#store.get(SPACE, id);
     if (isJsonObject(stored)) return { kind: 'repeated', answer: sameCall(stored.call_hash, call, Promise.resolve(storedAnswer(stored))) };
-    return { kind: 'claimed', claim: this.#begin(id, call.callHash) };
+    return { kind: 'claimed', claim: this.#begin(id, call) };
   }
 
-  #begin(id: string, callHash: string): IdempotencyClaim {
+  #begin(id: string, { callHash, principalId }: IdempotentCall): IdempotencyClaim {
     const { promise, resolve } = Promise.withResolvers<JsonObject>();
     this.#running.set(id, { callHash, answer: promise });
     return {
@@ -65,10 +75,35 @@ export class IdempotencyStore {
       settle: (answer, kept) => {
         this.#running.delete(id);
         resolve(answer);
-        if (kept) this.#store.set(SPACE, id, { call_hash: callHash, answer: kept }, { ttlMs: KEPT_MS });
-        else this.#store.delete(SPACE, id);
+        if (!kept) this.#store.delete(SPACE, id);
+        else {
+          this.#store.set(SPACE, id, { call_hash: callHash, answer: kept }, { ttlMs: KEPT_MS });
+          this.#count(principalId, { id, callHash, length: JSON.stringify(kept).length });
+        }
       },
     };
+  }
+
+  /** Whoever has too many answers kept loses the oldest ones: the keys stay used, so that no repeat acts a second time. */
+  #count(principalId: string, answer: KeptAnswer): void {
+    const [family = principalId] = principalId.split('/');
+    const kept = this.#kept.get(family) ?? { answers: [], length: 0 };
+    this.#kept.set(family, kept);
+    kept.answers.push(answer);
+    kept.length += answer.length;
+    while (kept.length > MAX_KEPT_LENGTH) {
+      const oldest = kept.answers.shift();
+      if (!oldest) return;
+      kept.length -= oldest.length;
+      this.#dropAnswer(oldest);
+    }
+  }
+
+  #dropAnswer({ id, callHash }: KeptAnswer): void {
+    const stored = this.#store.get(SPACE, id);
+    // Ten minutes old, or of another call that has the key since.
+    if (!isJsonObject(stored) || stored.answer === undefined || stored.call_hash !== callHash) return;
+    this.#store.set(SPACE, id, { call_hash: callHash, dropped: true }, { ttlMs: KEPT_MS });
   }
 }
 
@@ -79,6 +114,12 @@ function sameCall<T>(firstHash: unknown, call: IdempotentCall, answer: T): T {
 
 function storedAnswer(stored: JsonObject): JsonObject {
   if (isJsonObject(stored.answer)) return stored.answer;
+  if (stored.dropped === true) {
+    throw new AtmoError(
+      'OUTCOME_UNKNOWN',
+      'The call of this idempotency key has run and its answer is no longer kept; read the state instead',
+    );
+  }
   throw new AtmoError(
     'OUTCOME_UNKNOWN',
     'The call of this idempotency key was running when the hub stopped; read the state before calling again with a new key',

@@ -47,6 +47,21 @@ describe('an idempotency key', () => {
     expect(await call({ n: 1, pin: '2222' })).toMatchObject({ error: { code: 'IDEMPOTENCY_CONFLICT' } });
   });
 
+  test('keeps only so much for one caller; a key whose answer is gone stays used', async () => {
+    const { call, counter, store } = countingRoom(async (run) => `${run} ${'x'.repeat(500_000)}`);
+    const family = [agent('device:control'), { ...me, id: `${me.id}/child` }];
+    for (let key = 0; key < 20; key++) await call({ n: 1 }, `k${key}`, family[key % 2]);
+    await call({ n: 1 }, 'mine', { ...me, id: 'somebody-else' });
+    const kept = store.entries('idempotency').map(({ value }) => JSON.stringify(value).length);
+    expect(kept).toHaveLength(21);
+    expect(kept.reduce((sum, length) => sum + length, 0)).toBeLessThan(5_000_000);
+    expect(await call({ n: 1 }, 'k0', family[0])).toMatchObject({
+      error: { code: 'OUTCOME_UNKNOWN', message: expect.stringContaining('no longer kept') },
+    });
+    expect(await call({ n: 1 }, 'k19', family[1])).toMatchObject({ status: 'success' });
+    expect(counter.runs).toBe(21);
+  });
+
   test('belongs to one caller', async () => {
     const { call, counter } = countingRoom(async (run) => run);
     await call({ n: 1 });
