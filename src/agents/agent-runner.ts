@@ -130,12 +130,15 @@ export class AgentRunner implements Service {
     return Object.fromEntries([...parseParameters(config, this.#with.validator)].map(([name, { value }]) => [name, value]));
   }
 
+  /** Nobody can take the places of the owner. */
   #requireRoom(by: Principal): void {
     const living = this.#book.living();
-    if (living.length >= MAX_AGENTS) throw full(`This hub has ${MAX_AGENTS} agents`);
+    const isOwner = by.kind === 'owner';
+    const counted = isOwner ? living.filter(({ parent }) => parent === undefined) : living;
+    if (counted.length >= MAX_AGENTS) throw full(`${isOwner ? 'The owner has' : 'This hub has'} ${counted.length} agents`);
     const [root = by.id] = by.id.split('/');
     const family = living.filter(({ id }) => id.startsWith(`${root}/`));
-    if (by.kind !== 'owner' && family.length >= MAX_FAMILY) throw full(`${root} and what comes from it have ${MAX_FAMILY} agents`);
+    if (!isOwner && family.length >= MAX_FAMILY) throw full(`${root} and what comes from it have ${MAX_FAMILY} agents`);
   }
 
   /** Two bearers of one id would share their jobs and approvals. */
