@@ -46,6 +46,8 @@ export class RevocationList implements Service {
   readonly #logger: Logger;
   /** Seconds since 1970 until which each revoked token has to be remembered. */
   readonly #revoked = new Map<string, number>();
+  /** Those of them that the disk did not take. */
+  readonly #unwritten = new Set<string>();
   readonly #listeners = new Set<(tokenId: string) => void>();
 
   constructor({ hub, issuers, store, time, logger }: RevocationCollaborators) {
@@ -72,11 +74,11 @@ export class RevocationList implements Service {
 
   /**
    * Ends a token (id: 32 hex digits) and all that come from it, at once and for good; false when it had ended already.
-   * VALIDATION_ERROR for an id of another form; STORAGE_FAILED, and then it has not ended.
+   * VALIDATION_ERROR for an id of another form; STORAGE_FAILED, and then it has ended only until the hub stops: say it again.
    */
   revoke(tokenId: string, expiresAtMs: number): boolean {
     if (!TOKEN_ID.test(tokenId)) throw new AtmoError('VALIDATION_ERROR', 'The id of a token is 32 hexadecimal digits in lower case');
-    if (this.#revoked.has(tokenId)) return false;
+    if (this.#isWritten(tokenId)) return false;
     const revocation = { issuer: this.#hub.hubId, tokenId, expiresAt: Math.ceil(expiresAtMs / 1000) };
     return this.#add(revocation, sign(revocation, this.#hub.privateKey));
   }
@@ -84,7 +86,7 @@ export class RevocationList implements Service {
   /** Takes a statement of a trusted hub; false when it says nothing new. VALIDATION_ERROR when it is malformed or not signed by one. */
   merge(statement: Uint8Array): boolean {
     const revocation = this.#read(statement);
-    return !this.#revoked.has(revocation.tokenId) && this.#add(revocation, statement);
+    return !this.#isWritten(revocation.tokenId) && this.#add(revocation, statement);
   }
 
   /** What other hubs have to know: the statements that are still needed. */
@@ -110,11 +112,18 @@ export class RevocationList implements Service {
   #add({ tokenId, expiresAt }: Revocation, statement: Uint8Array): boolean {
     this.#forgetEnded();
     if (this.#isOver(expiresAt)) return false;
+    this.#revoked.set(tokenId, expiresAt);
+    this.#unwritten.add(tokenId);
+    // A full disk lets nobody go on.
+    for (const listener of this.#listeners) this.#tell(listener, tokenId);
     // Without a time to live: the store counts it by the machine's clock, which on some boards begins in 1970 and then jumps.
     this.#store.set(SPACE, tokenId, Buffer.from(statement).toString('base64url'));
-    this.#revoked.set(tokenId, expiresAt);
-    for (const listener of this.#listeners) this.#tell(listener, tokenId);
+    this.#unwritten.delete(tokenId);
     return true;
+  }
+
+  #isWritten(tokenId: string): boolean {
+    return this.#revoked.has(tokenId) && !this.#unwritten.has(tokenId);
   }
 
   /** The token has ended whatever a listener makes of it. */

@@ -72,19 +72,21 @@ describe('the revocation list', () => {
     expect(list.firstRevoked([ID])).toBe(ID);
   });
 
-  test('what cannot be written is not said to be revoked', async () => {
+  test('what cannot be written has ended all the same, until the hub stops; said again, it is written', async () => {
     const { store, hub, issuers, time, clock } = await tokenRoom();
-    const full = {
-      get: store.get.bind(store),
-      entries: store.entries.bind(store),
-      delete: store.delete.bind(store),
-      set: () => {
-        throw new Error('disk full');
-      },
+    const set = store.set.bind(store);
+    const revocations = new RevocationList({ hub, issuers, store, time, logger: silentLogger });
+    const heard: string[] = [];
+    revocations.onRevoked((id) => heard.push(id));
+    store.set = () => {
+      throw new Error('disk full');
     };
-    const revocations = new RevocationList({ hub, issuers, store: full, time, logger: silentLogger });
     expect(() => revocations.revoke(ID, clock.now() + HOUR_MS)).toThrow('disk full');
-    expect(revocations.firstRevoked([ID])).toBeUndefined();
+    expect([revocations.firstRevoked([ID]), heard, revocations.statements()]).toEqual([ID, [ID], []]);
+    store.set = set;
+    expect(revocations.revoke(ID, clock.now() + HOUR_MS)).toBe(true);
+    expect(revocations.revoke(ID, clock.now() + HOUR_MS)).toBe(false);
+    expect(revocations.statements()).toHaveLength(1);
   });
 
   test('a damaged entry still ends the token that it was about', async () => {
