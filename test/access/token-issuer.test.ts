@@ -220,6 +220,23 @@ describe('what the hub remembers of its tokens', () => {
     expect(issuer.list()).toEqual([]);
   });
 
+  test('of the tokens that an agent made, the ended ones fill no disk', async () => {
+    const { issuer, clock, revocations } = await tokenRoom();
+    const parent = issuer.issue(request({ agentId: 'busy' }), OWNER).principal;
+    const other = issuer.issue(request({ agentId: 'busybody' }), OWNER).principal;
+    issuer.issue(request({ agentId: 'kept' }), other);
+    const first = issuer.issue(request({ agentId: 'first' }), parent).principal.token?.id ?? '';
+    for (let index = 0; index < 300; index++) {
+      clock.advance(1_000);
+      issuer.revoke(issuer.issue(request({ agentId: 'short' }), parent).principal.token?.id ?? '');
+    }
+    const agents = Map.groupBy(issuer.list(), ({ agentId }) => agentId);
+    expect(agents.get('busy/short')).toHaveLength(255);
+    expect([...agents.keys()].sort()).toEqual(['busy', 'busy/first', 'busy/short', 'busybody', 'busybody/kept']);
+    expect(issuer.find(first)).toBeDefined();
+    expect(revocations.statements()).toHaveLength(300);
+  });
+
   test('what an inspection tells of a token that has expired', async () => {
     const { issuer, clock, hub } = await tokenRoom();
     const { token } = issuer.issue(request(), OWNER);
