@@ -37,6 +37,7 @@ interface LampCall {
   readonly agent: string;
   readonly params: JsonObject;
   readonly traceId: string;
+  readonly sessionId: string;
 }
 
 /** A hub with agents, real tokens and a real pipeline, a sensor and a lamp, in memory. What it keeps can go into the next one. */
@@ -81,7 +82,7 @@ export async function agentRoom({ approvals, timeZone = 'UTC', isTimeTrusted = (
         execution: { side_effects: true },
         ...extra,
         handler: async (params, context) => {
-          calls.push({ tool: name, agent: context.agentId, params, traceId: context.traceId });
+          calls.push({ tool: name, agent: context.agentId, params, traceId: context.traceId, sessionId: context.sessionId });
           return lampHandler(params);
         },
       }),

@@ -21,6 +21,8 @@ describe('a run', () => {
     await room.report(26);
     expect(room.calls).toHaveLength(2);
     expect(new Set(room.calls.map(({ traceId }) => traceId)).size).toBe(1);
+    // A session is one run: what an automation does in months is no loop.
+    for (const { sessionId, traceId } of room.calls) expect(sessionId).toBe(traceId);
     expect(room.audited.filter(({ principal }) => principal.id === 'auto' && principal.kind === 'agent')).toHaveLength(4);
     expect(await room.view('auto')).toMatchObject({ status: 'active', runs: 1, is_running: false });
   });
