@@ -63,10 +63,29 @@ describe('an agent with a token for one light', () => {
     console.info(`${executed.size} ways, ${everything.length} requests`);
   });
 
+  test('has met no door that broke: every request was answered, none with an unexpected failure', () => {
+    expect(everything.filter(({ status }) => status === 500 || status === 0).map(shown)).toEqual([]);
+  });
+
   test('has left everything as it was, and got no right that it did not have', async () => {
     expect(await home.administration()).toEqual(administration);
     expect(await home.grownRights()).toEqual([]);
   });
+});
+
+test('an agent with the one permission for its light alone gets no further either', async () => {
+  const { token, id } = await home.mint('lamp-holder-alone', ['device:control:desk-lamp']);
+  const before = await home.othersState();
+  for (const attempt of [...NAMES, ...DEVICE_PATHS, ...LISTS, ...RIGHTS].filter(
+    ({ wants, isAboutOwn }) => wants === 'refused' && !isAboutOwn,
+  )) {
+    const narrow = home.attacker.as(token);
+    await run(attempt, narrow, home.target);
+    expect(leaksOf(narrow.exchanges), attempt.name).toEqual([]);
+    expect(narrow.exchanges.filter((exchange) => !isRefusal(exchange)).map(shown), attempt.name).toEqual([]);
+  }
+  expect(await home.othersState()).toBe(before);
+  await home.hub.result('hub:revoke_token', { token_id: id });
 });
 
 test('the same questions would tell of others, were they asked with a token for everything', async () => {

@@ -10,7 +10,8 @@ import { AuditStore } from '../../../src/journal/audit-store.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
 import { signaturesOf } from './arms.ts';
 import type { Exchange } from './attacker.ts';
-import { type BesiegedHome, PIN, SECOND_PERSON } from './besieged-home.ts';
+import { type BesiegedHome, SECOND_PERSON } from './besieged-home.ts';
+import { PIN } from './besieged-house.ts';
 
 /** Files that are there to hold a secret, each its own. */
 const SECRET_FILES = ['owner.token', 'owner.key', 'hub.key'];

@@ -6,7 +6,6 @@ import { inspect } from 'node:util';
 import { rawKeyOf } from '../../../src/cli/approver-key.ts';
 import type { AuditRow } from '../../../src/core/audit-log.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
-import { type DeviceSpec, type HomeSpec, slug, standardHome } from '../../home/home-spec.ts';
 import type { VirtualDevice } from '../../home/virtual-device.ts';
 import { VirtualHome } from '../../home/virtual-home.ts';
 import { until } from '../../matter/device-hub.ts';
@@ -14,10 +13,9 @@ import { EventTap } from '../every-tool/event-tap.ts';
 import { RunningHub } from '../running-hub.ts';
 import { type Arms, forge } from './arms.ts';
 import { Attacker } from './attacker.ts';
-import type { Prey, Target } from './target.ts';
+import { homeSpec, preyIn, stateOf } from './besieged-house.ts';
+import type { Target } from './target.ts';
 
-/** The code of the door, one that cannot turn up by chance in what the hub writes. */
-export const PIN = '73916428';
 export const ATTACKER_ID = 'lamp-helper';
 /** Everything that the attacked agent was given: one light, and the tools to make something of it. */
 const RIGHTS = ['device:control:desk-lamp', 'device:read:desk-lamp', 'sequence:run', 'agent:spawn', 'job:cancel'];
@@ -27,15 +25,6 @@ const RULES = `rules:
   - { name: bright lamp, effect: approve, when: { agent: ${ATTACKER_ID}, device: desk-lamp, action: LevelControl/*, value: { name: brightness, above: 95 } } }
 `;
 const SENSOR = 'periwinkle-weathervane/temperature';
-
-/** What each device of the home is made from, and what it is called. */
-const DEVICES = [
-  ['Living room lamp', 'Desk lamp', 'Study'],
-  ['Front door', 'Saffron portal', 'Vestibule'],
-  ['Hall light', 'Marigold beacon', 'Orangery'],
-  ['Thermostat', 'Juniper warmth', 'Scullery'],
-  ['Garden thermometer', 'Periwinkle weathervane', 'Conservatory'],
-] as const;
 
 /** A home with five devices, its owner, others who use it, and an agent that was given one light and turned bad. */
 export class BesiegedHome implements AsyncDisposable {
@@ -230,13 +219,7 @@ async function furnish({ hub, home, events, stateDir }: Ground): Promise<Furnish
   await until(() => events.events.some(({ type }) => type === 'approval.requested'));
   const overheard = events.events.findLast(({ type }) => type === 'approval.requested');
 
-  const [, lock, beacon, climate, gauge] = DEVICES.map(([model, name, area]) => preyOf(home, { model, name, area })) as [
-    Prey,
-    Prey,
-    Prey,
-    Prey,
-    Prey,
-  ];
+  const [lock, beacon, climate, gauge] = preyIn(home);
   const target: Target = {
     lock,
     beacon,
@@ -263,38 +246,6 @@ async function furnish({ hub, home, events, stateDir }: Ground): Promise<Furnish
 
 async function commission(hub: RunningHub, { name, spec, pairing }: VirtualDevice): Promise<void> {
   await hub.result('hub:commission_device', { code: pairing.qrCode, name, area: spec.area, accept_attestation: true });
-}
-
-async function stateOf(device: VirtualDevice): Promise<object> {
-  const facts = {
-    'Saffron portal': ['DoorLock', 'LockState'],
-    'Marigold beacon': ['OnOff', 'OnOff'],
-    'Juniper warmth': ['Thermostat', 'OccupiedHeatingSetpoint'],
-    'Periwinkle weathervane': ['Descriptor', 'ClientList'],
-  }[device.name] ?? ['Descriptor', 'ClientList'];
-  const [state, label, acl, commands] = await Promise.all([
-    device.get(1, facts[0] ?? '', facts[1] ?? ''),
-    device.get(0, 'BasicInformation', 'NodeLabel'),
-    device.get(0, 'AccessControl', 'Acl'),
-    device.commands(),
-  ]);
-  return { device: device.name, state, label, acl, commands: commands.length };
-}
-
-/** Devices of others share a process; the agent's own has one, so that its link can be cut. */
-function homeSpec(): HomeSpec {
-  const models = new Map(standardHome().devices.map((device) => [device.name, device]));
-  const devices = DEVICES.map(([model, name, area], index): DeviceSpec => {
-    const { group: _, ...spec } = models.get(model) as DeviceSpec;
-    return { ...spec, name, area, ...(index > 0 && { group: 'others' }) };
-  });
-  const text = JSON.stringify({ devices }).replaceAll(Buffer.from('1234').toString('hex'), Buffer.from(PIN).toString('hex'));
-  return JSON.parse(text) as HomeSpec;
-}
-
-function preyOf(home: VirtualHome, { name, area }: { readonly model: string; readonly name: string; readonly area: string }): Prey {
-  const id = slug(name);
-  return { id, name, area, slug: id.replaceAll('-', '_'), serial: `serial-${home.device(name).spec.discriminator}` };
 }
 
 function newKey(): KeyObject {

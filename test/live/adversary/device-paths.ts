@@ -70,6 +70,12 @@ export const DEVICE_PATHS: readonly Attempt[] = [
       ([cluster = '', attribute = '']) => control(me, { device_id: LAMP, endpoint: 0, cluster, attribute }),
     ),
   ),
+  refused('scenes of a group of others', (me, { group }) =>
+    each(['recall_scene', 'store_scene', 'remove_scene'], async (action) => {
+      await me.invoke(`desk_lamp_${action}`, { scene: 1, group });
+      await me.invoke('control_device', { device_id: LAMP, command: action, params: { scene: 1, group } });
+    }),
+  ),
   refused('groups: listed, made, joined, commanded, deleted', (me, { group, beacon }) =>
     each(
       [

@@ -4,7 +4,8 @@ import { readApproverKey } from '../../../src/cli/approver-key.ts';
 import { signedDecision } from '../../../src/cli/approver-key-signature.ts';
 import { isJsonObject, type JsonObject } from '../../../src/core/json.ts';
 import { type Attacker, type Exchange, objectOf } from './attacker.ts';
-import { type BesiegedHome, PIN, SECOND_PERSON } from './besieged-home.ts';
+import { type BesiegedHome, SECOND_PERSON } from './besieged-home.ts';
+import { PIN } from './besieged-house.ts';
 
 const UNLOCK = 'matter:saffron_portal_unlock';
 const LOCKED = 1;

@@ -99,7 +99,7 @@ export function comparable(text: string): string {
       .replace(/serial-\d+/g, 'SERIAL')
       .replace(/[0-9a-f]{8,}/g, 'ID')
       .replace(
-        /"(duration_ms|execution_time_ms|executiontime|uptime_ms|mean_ms|calls|errors|runs|group|retry_after_ms|age_ms)":[\d.]+/g,
+        /"(duration_ms|execution_time_ms|executiontime|uptime_ms|mean_ms|calls|errors|runs|group|groupid|retry_after_ms|age_ms)":[\d.]+/g,
         '"$1":N',
       )
       .replace(/group \d+/g, 'group N')
