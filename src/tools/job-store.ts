@@ -16,6 +16,8 @@ const KEPT_MS = 3_600_000;
 /** As long as a job is known, its result gone or not. */
 const KNOWN_MS = 2 * KEPT_MS;
 const DEFAULT_MAX_JOBS = 1_000;
+/** JSON text of the results that are kept for one caller, with all that come from it. */
+const MAX_RESULTS_LENGTH = 8_388_608;
 
 /** States of a job (source 000 §4); `expired` when its result is no longer kept. */
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'expired';
@@ -49,6 +51,8 @@ interface JobRecord {
   readonly tokenIds: readonly string[];
   readonly hasSideEffects: boolean;
   readonly view: JobView;
+  /** Of the result's JSON text. */
+  readonly length?: number;
 }
 
 interface JobCollaborators {
@@ -143,7 +147,18 @@ export class JobStore {
     const record = this.#jobs.get(id);
     if (!record || isFinished(record.view)) return;
     const view = { ...record.view, ...change };
-    this.#save({ ...record, view }, { ...view, result: mask(change.result) });
+    this.#save({ ...record, view, length: JSON.stringify(change.result).length }, { ...view, result: mask(change.result) });
+    this.#dropResults(familyOf(record));
+  }
+
+  /** Whoever has too much of them loses the oldest results before their time. */
+  #dropResults(family: string): void {
+    let total = 0;
+    for (const record of [...this.#jobs.values()].filter((one) => familyOf(one) === family).reverse()) {
+      const { length = 0, ...rest } = record;
+      total += length;
+      if (length > 0 && total > MAX_RESULTS_LENGTH) this.#save({ ...rest, view: withoutResult(record.view) });
+    }
   }
 
   #update(id: string, change: Partial<JobView>): void {
@@ -176,8 +191,7 @@ export class JobStore {
   #aged(record: JobRecord): JobView {
     const { view } = record;
     if (view.finished_at === undefined || this.#clock.now() - Date.parse(view.finished_at) < KEPT_MS) return view;
-    const { result: _, error: __, ...rest } = view;
-    return { ...rest, status: 'expired' };
+    return withoutResult(view);
   }
 
   #makeRoom(): void {
@@ -208,6 +222,10 @@ export class JobStore {
 /** An agent and all that come from it are one. */
 function familyOf({ ownerId }: JobRecord): string {
   return ownerId.split('/')[0] ?? '';
+}
+
+function withoutResult({ result: _, error: __, ...rest }: JobView): JobView {
+  return { ...rest, status: 'expired' };
 }
 
 function mayRead(record: JobRecord, principal: Principal): boolean {

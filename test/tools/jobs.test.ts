@@ -159,4 +159,22 @@ describe('a job', () => {
     expect(flood[0]).toThrow(/No job/);
     expect(flood.at(-1)?.()).toMatchObject({ status: 'failed' });
   });
+
+  test('large results are kept for one caller only up to a bound, its newest and those of others stay', async () => {
+    const room = makeRoom();
+    const jobs = new JobStore(room);
+    const tool = makeTool(asJob);
+    room.registry.register(makeTool({ name: 'much', handler: async () => 'x'.repeat(900_000) }));
+    const answer = await room.pipeline.call({ principal: me, tool: 'much', params: {} });
+    const done = (id: string) => {
+      const principal = { ...me, id };
+      const job = jobs.create(principal, tool);
+      job.settle(answer);
+      return () => jobs.get(job.view.job_id, principal).status;
+    };
+    const states = ['other', ...Array.from({ length: 12 }, (_, index) => `eve/child-${index}`)].map(done).map((state) => state());
+    expect(states).toEqual(['succeeded', 'expired', 'expired', 'expired', ...Array(9).fill('succeeded')]);
+    const text = JSON.stringify(room.store.entries('jobs'));
+    expect(text.length).toBeLessThan(10_000_000);
+  });
 });
