@@ -14,9 +14,12 @@ interface SightPorts {
   readonly devices: Pick<DeviceDirectory, 'get'>;
 }
 
-/** May this principal know what the trigger or condition is about? Time is everybody's. */
+/**
+ * May this principal learn what the trigger or condition is about? A value is more than the knowledge that there is one:
+ * it takes the very permission to read it. Time is everybody's.
+ */
 export function maySense(about: Trigger | Condition, principal: Principal, authorizer: Authorizer): boolean {
-  if ('sensor_id' in about) return authorizer.canSee(principal, `sensor:read:${about.sensor_id}`);
+  if ('sensor_id' in about) return authorizer.authorize(principal, [`sensor:read:${about.sensor_id}`]).allowed;
   return 'device_id' in about ? canSeeDevice(parseDeviceId(about.device_id), callerView(principal, authorizer)) : true;
 }
 

@@ -86,6 +86,8 @@ describe('spawn_agent', () => {
     const absent = await refusal({ trigger: { type: 'reading', sensor_id: 'no-sensor/temperature', above: 25 } });
     expect(hidden.code).toBe('SENSOR_NOT_FOUND');
     expect(String(hidden.message).replace(SENSOR, '')).toBe(String(absent.message).replace('no-sensor/temperature', ''));
+    const other = { permissions: ['device:control:lamp', `sensor:tune:${SENSOR}`] };
+    expect(resultOf(await room.spawn(WHEN_HOT, other)).error).toMatchObject({ code: 'SENSOR_NOT_FOUND' });
     const time = { type: 'time', at: '07:30' };
     expect((await refusal({ trigger: time, conditions: [{ type: 'reading', sensor_id: SENSOR, above: 1 }] })).code).toBe(
       'SENSOR_NOT_FOUND',
