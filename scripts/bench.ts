@@ -22,6 +22,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   fleet: { summary: '50 devices: commission, restart, idle', isNetworked: true, load: () => import('./bench/fleet.ts') },
   registry: { summary: '10,000 tools: lookup, list, validation', isNetworked: false, load: () => import('./bench/registry.ts') },
   access: { summary: 'authorising a token / one bare verification', isNetworked: false, load: () => import('./bench/access.ts') },
+  audit: { summary: 'calls per second with the journal / without', isNetworked: false, load: () => import('./bench/audit.ts') },
   storage: { summary: 'a day of readings on the disk', isNetworked: false, load: () => import('./bench/storage.ts') },
 };
 
@@ -29,7 +30,7 @@ function print(figure: BenchFigure): void {
   const shown = { ...figure, value: Number(figure.value.toPrecision(4)) };
   if (values.json) console.log(JSON.stringify(shown));
   else {
-    const bar = shown.bar === null ? '' : shown.ok ? `  ✓ ≤ ${shown.bar}` : `  ✗ bar ${shown.bar}`;
+    const bar = shown.bar === null ? '' : `  ${shown.ok ? '✓' : '✗'} ${shown.isMinimum ? '≥' : '≤'} ${shown.bar}`;
     console.log(`${shown.name.padEnd(28)} ${String(shown.value).padStart(9)} ${shown.unit}${bar}   (n=${shown.samples}; ${shown.vs})`);
   }
 }

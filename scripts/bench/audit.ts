@@ -27,7 +27,7 @@ import type { BenchFigure } from './figure.ts';
 import { median } from './statistics.ts';
 import { Workspace } from './workspace.ts';
 
-const WARM_UP = 6;
+const WARM_UP = 20;
 const ROUNDS = 60;
 const CALLS = 100;
 const CALLERS = 16;
@@ -36,13 +36,15 @@ const owner: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin
 
 /** A hub's tools behind its own door, with or without the journal. */
 class Station implements AsyncDisposable {
-  readonly pipeline: CallPipeline;
+  readonly #pipeline: CallPipeline;
   readonly #gateway: HttpGateway;
+  readonly #audit: AuditStore | undefined;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: CALLERS });
 
-  private constructor(pipeline: CallPipeline, gateway: HttpGateway) {
-    this.pipeline = pipeline;
+  private constructor(pipeline: CallPipeline, gateway: HttpGateway, audit: AuditStore | undefined) {
+    this.#pipeline = pipeline;
     this.#gateway = gateway;
+    this.#audit = audit;
   }
 
   static async start(store: StateStore, readings: HistoryStore, audit?: AuditStore): Promise<Station> {
@@ -78,11 +80,11 @@ class Station implements AsyncDisposable {
       { host: '127.0.0.1', port: 0 },
     );
     await gateway.start();
-    return new Station(pipeline, gateway);
+    return new Station(pipeline, gateway, audit);
   }
 
   async direct(): Promise<void> {
-    await this.pipeline.call({ principal: owner, tool: 'echo', params: { value: 'on' } });
+    await this.#pipeline.call({ principal: owner, tool: 'echo', params: { value: 'on' } });
   }
 
   http(): Promise<void> {
@@ -100,6 +102,11 @@ class Station implements AsyncDisposable {
     return promise;
   }
 
+  /** Brings the rows of a round into audit.db, which else would happen while the other station is measured. */
+  settle(): void {
+    this.#audit?.read({ limit: 1 });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#agent.destroy();
     await this.#gateway[Symbol.asyncDispose]();
@@ -111,15 +118,16 @@ interface Load {
   readonly name: string;
   readonly callers: number;
   readonly call: (station: Station) => Promise<void>;
-  /** Only the throughput of a busy hub is gated; one caller alone pays two commits for each call. */
+  /** Calls come in by a door: what the pipeline alone does is told, not gated. */
   readonly bar: number | null;
 }
 
+/** Fast ones first: a hub has been running for long before anybody minds how many calls it does. */
 const LOADS: readonly Load[] = [
-  { name: 'http_16', callers: CALLERS, call: (station) => station.http(), bar: BAR },
-  { name: 'http_1', callers: 1, call: (station) => station.http(), bar: null },
   { name: 'direct_16', callers: CALLERS, call: (station) => station.direct(), bar: null },
   { name: 'direct_1', callers: 1, call: (station) => station.direct(), bar: null },
+  { name: 'http_16', callers: CALLERS, call: (station) => station.http(), bar: BAR },
+  { name: 'http_1', callers: 1, call: (station) => station.http(), bar: BAR },
 ];
 
 /** Calls of `echo` per second with the journal on, divided by those with it off, taken in turns. */
@@ -145,7 +153,7 @@ export async function run(): Promise<BenchFigure[]> {
 async function compare({ name, callers, call, bar }: Load, on: Station, off: Station): Promise<BenchFigure> {
   const rates: { readonly on: number; readonly off: number }[] = [];
   for (let round = 0; round < WARM_UP + ROUNDS; round++) {
-    const measure = (station: Station) => callsPerSecond(() => call(station), callers);
+    const measure = (station: Station) => callsPerSecond(station, call, callers);
     // Whatever else the machine does hits both, and neither is always the first.
     const early = round % 2 === 0 ? await measure(off) : undefined;
     const rate = { on: await measure(on), off: early ?? (await measure(off)) };
@@ -154,7 +162,16 @@ async function compare({ name, callers, call, bar }: Load, on: Station, off: Sta
   const ratio = median(rates.map((rate) => rate.on / rate.off));
   const [onRate, offRate] = [median(rates.map((rate) => rate.on)), median(rates.map((rate) => rate.off))];
   const vs = `${Math.round(onRate)} calls/s with, ${Math.round(offRate)} without the journal`;
-  return { name: `audit.${name}`, value: ratio, unit: 'ratio', bar, ok: bar === null || ratio >= bar, samples: ROUNDS, vs };
+  return {
+    name: `audit.${name}`,
+    value: ratio,
+    unit: 'ratio',
+    bar,
+    isMinimum: true,
+    ok: bar === null || ratio >= bar,
+    samples: ROUNDS,
+    vs,
+  };
 }
 
 function bytesFigure(path: string, rows: number): BenchFigure {
@@ -170,12 +187,13 @@ function bytesFigure(path: string, rows: number): BenchFigure {
   };
 }
 
-async function callsPerSecond(call: () => Promise<void>, callers: number): Promise<number> {
+async function callsPerSecond(station: Station, call: Load['call'], callers: number): Promise<number> {
   const startMs = performance.now();
   let left = CALLS;
   const worker = async () => {
-    while (left-- > 0) await call();
+    while (left-- > 0) await call(station);
   };
   await Promise.all(Array.from({ length: callers }, worker));
+  station.settle();
   return (CALLS * 1000) / (performance.now() - startMs);
 }

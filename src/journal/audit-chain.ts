@@ -29,16 +29,10 @@ export function genesis(hub: string): ChainLink {
   return { seq: 0, hash: sha256Hex(`atmosphere-edge audit v1 ${hub}`) };
 }
 
-/** The link of the row that comes next: SHA-256 over the hash before (hex) followed by the row's RFC 8785 form without its hash. */
+/** The link of the row that comes next: SHA-256 over the hash before (hex) followed by the row as `rowText` writes it. */
 export function nextLink(previous: ChainLink, hub: string, fields: AuditFields): ChainLink {
-  return nextRow(previous, hub, fields).link;
-}
-
-/** As `nextLink`, with the text that the hash is over. */
-export function nextRow(previous: ChainLink, hub: string, fields: AuditFields): { readonly link: ChainLink; readonly text: string } {
   const seq = previous.seq + 1;
-  const text = rowText(hub, seq, fields);
-  return { link: { seq, hash: sha256Hex(previous.hash + text) }, text };
+  return { seq, hash: sha256Hex(previous.hash + rowText(hub, seq, fields)) };
 }
 
 /** The row as readers get it. */
@@ -62,7 +56,7 @@ export function rowOf(hub: string, { seq, hash }: ChainLink, fields: AuditFields
 
 /**
  * The RFC 8785 form of the row as readers get it, without its hash: whoever has an export can recompute the chain. It is put
- * together by hand, with the stored content as it is, because every call waits for it.
+ * together by hand, with the stored content as it is.
  */
 function rowText(hub: string, seq: number, { kind, atMs, agent, tokens, tool, request, trace, content }: AuditFields): string {
   const [token, ...chain] = tokens ?? [];

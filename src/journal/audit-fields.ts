@@ -142,5 +142,6 @@ function name(text: string): string {
 }
 
 function scrubbed(text: string): string {
+  if (!text.includes('MT:') && !text.includes('at0.') && !text.includes('at1.')) return text;
   return text.replace(SECRETS, '[redacted]');
 }

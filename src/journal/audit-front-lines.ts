@@ -1,93 +1,101 @@
+import { crc32 } from 'node:zlib';
 import type { AuditVerification } from '../core/audit-log.ts';
-import { isJsonObject, type Json } from '../core/json.ts';
 import { type AuditFields, type ChainLink, nextLink } from './audit-chain.ts';
 import type { ChainedRow } from './audit-ledger.ts';
 import { AUDIT_KINDS } from './audit-schema.ts';
-
-const HASH_LENGTH = 64;
 
 /** What audit.db holds already. */
 interface Ground {
   readonly hub: string;
   readonly head: ChainLink;
-  /** Hash of a row that is in audit.db; absent for one that was given up. */
-  readonly hashAt: (seq: number) => string | undefined;
+  /** A row that is in audit.db, or the one that its chain begins after. */
+  readonly linkAt: (seq: number) => ChainLink | undefined;
 }
 
 /** What of the lines continues the chain. */
 interface FrontRows {
   readonly rows: readonly ChainedRow[];
-  /** Bytes of the lines up to the last that is in the chain. */
+  /** Bytes of the lines up to the last that fits, and its check. */
   readonly lengthBytes: number;
+  readonly check: number;
   /** First line that does not fit; nothing after it is taken. */
   readonly problem?: NonNullable<AuditVerification['problem']>;
 }
 
-/** A row as a line of the front: its hash and its RFC 8785 form. */
-export function frontLine(hash: string, text: string): string {
-  return `${hash}${text}\n`;
+interface ParsedLine {
+  readonly check: number;
+  readonly body: string;
+  readonly seq: number;
+  readonly fields: AuditFields;
+}
+
+/** What the check of the first line continues: a front belongs behind one row and no other. */
+export function frontCheck({ hash }: ChainLink): number {
+  return crc32(hash);
 }
 
 /**
- * The rows that follow on what audit.db holds, each checked by its hash. Lines of rows that are in audit.db are passed over: the
- * hub was killed between the commit and the cut of the front.
+ * A row as a line of the front: a CRC-32 that goes on over all lines, and what `rowsOfFront` makes the row of. The chain with its
+ * SHA-256 is made when rows are committed, many at once, because every call waits for its line.
  */
-export function rowsOfFront(lines: readonly string[], { hub, head, hashAt }: Ground): FrontRows {
-  const rows: ChainedRow[] = [];
-  let [last, lengthBytes] = [head, 0];
-  for (const line of lines) {
-    const row = parseLine(line);
-    const isKnown = row && row.link.seq <= head.seq && (hashAt(row.link.seq) ?? row.link.hash) === row.link.hash;
-    if (!isKnown) {
-      if (!row || !follows(last, row, hub)) return { rows, lengthBytes, problem: problemAfter(last) };
-      rows.push(row);
-      last = row.link;
-    }
-    lengthBytes += Buffer.byteLength(line) + 1;
-  }
-  return { rows, lengthBytes };
+export function frontLine(check: number, seq: number, fields: AuditFields): { readonly check: number; readonly text: string } {
+  const { kind, atMs, agent, tokens, tool, request, trace, content } = fields;
+  // In JSON there is no tab: those inside texts are escaped.
+  const body = `${JSON.stringify([seq, kind, atMs, agent, tokens, tool, request, trace])}\t${content}`;
+  const next = crc32(body, check);
+  return { check: next, text: `${next}\t${body}\n` };
 }
 
-function follows(last: ChainLink, { link, fields }: ChainedRow, hub: string): boolean {
-  const next = nextLink(last, hub, fields);
-  return next.seq === link.seq && next.hash === link.hash;
+/**
+ * The rows that follow on what audit.db holds. Lines of rows that are in audit.db as well are passed over when they are the same:
+ * the hub was killed between the commit and the cut of the front.
+ */
+export function rowsOfFront(lines: readonly string[], { hub, head, linkAt }: Ground): FrontRows {
+  const rows: ChainedRow[] = [];
+  let last = linkAt((parseLine(lines[0] ?? '')?.seq ?? 0) - 1) ?? head;
+  let [check, lengthBytes] = [frontCheck(last), 0];
+  for (const text of lines) {
+    const line = parseLine(text);
+    if (!line || line.seq !== last.seq + 1 || line.check !== crc32(line.body, check)) {
+      return { rows, lengthBytes, check, problem: problemAfter(rows.at(-1)?.link ?? head) };
+    }
+    last = nextLink(last, hub, line.fields);
+    if (last.seq > head.seq) rows.push({ link: last, fields: line.fields });
+    else if (linkAt(last.seq)?.hash !== last.hash) return { rows, lengthBytes, check, problem: problemAfter(head) };
+    check = line.check;
+    lengthBytes += Buffer.byteLength(text) + 1;
+  }
+  return { rows, lengthBytes, check };
 }
 
 function problemAfter({ seq }: ChainLink): NonNullable<FrontRows['problem']> {
   return { seq: seq + 1, reason: `what audit.front holds does not follow on row ${seq}: it was changed, or rows before it are gone` };
 }
 
-/** Without believing anything: what does not come out as it was written does not fit its hash. */
-function parseLine(line: string): ChainedRow | undefined {
-  const text = line.slice(HASH_LENGTH);
-  const row = parsed(text);
-  if (!isJsonObject(row)) return undefined;
-  const { seq, at, kind, agent, token, chain, tool, request, trace } = row;
-  const atMs = Date.parse(String(at));
+/** Without believing anything: what does not come out as it was written does not fit its check. */
+function parseLine(line: string): ParsedLine | undefined {
+  const [check = '', head = '', content = ''] = line.split('\t');
+  const [seq, kind, atMs, agent, tokens, tool, request, trace] = parsedList(head);
   const kindName = AUDIT_KINDS.find((known) => known === kind);
-  if (typeof seq !== 'number' || !kindName || !Number.isFinite(atMs)) return undefined;
+  if (typeof seq !== 'number' || typeof atMs !== 'number' || !kindName || parsedList(`[${content}]`).length !== 1) return undefined;
   const fields: AuditFields = {
     kind: kindName,
     atMs,
     ...(typeof agent === 'string' && { agent }),
-    ...(typeof token === 'string' && { tokens: [token, ...(Array.isArray(chain) ? chain.map(String) : [])] }),
+    ...(Array.isArray(tokens) && { tokens: tokens.map(String) }),
     ...(typeof tool === 'string' && { tool }),
     ...(typeof request === 'string' && { request }),
     ...(typeof trace === 'string' && { trace }),
-    content: contentText(text),
+    content,
   };
-  return { link: { seq, hash: line.slice(0, HASH_LENGTH) }, fields };
+  return { check: Number(check), body: `${head}\t${content}`, seq, fields };
 }
 
-function parsed(text: string): Json | undefined {
+function parsedList(text: string): readonly unknown[] {
   try {
-    return JSON.parse(text) as Json;
+    const parsed: unknown = JSON.parse(text);
+    return Array.isArray(parsed) ? parsed : [];
   } catch {
-    return undefined;
+    return [];
   }
-}
-
-/** The member `content` as it was written: no name before it and no member after the last `hub` can look like these. */
-function contentText(text: string): string {
-  return text.slice(text.indexOf('"content":') + '"content":'.length, text.lastIndexOf(',"hub":'));
 }

@@ -2,10 +2,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { AuditHead, AuditQuery, AuditRow } from '../core/audit-log.ts';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
-import { type AuditFields, type ChainLink, genesis, nextRow } from './audit-chain.ts';
+import { type AuditFields, type ChainLink, genesis, nextLink } from './audit-chain.ts';
 import { JOURNAL_NOTES } from './audit-check.ts';
 import type { AuditFront } from './audit-front.ts';
-import { frontLine, rowsOfFront } from './audit-front-lines.ts';
+import { frontCheck, frontLine, rowsOfFront } from './audit-front-lines.ts';
 import {
   type ChainedRow,
   type LedgerStart,
@@ -42,8 +42,11 @@ export class AuditTape {
   #head: ChainLink;
   #headAtMs = 0;
   #writer: AuditWriter | undefined;
-  /** Rows that are in the front only. */
-  #waiting: ChainedRow[] = [];
+  /** Rows that are in the front only: first those that have their place in the chain already. */
+  #chained: ChainedRow[] = [];
+  #waiting: AuditFields[] = [];
+  /** Of the last line of the front. */
+  #check = 0;
   #openIntents = new OpenIntents();
   /** What the journal has to say about itself as soon as it can be written. */
   #owed: readonly AuditFields[] = [];
@@ -62,7 +65,7 @@ export class AuditTape {
       this.#head = lastLink(database, this.#ledger);
       this.#writer = new AuditWriter(database);
       const problem = this.#takeFront(database);
-      return examine({ database, ledger: this.#ledger, head: this.#head, waiting: this.#waiting, ...(problem && { problem }) });
+      return examine({ database, ledger: this.#ledger, head: this.#head, waiting: this.#chained, ...(problem && { problem }) });
     });
   }
 
@@ -73,6 +76,7 @@ export class AuditTape {
   }
 
   get head(): AuditHead {
+    this.#chain();
     return { hub: this.#ledger.hub, ...this.#head, at: new Date(this.#headAtMs).toISOString() };
   }
 
@@ -82,6 +86,7 @@ export class AuditTape {
 
   /** No row before this one is an intent that waits for its outcome. */
   get openFromSeq(): number {
+    this.#chain();
     return this.#openIntents.first() ?? this.#head.seq + 1;
   }
 
@@ -108,8 +113,8 @@ export class AuditTape {
 
   /** Brings what is in the front only into the database. Throws STORAGE_FAILED; then it stays where it is. */
   commit(): void {
-    this.#insertWaiting();
-    this.#parts.front.cut(0);
+    this.#commitRows();
+    this.#clearFront();
   }
 
   read(query: AuditQuery): readonly AuditRow[] {
@@ -129,9 +134,10 @@ export class AuditTape {
     const until = this.#parts.file.use((database) => oldestToPrune(database, retention));
     if (!until) return false;
     const note = journalNote(JOURNAL_NOTES.pruned, this.#parts.clock.now(), { until_seq: until.seq, until_hash: until.hash });
-    const row = { link: nextRow(this.#head, this.#ledger.hub, note).link, fields: note };
+    const row = { link: nextLink(this.#head, this.#ledger.hub, note), fields: note };
     this.#insert([row], (database) => pruneUntil(database, until));
     this.#follow(row);
+    this.#check = frontCheck(row.link);
     this.#ledger = { ...this.#ledger, pruned: until };
     return true;
   }
@@ -139,17 +145,21 @@ export class AuditTape {
   /** Goes on where a killed hub stopped; answers what of the front does not fit. */
   #takeFront(database: DatabaseSync): OpenedChain['problem'] {
     const { front, clock } = this.#parts;
-    const ground = { hub: this.#ledger.hub, head: this.#head, hashAt: (seq: number) => linkAt(database, seq)?.hash };
-    const { rows, lengthBytes, problem } = rowsOfFront(front.read(), ground);
-    this.#waiting = [...rows];
+    const { hub, pruned } = this.#ledger;
+    const linkOf = (seq: number) => (seq === pruned.seq ? pruned : linkAt(database, seq));
+    const { rows, lengthBytes, check, problem } = rowsOfFront(front.read(), { hub, head: this.#head, linkAt: linkOf });
+    this.#chained = [...rows];
     this.#head = rows.at(-1)?.link ?? this.#head;
-    this.#attempt(() => this.#insertWaiting());
+    this.#check = check;
+    if (!problem) front.cut(lengthBytes);
+    this.#attempt(() => this.#commitRows());
     if (!problem) {
-      front.cut(this.#waiting.length > 0 ? lengthBytes : 0);
+      if (this.#chained.length === 0) this.#clearFront();
       return undefined;
     }
     const aside = `${front.path}.damaged-${new Date(clock.now()).toISOString().replaceAll(':', '')}`;
     front.setAside(aside);
+    this.#check = frontCheck(this.#head);
     return { seq: problem.seq, reason: `${problem.reason}. The file was put aside as ${aside}` };
   }
   /** A full disk must not keep a hub from starting. */
@@ -162,10 +172,16 @@ export class AuditTape {
     }
   }
 
-  #insertWaiting(): void {
-    if (this.#waiting.length === 0) return;
-    this.#insert(this.#waiting, () => {});
-    this.#waiting = [];
+  #commitRows(): void {
+    this.#chain();
+    if (this.#chained.length === 0) return;
+    this.#insert(this.#chained, () => {});
+    this.#chained = [];
+  }
+
+  #clearFront(): void {
+    this.#parts.front.cut(0);
+    this.#check = frontCheck(this.#head);
   }
 
   #insert(rows: readonly ChainedRow[], before: (database: DatabaseSync) => void): void {
@@ -186,13 +202,21 @@ export class AuditTape {
     return this.#writer;
   }
 
-  /** The chain goes on only from what was written. */
   #write(fields: AuditFields): void {
-    const { link, text } = nextRow(this.#head, this.#ledger.hub, fields);
-    this.#parts.front.append(frontLine(link.hash, text));
-    const row = { link, fields };
-    this.#waiting.push(row);
-    this.#follow(row);
+    const { check, text } = frontLine(this.#check, this.#head.seq + this.#waiting.length + 1, fields);
+    this.#parts.front.append(text);
+    this.#check = check;
+    this.#waiting.push(fields);
+  }
+
+  /** Gives what was written its place in the chain. */
+  #chain(): void {
+    for (const fields of this.#waiting) {
+      const row = { link: nextLink(this.#head, this.#ledger.hub, fields), fields };
+      this.#chained.push(row);
+      this.#follow(row);
+    }
+    this.#waiting = [];
   }
 
   #follow({ link, fields }: ChainedRow): void {

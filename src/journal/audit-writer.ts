@@ -43,13 +43,19 @@ export class AuditWriter {
 
   #insert({ link, fields }: ChainedRow): void {
     const { atMs, kind, agent, tokens, tool, request, trace, content } = fields;
-    const kindNumber = AUDIT_KINDS.indexOf(kind);
-    const [agentWord, tokensWord] = [this.#word(agent), this.#word(tokens?.join(' '))];
-    // Refused callers invent names of tools, and a word stays for ever.
-    const toolWord = kind === 'refusal' ? (tool ?? null) : this.#word(tool);
-    const hashBytes = Buffer.from(link.hash, 'hex');
-    const ids = [packId(request), packId(trace)] as const;
-    this.#statements.insert.run(link.seq, atMs, kindNumber, agentWord, tokensWord, toolWord, ...ids, content, hashBytes);
+    this.#statements.insert.run(
+      link.seq,
+      atMs,
+      AUDIT_KINDS.indexOf(kind),
+      this.#word(agent),
+      this.#word(tokens?.join(' ')),
+      // Refused callers invent names of tools, and a word stays for ever.
+      kind === 'refusal' ? (tool ?? null) : this.#word(tool),
+      packId(request),
+      packId(trace),
+      content,
+      Buffer.from(link.hash, 'hex'),
+    );
   }
 
   #word(text: string | undefined): bigint | null {

@@ -10,20 +10,25 @@ interface OpenIntent {
 export class OpenIntents {
   // Callers choose ids of requests, and may use one twice. An outcome closes the newest of them: then counting again from the
   // first that is open comes to the same.
-  readonly #open = new Map<string, OpenIntent[]>();
+  readonly #byRequest = new Map<string | undefined, OpenIntent[]>();
 
   /** To be told of every row, in order. */
   track(seq: number, fields: AuditFields): void {
-    if (fields.kind === 'note') return;
-    const key = `${fields.request} ${fields.agent} ${fields.tool}`;
-    const same = this.#open.get(key) ?? [];
-    if (fields.kind === 'intent') this.#open.set(key, [...same, { seq, fields }]);
-    else if (same.length > 1) this.#open.set(key, same.slice(0, -1));
-    else this.#open.delete(key);
+    const { kind, request, agent, tool } = fields;
+    if (kind === 'note') return;
+    const open = this.#byRequest.get(request) ?? [];
+    if (kind === 'intent') {
+      this.#byRequest.set(request, [...open, { seq, fields }]);
+      return;
+    }
+    const ended = open.findLastIndex((intent) => intent.fields.agent === agent && intent.fields.tool === tool);
+    if (ended === -1) return;
+    if (open.length === 1) this.#byRequest.delete(request);
+    else this.#byRequest.set(request, open.toSpliced(ended, 1));
   }
 
   list(): readonly OpenIntent[] {
-    return [...this.#open.values()].flat();
+    return [...this.#byRequest.values()].flat();
   }
 
   /** Number of the first row that is still open. */

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { blake3 } from '@noble/hashes/blake3.js';
 
 /** SHA-256 (FIPS 180-4) of the text's UTF-8 bytes, 64 lower-case hex digits. */
 export function sha256Hex(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
+  return hash('sha256', text, 'hex');
 }
 
 /** BLAKE3 of the text's UTF-8 bytes, 256 bits as 64 lower-case hex digits (source 001: hashes of normalised results). */
