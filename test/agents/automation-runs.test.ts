@@ -142,7 +142,7 @@ describe('failures', () => {
     const room = await startedRoom();
     await room.report(20);
     await room.spawn(WHEN_HOT);
-    room.authorizer.canSee = () => false;
+    room.authorizer.authorize = (_principal, required) => ({ allowed: false, required, reason: 'taken away' });
     await room.report(26);
     expect(room.calls).toHaveLength(0);
     expect(await room.view('auto')).toMatchObject({ last_error: { code: 'PERMISSION_DENIED' } });
