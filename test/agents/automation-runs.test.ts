@@ -142,7 +142,9 @@ describe('failures', () => {
     const room = await startedRoom();
     await room.report(20);
     await room.spawn(WHEN_HOT);
-    room.authorizer.authorize = (_principal, required) => ({ allowed: false, required, reason: 'taken away' });
+    const authorize = room.authorizer.authorize.bind(room.authorizer);
+    room.authorizer.authorize = (principal, required) =>
+      required.includes(`sensor:read:${SENSOR}`) ? { allowed: false, required, reason: 'taken away' } : authorize(principal, required);
     await room.report(26);
     expect(room.calls).toHaveLength(0);
     expect(await room.view('auto')).toMatchObject({ last_error: { code: 'PERMISSION_DENIED' } });
