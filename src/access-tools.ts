@@ -9,8 +9,8 @@ import { replayTools } from './tools/builtin/replay-tools.ts';
 import { ruleTools } from './tools/builtin/rule-tools.ts';
 import { sequenceTool } from './tools/builtin/sequence-tools.ts';
 import { tokenTools } from './tools/builtin/token-tools.ts';
-import type { CallPipeline } from './tools/call-pipeline.ts';
-import type { SchemaValidator } from './tools/schema-validator.ts';
+import type { CallPipeline } from './tools/calls/call-pipeline.ts';
+import type { SchemaValidator } from './tools/schema/schema-validator.ts';
 import type { RegisteredTool } from './tools/tool-definition.ts';
 import type { ToolRegistry } from './tools/tool-registry.ts';
 

@@ -23,7 +23,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   fetch: (url, init) => fetch(url, init),
   serve,
   profileCheck: async (files) => (await import('./profile-workbench.ts')).checkProfileFiles(files),
-  rulesCheck: async (file, known) => (await import('./access/rule-check.ts')).checkRulesFile(file, known),
+  rulesCheck: async (file, known) => (await import('./access/rules/rule-check.ts')).checkRulesFile(file, known),
   profileDraft: async (description) => (await import('./profile-workbench.ts')).draftProfileFor(description),
 });
 // Not exit(): what was written to a pipe has to arrive.

@@ -1,6 +1,6 @@
 /** 10,000 tools in one registry: how long names, lists and validation take, and what they weigh. */
 import { normalizeDefinition } from '../../src/tools/normalize-definition.ts';
-import { SchemaValidator } from '../../src/tools/schema-validator.ts';
+import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
 import { toolId } from '../../src/tools/tool-name.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';

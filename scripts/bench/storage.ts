@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ManualClock } from '../../src/core/clock.ts';
 import { parseSensorId, type SensorId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { DEFAULT_HISTORY_SNAPSHOT_MS, DEFAULT_RETENTION_MS, HistoryStore } from '../../src/journal/history-store.ts';
+import { DEFAULT_HISTORY_SNAPSHOT_MS, DEFAULT_RETENTION_MS, HistoryStore } from '../../src/journal/history/history-store.ts';
 import type { BenchFigure } from './figure.ts';
 
 const SENSORS = 50;

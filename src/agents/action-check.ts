@@ -2,7 +2,7 @@ import type { Authorizer } from '../core/authorizer.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { Principal } from '../core/principal.ts';
 import { fillPermission, isTemplate } from '../tools/permission-template.ts';
-import type { SchemaValidator } from '../tools/schema-validator.ts';
+import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
 import { callerView, canSeeTool, mayCallTool } from '../tools/visibility.ts';

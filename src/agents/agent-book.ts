@@ -1,7 +1,7 @@
 import type { EventBus } from '../core/events.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
 import type { KeyValueStore } from '../core/key-value-store.ts';
-import { copyJson } from '../tools/plain-json.ts';
+import { copyJson } from '../tools/schema/plain-json.ts';
 import { type AgentRecord, isLiving } from './agent-record.ts';
 
 const SPACE = 'agents';

@@ -1,6 +1,6 @@
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
-import type { SchemaValidator } from '../tools/schema-validator.ts';
+import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { AgentParameter } from './automation-config.ts';
 import { PARAMETERS_SCHEMA } from './automation-schema.ts';
 

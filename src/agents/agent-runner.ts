@@ -5,7 +5,7 @@ import type { Principal } from '../core/principal.ts';
 import type { Service } from '../core/service.ts';
 import type { IssuedToken, TokenAuthority } from '../core/token-authority.ts';
 import { stateOf } from '../tools/builtin/token-view.ts';
-import type { SchemaValidator } from '../tools/schema-validator.ts';
+import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
 import { checkActions } from './action-check.ts';
 import { AgentBook } from './agent-book.ts';

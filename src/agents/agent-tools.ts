@@ -1,7 +1,7 @@
 import type { Json } from '../core/json.ts';
 import { defineTool } from '../tools/define-tool.ts';
-import { p } from '../tools/parameter-builder.ts';
-import { snakeJson } from '../tools/snake-json.ts';
+import { p } from '../tools/schema/parameter-builder.ts';
+import { snakeJson } from '../tools/schema/snake-json.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
 import { childId } from './agent-name.ts';
 import { AGENT_STATUSES, AGENT_TYPES, type AgentRecord } from './agent-record.ts';

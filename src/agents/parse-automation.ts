@@ -1,6 +1,6 @@
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
-import type { SchemaValidator } from '../tools/schema-validator.ts';
+import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import { parseParameters } from './agent-parameters.ts';
 import type { Action, AutomationPlan, Condition, ReadingTrigger, Trigger } from './automation-config.ts';
 import { EXTERNAL_SCHEMA, PLAN_SCHEMA } from './automation-schema.ts';

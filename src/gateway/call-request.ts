@@ -1,6 +1,6 @@
 import { AtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { CallRequest } from '../tools/call-answer.ts';
+import type { CallRequest } from '../tools/calls/call-answer.ts';
 import { field } from './query.ts';
 import type { DoorRequest } from './route.ts';
 

@@ -1,5 +1,5 @@
 import { ERROR_CODES } from '../core/errors.ts';
-import type { CallAnswer } from '../tools/call-answer.ts';
+import type { CallAnswer } from '../tools/calls/call-answer.ts';
 import { type Answer, json, problemHeaders } from './answer.ts';
 import { CALL_QUERY, callOf } from './call-request.ts';
 import type { CallPort } from './ports.ts';

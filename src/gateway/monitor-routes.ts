@@ -1,6 +1,6 @@
 import type { Authorizer } from '../core/authorizer.ts';
+import type { ToolUsage, UsageRecord } from '../tools/calls/usage-counter.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
-import type { ToolUsage, UsageRecord } from '../tools/usage-counter.ts';
 import { json } from './answer.ts';
 import { isOwnCall, seesAllCalls } from './call-privacy.ts';
 import { timeText } from './device-view.ts';

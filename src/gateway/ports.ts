@@ -1,5 +1,5 @@
-import type { CallPipeline } from '../tools/call-pipeline.ts';
-import type { JobStore } from '../tools/job-store.ts';
+import type { CallPipeline } from '../tools/calls/call-pipeline.ts';
+import type { JobStore } from '../tools/calls/job-store.ts';
 
 /** How the hub is, as a load balancer and a watchdog want to know it. */
 export interface HealthReport {

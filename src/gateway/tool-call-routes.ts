@@ -1,7 +1,7 @@
 import { AtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
-import { errorAnswer } from '../tools/call-answer.ts';
-import { parseToolCall, type ToolCall, toolCallResult } from '../tools/tool-call-forms.ts';
+import { errorAnswer } from '../tools/calls/call-answer.ts';
+import { parseToolCall, type ToolCall, toolCallResult } from '../tools/forms/tool-call-forms.ts';
 import { json } from './answer.ts';
 import { callOf } from './call-request.ts';
 import type { CallPort } from './ports.ts';

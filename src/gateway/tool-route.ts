@@ -1,6 +1,6 @@
 import { AtmoError } from '../core/errors.ts';
 import type { JsonObject, JsonSchema } from '../core/json.ts';
-import type { CallAnswer } from '../tools/call-answer.ts';
+import type { CallAnswer } from '../tools/calls/call-answer.ts';
 import { type Answer, json, problem } from './answer.ts';
 import { callOf } from './call-request.ts';
 import type { CallPort } from './ports.ts';

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../core/json.ts';
-import { isSchemaObject, mapSchema, visitSchema } from '../tools/schema-walk.ts';
+import { isSchemaObject, mapSchema, visitSchema } from '../tools/schema/schema-walk.ts';
 import { MATTER_SECRET_NAMES } from '../tools/secret-names.ts';
 
 const SECRET = { 'x-secret': true, description: 'Secret: never shown, logged or kept' };

@@ -1,7 +1,7 @@
 import type { Effect } from '../core/authorizer.ts';
 import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
-import { INVOCATION_POLICY } from './invocation-policy.ts';
-import { objectSchema, type Shape, type ValuesOf } from './parameter-builder.ts';
+import { INVOCATION_POLICY } from './calls/invocation-policy.ts';
+import { objectSchema, type Shape, type ValuesOf } from './schema/parameter-builder.ts';
 import type { CallerView, RegisteredTool, ToolContext, ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-name.ts';
 

@@ -1,8 +1,8 @@
 import type { JsonSchema } from '../core/json.ts';
 import { permissionProblems } from './permission-lint.ts';
-import type { SchemaValidator } from './schema-validator.ts';
-import { isSchemaObject, pointerSegment, visitSchema } from './schema-walk.ts';
-import { hasSecretsOutOfReach } from './secret-params.ts';
+import type { SchemaValidator } from './schema/schema-validator.ts';
+import { isSchemaObject, pointerSegment, visitSchema } from './schema/schema-walk.ts';
+import { hasSecretsOutOfReach } from './schema/secret-params.ts';
 import { DETERMINISMS, type RegisteredTool, type ToolDefinition } from './tool-definition.ts';
 
 /** One finding about a definition; errors stop its registration. */

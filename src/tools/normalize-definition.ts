@@ -1,10 +1,10 @@
 import { parseDocument } from 'yaml';
 import { AtmoError } from '../core/errors.ts';
 import type { JsonObject, JsonSchema } from '../core/json.ts';
-import { INVOCATION_POLICY } from './invocation-policy.ts';
-import { copyJson } from './plain-json.ts';
+import { INVOCATION_POLICY } from './calls/invocation-policy.ts';
 import { RecordReader } from './record-reader.ts';
-import { mapSchema } from './schema-walk.ts';
+import { copyJson } from './schema/plain-json.ts';
+import { mapSchema } from './schema/schema-walk.ts';
 import { CATEGORIES, type Category, DETERMINISMS, TOOL_SCHEMA_ID, type ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-name.ts';
 

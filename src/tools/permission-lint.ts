@@ -1,6 +1,6 @@
 import { parsePermission } from '../core/permission.ts';
 import { isTemplate, placeholdersOf } from './permission-template.ts';
-import { isSchemaObject } from './schema-walk.ts';
+import { isSchemaObject } from './schema/schema-walk.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
 /** Parameters that name the device or sensor which a call is about: the permission has to be for that one. */

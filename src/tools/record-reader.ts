@@ -1,8 +1,8 @@
 import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
-import { describeType } from './plain-json.ts';
-import { pointerSegment } from './schema-walk.ts';
+import { describeType } from './schema/plain-json.ts';
+import { pointerSegment } from './schema/schema-walk.ts';
 
 /** Reads the members of an untrusted object one by one; `end()` refuses what nobody read. Every refusal carries a JSON pointer. */
 export class RecordReader {

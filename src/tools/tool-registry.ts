@@ -3,8 +3,8 @@ import { compareText, editDistance, nearestTexts } from '../core/edit-distance.t
 import { AtmoError } from '../core/errors.ts';
 import type { ToolId } from '../core/ids.ts';
 import { type LintFinding, lintDefinition } from './definition-lint.ts';
-import { modelNames } from './model-name.ts';
-import type { SchemaValidator } from './schema-validator.ts';
+import { modelNames } from './forms/model-name.ts';
+import type { SchemaValidator } from './schema/schema-validator.ts';
 import type { Category, RegisteredTool } from './tool-definition.ts';
 import { filterTools, type ToolFilter, type ToolPage } from './tool-filter.ts';
 import { parseToolName, type ToolReference, toolId } from './tool-name.ts';

@@ -10,10 +10,10 @@ import { silentLogger } from '../../src/core/logger.ts';
 import { NO_GROUPS } from '../../src/core/permission.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import type { ReadingStore, ReadingValue } from '../../src/core/reading-store.ts';
-import { CurrentReadings } from '../../src/journal/current-readings.ts';
-import type { CallAnswer } from '../../src/tools/call-answer.ts';
-import { IdempotencyStore } from '../../src/tools/idempotency-store.ts';
-import { tokenRoom } from '../access/token-room.ts';
+import { CurrentReadings } from '../../src/journal/history/current-readings.ts';
+import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
+import { IdempotencyStore } from '../../src/tools/calls/idempotency-store.ts';
+import { tokenRoom } from '../access/tokens/token-room.ts';
 import { MemoryDirectory, makeDevice } from '../gateway/gateway-room.ts';
 import { type MemoryKeyValueStore, makeRoom, makeTool, owner, settled } from '../tools/tool-room.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ApprovalVerdict } from '../../src/core/approval-queue.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { makeApprovals } from '../access/approval-room.ts';
+import { makeApprovals } from '../access/approvals/approval-room.ts';
 import { approvalsSaying } from '../tools/approvals-saying.ts';
 import { settled } from '../tools/tool-room.ts';
 import { LAMP_ON, restarted, SENSOR, startedRoom, WHEN_HOT } from './agent-room.ts';

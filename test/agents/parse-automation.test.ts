@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { parseAutomation } from '../../src/agents/parse-automation.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
-import { SchemaValidator } from '../../src/tools/schema-validator.ts';
-import { refusalOf } from '../access/token-room.ts';
+import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
+import { refusalOf } from '../access/tokens/token-room.ts';
 
 const validator = new SchemaValidator();
 const ACTIONS = [{ tool: 'matter:lamp_turn_on' }];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
-import { TurnableClock } from '../access/approval-room.ts';
+import { TurnableClock } from '../access/approvals/approval-room.ts';
 import { settled } from '../tools/tool-room.ts';
 import { type AgentRoom, agentRoom, codeOf, LAMP_ON, restarted, SENSOR, startedRoom } from './agent-room.ts';
 

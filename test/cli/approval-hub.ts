@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { OwnerApproverKey } from '../../src/access/owner-approver-key.ts';
+import { OwnerApproverKey } from '../../src/access/approvals/owner-approver-key.ts';
 import { parseCommandLine } from '../../src/cli/arguments.ts';
 import type { CliIo } from '../../src/cli/cli-io.ts';
 import { type Command, Invocation } from '../../src/cli/command.ts';
@@ -18,7 +18,7 @@ import { callRoutes } from '../../src/gateway/call-routes.ts';
 import { createDoor } from '../../src/gateway/door.ts';
 import { toolRoute } from '../../src/gateway/tool-route.ts';
 import { approvalTools } from '../../src/tools/builtin/approval-tools.ts';
-import { makeApprovals } from '../access/approval-room.ts';
+import { makeApprovals } from '../access/approvals/approval-room.ts';
 import { authenticatorOf, HOST, PORT, TOKEN } from '../gateway/gateway-room.ts';
 import { listAuthorizer, makeRoom, makeTool } from '../tools/tool-room.ts';
 

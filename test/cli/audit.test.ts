@@ -10,7 +10,7 @@ import { Output } from '../../src/cli/output.ts';
 import type { AuditNote } from '../../src/core/audit-sink.ts';
 import { auditTools } from '../../src/tools/builtin/audit-tools.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
-import { p } from '../../src/tools/parameter-builder.ts';
+import { p } from '../../src/tools/schema/parameter-builder.ts';
 import { makeGateway, TOKEN } from '../gateway/gateway-room.ts';
 import { AuditFixture } from '../journal/audit-fixture.ts';
 import { fetchFrom, withDirectory } from './cli-room.ts';

@@ -1,8 +1,8 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { RuleBook } from '../../src/access/rule-book.ts';
-import { checkRulesFile } from '../../src/access/rule-check.ts';
+import { RuleBook } from '../../src/access/rules/rule-book.ts';
+import { checkRulesFile } from '../../src/access/rules/rule-check.ts';
 import type { CliIo } from '../../src/cli/cli-io.ts';
 import { NO_DEVICE_FACTS } from '../../src/core/device-facts.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { signStatement } from '../../src/wire/approval-statement.ts';
-import { makePerson, statementFor } from '../access/approval-room.ts';
+import { makePerson, statementFor } from '../access/approvals/approval-room.ts';
 import { CALLER_TOKEN, makeApprovalHub, OTHER_TOKEN, tokenOf } from '../cli/approval-hub.ts';
 import { TOKEN } from './gateway-room.ts';
 

@@ -9,9 +9,9 @@ import type { HistoryPoint, HistoryQuery, Reading, ReadingStore } from '../../sr
 import { type GatewayCollaborators, HttpGateway } from '../../src/gateway/http-gateway.ts';
 import { MetricRegistry } from '../../src/gateway/metrics.ts';
 import type { HealthReport } from '../../src/gateway/ports.ts';
-import type { PipelineOptions } from '../../src/tools/call-collaborators.ts';
+import type { PipelineOptions } from '../../src/tools/calls/call-collaborators.ts';
+import type { ToolFeatures } from '../../src/tools/calls/tool-features.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
-import type { ToolFeatures } from '../../src/tools/tool-features.ts';
 import { lexicalSearch } from '../../src/tools/tool-search.ts';
 import { agent, makeRoom, makeTool, owner } from '../tools/tool-room.ts';
 

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { AuditIntent, AuditNote, AuditOutcome } from '../../src/core/audit-sink.ts';
 import type { Principal } from '../../src/core/principal.ts';
-import { AuditStore, type AuditStoreOptions } from '../../src/journal/audit-store.ts';
+import { AuditStore, type AuditStoreOptions } from '../../src/journal/audit/audit-store.ts';
 import { MemoryKeyValueStore } from '../tools/tool-room.ts';
 import { JournalFixture } from './journal-fixture.ts';
 

@@ -6,7 +6,7 @@ import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import { parseDeviceId, parseSensorId, type SensorId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { SensorInfo } from '../../src/core/reading-store.ts';
-import { HistoryStore, type HistoryStoreOptions } from '../../src/journal/history-store.ts';
+import { HistoryStore, type HistoryStoreOptions } from '../../src/journal/history/history-store.ts';
 import { StateStore, type StateStoreOptions } from '../../src/journal/state-store.ts';
 
 /** A state directory of its own with a clock moved by hand; disposing closes the stores and removes the directory. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Json, JsonObject } from '../../src/core/json.ts';
-import type { CallAnswer } from '../../src/tools/call-answer.ts';
+import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import { homeOf, standardHome } from '../home/home-spec.ts';
 import { NetworkHost } from '../home/network-host.ts';
 import { VirtualHome } from '../home/virtual-home.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openApproverKey, rawKeyOf } from '../../src/cli/approver-key.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import type { CallAnswer } from '../../src/tools/call-answer.ts';
+import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import { RunningHub } from './running-hub.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ownerDecision } from '../../src/cli/owner-consent.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
-import type { CallAnswer } from '../../src/tools/call-answer.ts';
+import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import type { NetworkHost } from '../home/network-host.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');

@@ -4,7 +4,7 @@ import { AtmoError } from '../../src/core/errors.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
 import { standardCluster } from '../../src/matter/model/standard-model.ts';
 import { genericTools } from '../../src/profiles/generic-tools.ts';
-import { maskSecrets } from '../../src/tools/secret-params.ts';
+import { maskSecrets } from '../../src/tools/schema/secret-params.ts';
 import { described } from './device-fixtures.ts';
 import { ToolHarness } from './tool-harness.ts';
 

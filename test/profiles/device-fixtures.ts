@@ -6,7 +6,7 @@ import { compileDevice } from '../../src/profiles/compile-device.ts';
 import type { CompiledDevice, DeviceTool } from '../../src/profiles/compiled-device.ts';
 import { runDeviceTool } from '../../src/profiles/device-tool.ts';
 import { loadProfiles } from '../../src/profiles/load-profiles.ts';
-import { SchemaValidator } from '../../src/tools/schema-validator.ts';
+import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { describeDeviceType, type StandardDeviceOptions } from '../fixtures/describe-standard.ts';
 import type { FakeHome } from './fake-home.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compileRules } from '../../src/access/rule-compiler.ts';
+import { compileRules } from '../../src/access/rules/rule-compiler.ts';
 import type { Effect } from '../../src/core/authorizer.ts';
 import { NO_DEVICE_FACTS } from '../../src/core/device-facts.ts';
 import type { DeviceDescription } from '../../src/core/device-model.ts';

@@ -10,7 +10,7 @@ import { classTools } from '../../src/profiles/class-tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../../src/profiles/control-matter-device.ts';
 import { DeviceToolSync } from '../../src/profiles/device-tool-sync.ts';
 import { deviceNames } from '../../src/tools/resolve-device.ts';
-import { SchemaValidator } from '../../src/tools/schema-validator.ts';
+import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import type { CallerView, ToolContext } from '../../src/tools/tool-definition.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
 import { profiles } from './device-fixtures.ts';

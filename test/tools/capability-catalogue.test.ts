@@ -4,8 +4,8 @@ import { parseDeviceId } from '../../src/core/ids.ts';
 import { NO_DEVICES } from '../../src/core/no-devices.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
-import { p } from '../../src/tools/parameter-builder.ts';
-import { SchemaValidator } from '../../src/tools/schema-validator.ts';
+import { p } from '../../src/tools/schema/parameter-builder.ts';
+import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
 
 const lamp = { id: parseDeviceId('lamp'), name: 'Lamp', deviceTypes: ['DimmableLight'], reachability: 'unreachable' } as unknown as Device;

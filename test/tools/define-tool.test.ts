@@ -1,10 +1,10 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { capabilityOf, toolsOfCapability } from '../../src/tools/capability-handler.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
-import { createJsonSchema, p } from '../../src/tools/parameter-builder.ts';
-import { fromToolHandler, ToolHandler, type ToolResult } from '../../src/tools/tool-handler.ts';
+import { capabilityOf, toolsOfCapability } from '../../src/tools/forms/capability-handler.ts';
+import { fromToolHandler, ToolHandler, type ToolResult } from '../../src/tools/forms/tool-handler.ts';
+import { createJsonSchema, p } from '../../src/tools/schema/parameter-builder.ts';
 import { agent, makeRoom, owner } from './tool-room.ts';
 
 const dim = defineTool(

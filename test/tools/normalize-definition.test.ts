@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { lintDefinition } from '../../src/tools/definition-lint.ts';
+import { toPublicDefinition } from '../../src/tools/forms/public-definition.ts';
 import { normalizeDefinition, parseDefinition } from '../../src/tools/normalize-definition.ts';
-import { toPublicDefinition } from '../../src/tools/public-definition.ts';
-import { SchemaValidator } from '../../src/tools/schema-validator.ts';
+import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 
 const notify = {
   name: 'notify',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { lintDefinition } from '../../src/tools/definition-lint.ts';
 import { normalizeDefinition } from '../../src/tools/normalize-definition.ts';
 import { permissionProblems } from '../../src/tools/permission-lint.ts';
-import { SchemaValidator } from '../../src/tools/schema-validator.ts';
+import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { makeRoom, makeTool } from './tool-room.ts';
 
 const problems = (permissions: readonly string[], names: readonly string[] = ['device_id'], more: object = {}) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MODEL_NAME_LIMIT, modelNames } from '../../src/tools/model-name.ts';
+import { MODEL_NAME_LIMIT, modelNames } from '../../src/tools/forms/model-name.ts';
 import { formatToolName, parseToolName, toolId } from '../../src/tools/tool-name.ts';
 
 const namespace = fc.stringMatching(/^[a-z][a-z0-9-]{0,31}$/);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SchemaValidator } from '../../src/tools/schema-validator.ts';
+import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { tellToolChanges } from '../../src/tools/tool-events.ts';
 import { type ToolChange, ToolRegistry } from '../../src/tools/tool-registry.ts';
 import { makeRoom, makeTool } from './tool-room.ts';

@@ -2,7 +2,7 @@ import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineTool } from '../../tools/define-tool.ts';
-import { p } from '../../tools/parameter-builder.ts';
+import { p } from '../../tools/schema/parameter-builder.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { CompiledDevice } from '../compiled-device.ts';
 import { SECRET_FIELDS } from '../secret-fields.ts';

@@ -1,5 +1,5 @@
 import { defineTool } from '../../tools/define-tool.ts';
-import { p } from '../../tools/parameter-builder.ts';
+import { p } from '../../tools/schema/parameter-builder.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { CompiledDevice, DeviceTool } from '../compiled-device.ts';
 import {

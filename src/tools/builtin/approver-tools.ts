@@ -2,7 +2,7 @@ import type { ApproverDirectory, ApproverKey } from '../../core/approvals.ts';
 import type { Effect } from '../../core/authorizer.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineTool } from '../define-tool.ts';
-import { p } from '../parameter-builder.ts';
+import { p } from '../schema/parameter-builder.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { HUB_ACTS, HUB_READS } from './admin-declaration.ts';
 

@@ -2,8 +2,8 @@ import type { AuditHead, AuditLog, AuditQuery, AuditRow } from '../../core/audit
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { defineTool } from '../define-tool.ts';
-import { p } from '../parameter-builder.ts';
-import { copyJsonObject, RESULT_LIMITS } from '../plain-json.ts';
+import { p } from '../schema/parameter-builder.ts';
+import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { HUB_READS } from './admin-declaration.ts';
 

@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import { blake3Hex } from '../../wire/hashes.ts';
 import { defineTool } from '../define-tool.ts';
-import { p } from '../parameter-builder.ts';
+import { p } from '../schema/parameter-builder.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 
 /** Answers its input (source 001, echo). */

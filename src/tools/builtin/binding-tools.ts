@@ -2,8 +2,8 @@ import { type Effect, maxRisk } from '../../core/authorizer.ts';
 import { type DeviceId, parseDeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineTool } from '../define-tool.ts';
-import { p, type ValuesOf } from '../parameter-builder.ts';
-import { copyJson } from '../plain-json.ts';
+import { p, type ValuesOf } from '../schema/parameter-builder.ts';
+import { copyJson } from '../schema/plain-json.ts';
 import type { CallerView, RegisteredTool } from '../tool-definition.ts';
 import {
   type AdminPorts,

@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { SettableTime } from '../../core/trusted-time.ts';
 import { defineTool } from '../define-tool.ts';
-import { p } from '../parameter-builder.ts';
+import { p } from '../schema/parameter-builder.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { FOR_HUB, HUB_ACTS, HUB_READS } from './admin-declaration.ts';
 

@@ -1,7 +1,7 @@
 import { COMMISSION_STEPS, type CommissionRequest } from '../../core/device-administration.ts';
 import { defineTool } from '../define-tool.ts';
-import { p, type ValuesOf } from '../parameter-builder.ts';
-import { snakeJson } from '../snake-json.ts';
+import { p, type ValuesOf } from '../schema/parameter-builder.ts';
+import { snakeJson } from '../schema/snake-json.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { type AdminPorts, done, FOR_HUB, HUB_ACTS, HUB_READS, SUCCESS } from './admin-declaration.ts';
 

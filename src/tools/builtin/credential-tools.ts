@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import { defineTool } from '../define-tool.ts';
-import { p } from '../parameter-builder.ts';
-import { snakeJson } from '../snake-json.ts';
+import { p } from '../schema/parameter-builder.ts';
+import { snakeJson } from '../schema/snake-json.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { type AdminPorts, done, FOR_HUB, HUB_ACTS, HUB_READS, SUCCESS } from './admin-declaration.ts';
 

@@ -1,6 +1,6 @@
 import { defineTool } from '../define-tool.ts';
-import { p } from '../parameter-builder.ts';
-import { snakeJson } from '../snake-json.ts';
+import { p } from '../schema/parameter-builder.ts';
+import { snakeJson } from '../schema/snake-json.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { type AdminPorts, deviceOf, deviceParameter, done, forDevice, forNode, HUB_ACTS, HUB_READS, SUCCESS } from './admin-declaration.ts';
 

@@ -4,8 +4,8 @@ import { AtmoError } from '../../core/errors.ts';
 import { parseDeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineTool } from '../define-tool.ts';
-import { p } from '../parameter-builder.ts';
-import { snakeJson } from '../snake-json.ts';
+import { p } from '../schema/parameter-builder.ts';
+import { snakeJson } from '../schema/snake-json.ts';
 import type { CallerView, RegisteredTool } from '../tool-definition.ts';
 import {
   type AdminPorts,

@@ -1,8 +1,8 @@
 import type { Json } from '../../core/json.ts';
+import type { JobStore, JobView } from '../calls/job-store.ts';
 import { defineTool } from '../define-tool.ts';
-import type { JobStore, JobView } from '../job-store.ts';
-import { p } from '../parameter-builder.ts';
-import { copyJson, RESULT_LIMITS } from '../plain-json.ts';
+import { p } from '../schema/parameter-builder.ts';
+import { copyJson, RESULT_LIMITS } from '../schema/plain-json.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 
 const returns = {

@@ -1,10 +1,10 @@
 import type { AuditLog } from '../../core/audit-log.ts';
 import type { Json } from '../../core/json.ts';
 import { defineTool } from '../define-tool.ts';
-import { checkDeterminism } from '../determinism-check.ts';
-import { p } from '../parameter-builder.ts';
-import { copyJson, RESULT_LIMITS } from '../plain-json.ts';
-import { replayCalls } from '../replay.ts';
+import { checkDeterminism } from '../replay/determinism-check.ts';
+import { replayCalls } from '../replay/replay.ts';
+import { p } from '../schema/parameter-builder.ts';
+import { copyJson, RESULT_LIMITS } from '../schema/plain-json.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
 import { HUB_READS } from './admin-declaration.ts';

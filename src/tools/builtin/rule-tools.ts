@@ -1,10 +1,10 @@
 import type { DeviceDirectory } from '../../core/device-directory.ts';
 import type { Principal } from '../../core/principal.ts';
 import { type KnownNames, type RuleAdministration, shownValues } from '../../core/rules.ts';
-import { type CallPreviewPorts, previewCall } from '../call-preview.ts';
+import { type CallPreviewPorts, previewCall } from '../calls/call-preview.ts';
 import { defineTool } from '../define-tool.ts';
-import { p } from '../parameter-builder.ts';
-import { copyJsonObject, RESULT_LIMITS } from '../plain-json.ts';
+import { p } from '../schema/parameter-builder.ts';
+import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
 import { HUB_READS } from './admin-declaration.ts';

@@ -4,8 +4,8 @@ import { parseSensorId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
 import { AGGREGATIONS, type Reading, type ReadingStore } from '../../core/reading-store.ts';
 import { defineTool } from '../define-tool.ts';
-import { p } from '../parameter-builder.ts';
 import { resolveSensor, resolveSensorAt } from '../resolve-sensor.ts';
+import { p } from '../schema/parameter-builder.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 
 const UNITS = ['celsius', 'fahrenheit', 'kelvin'] as const;

@@ -1,10 +1,10 @@
 import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import type { CallRequest } from '../call-answer.ts';
-import type { CallPipeline } from '../call-pipeline.ts';
+import type { CallRequest } from '../calls/call-answer.ts';
+import type { CallPipeline } from '../calls/call-pipeline.ts';
 import { defineTool } from '../define-tool.ts';
-import { p } from '../parameter-builder.ts';
-import { copyJson, RESULT_LIMITS } from '../plain-json.ts';
+import { p } from '../schema/parameter-builder.ts';
+import { copyJson, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { fillReferences, hasReferences } from '../step-reference.ts';
 import type { RegisteredTool, ToolContext } from '../tool-definition.ts';
 

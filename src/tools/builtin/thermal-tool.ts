@@ -2,7 +2,7 @@ import { readFile, realpath } from 'node:fs/promises';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineTool } from '../define-tool.ts';
-import { p } from '../parameter-builder.ts';
+import { p } from '../schema/parameter-builder.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { fromCelsius } from './sensor-tools.ts';
 

@@ -3,7 +3,7 @@ import { covers, NO_GROUPS, parseGrant } from '../../core/permission.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { TokenAuthority, TokenInspection } from '../../core/token-authority.ts';
 import { defineTool } from '../define-tool.ts';
-import { p } from '../parameter-builder.ts';
+import { p } from '../schema/parameter-builder.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { HUB_ACTS, HUB_READS } from './admin-declaration.ts';
 import { checkRoles, type MintParams, type TokenRoles, tokenRequestOf } from './token-role.ts';

@@ -2,10 +2,10 @@ import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/core/clock.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { AuditStore } from '../../../src/journal/audit-store.ts';
+import { AuditStore } from '../../../src/journal/audit/audit-store.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
 import { defineTool } from '../../../src/tools/define-tool.ts';
-import { p } from '../../../src/tools/parameter-builder.ts';
+import { p } from '../../../src/tools/schema/parameter-builder.ts';
 import { agent, makeRoom } from '../../tools/tool-room.ts';
 
 /**

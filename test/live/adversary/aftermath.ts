@@ -6,7 +6,7 @@ import type { AuditVerification } from '../../../src/core/audit-log.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { AuditStore } from '../../../src/journal/audit-store.ts';
+import { AuditStore } from '../../../src/journal/audit/audit-store.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
 import { signaturesOf } from './arms.ts';
 import type { Exchange } from './attacker.ts';

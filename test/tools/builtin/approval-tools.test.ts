@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../../src/core/json.ts';
 import type { Principal } from '../../../src/core/principal.ts';
 import { approvalTools } from '../../../src/tools/builtin/approval-tools.ts';
 import { signStatement } from '../../../src/wire/approval-statement.ts';
-import { AGENT, makeApprovals, makePerson, OWNER, type Person, requestOf, statementFor } from '../../access/approval-room.ts';
+import { AGENT, makeApprovals, makePerson, OWNER, type Person, requestOf, statementFor } from '../../access/approvals/approval-room.ts';
 import { listAuthorizer, makeRoom } from '../../tools/tool-room.ts';
 
 const ADMIN: Principal = { id: 'warden', kind: 'agent', permissions: ['admin:approvals'] };

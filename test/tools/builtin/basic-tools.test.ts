@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { basicTools } from '../../../src/tools/builtin/basic-tools.ts';
-import type { CallAnswer } from '../../../src/tools/call-answer.ts';
+import type { CallAnswer } from '../../../src/tools/calls/call-answer.ts';
 import { agent, makeRoom } from '../tool-room.ts';
 
 function room() {

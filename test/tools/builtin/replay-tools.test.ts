@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import type { Principal } from '../../../src/core/principal.ts';
-import type { AuditStore } from '../../../src/journal/audit-store.ts';
+import type { AuditStore } from '../../../src/journal/audit/audit-store.ts';
 import { basicTools } from '../../../src/tools/builtin/basic-tools.ts';
 import { replayTools } from '../../../src/tools/builtin/replay-tools.ts';
 import { AuditFixture } from '../../journal/audit-fixture.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { compileRules } from '../../../src/access/rule-compiler.ts';
-import { lintRules } from '../../../src/access/rule-lint.ts';
-import { shownMinute } from '../../../src/access/rule-time.ts';
+import { compileRules } from '../../../src/access/rules/rule-compiler.ts';
+import { lintRules } from '../../../src/access/rules/rule-lint.ts';
+import { shownMinute } from '../../../src/access/rules/rule-time.ts';
 import { NO_DEVICE_FACTS } from '../../../src/core/device-facts.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json.ts';

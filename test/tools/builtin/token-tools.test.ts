@@ -3,8 +3,8 @@ import { GrantAuthorizer } from '../../../src/access/grant-authorizer.ts';
 import { NO_GROUPS } from '../../../src/core/permission.ts';
 import type { Principal } from '../../../src/core/principal.ts';
 import { tokenTools } from '../../../src/tools/builtin/token-tools.ts';
-import type { CallAnswer } from '../../../src/tools/call-answer.ts';
-import { keyPair, tokenRoom } from '../../access/token-room.ts';
+import type { CallAnswer } from '../../../src/tools/calls/call-answer.ts';
+import { keyPair, tokenRoom } from '../../access/tokens/token-room.ts';
 import { makeRoom, owner } from '../tool-room.ts';
 
 const ROLES = {

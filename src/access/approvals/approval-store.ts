@@ -1,0 +1,260 @@
+import { randomBytes } from 'node:crypto';
+import type { ApprovalQueue, ApprovalRequest, ApprovalVerdict } from '../../core/approval-queue.ts';
+import type { ApprovalDesk, ApprovalView, OwnedApproval, SignedDecision } from '../../core/approvals.ts';
+import type { Clock } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { Principal } from '../../core/principal.ts';
+import type { Service } from '../../core/service.ts';
+import { ApprovalBook } from './approval-book.ts';
+import { ApprovalChronicle, type ChronicleCollaborators } from './approval-chronicle.ts';
+import { decidingKey } from './approval-decision.ts';
+import { type ApprovalRecord, type GivenApproval, isFor, recordOf, requesterKey, viewOf } from './approval-record.ts';
+import type { ApproverRegistry, EnrolledKey } from './approver-registry.ts';
+
+const LIFETIME_MS = 10 * 60_000;
+const MAX_OPEN = 100;
+const MAX_OPEN_OF_ONE = 10;
+/** So many used approvals can still come back; calls that run at once are far fewer. */
+const MAX_GIVEN_BACK = 1_000;
+/** A disk that stays full must not keep the timer busy. */
+const MIN_TIMER_MS = 1_000;
+
+interface StoreCollaborators extends ChronicleCollaborators {
+  readonly store: KeyValueStore;
+  readonly clock: Clock;
+  readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'lastSerial'>;
+}
+
+/**
+ * Dangerous calls that wait for people (design 7): one request for each call of each principal, ten minutes, k distinct
+ * persons with signatures, one use, over restarts. What decides runs without a pause between reading and writing.
+ */
+export class ApprovalStore implements ApprovalQueue, ApprovalDesk, Service {
+  readonly #hubId: string;
+  readonly #collaborators: StoreCollaborators;
+  readonly #book: ApprovalBook;
+  readonly #chronicle: ApprovalChronicle;
+  /** Used in this process: what a dead process had used may have taken effect and stays used. */
+  readonly #usedHere = new Set<string>();
+  #cancelTimer: () => void = () => {};
+
+  constructor(collaborators: StoreCollaborators, { hubId }: { readonly hubId: string }) {
+    this.#hubId = hubId;
+    this.#collaborators = collaborators;
+    this.#book = new ApprovalBook(collaborators);
+    this.#chronicle = new ApprovalChronicle(collaborators);
+  }
+
+  async start(): Promise<void> {
+    this.#book.load();
+    this.#closeOld();
+  }
+
+  async check(request: ApprovalRequest): Promise<ApprovalVerdict> {
+    const { record, verdict, isNew } = this.#ask(request);
+    if (isNew) await this.#chronicle.requested(record);
+    // No pause since the verdict: nobody else can have used it.
+    else if (verdict.state === 'approved') await this.#chronicle.used(this.#use(record));
+    return verdict;
+  }
+
+  async peek(request: ApprovalRequest): Promise<ApprovalVerdict> {
+    const { record, verdict, isNew } = this.#ask(request);
+    if (isNew) await this.#chronicle.requested(record);
+    return verdict;
+  }
+
+  giveBack(approvalId: string): void {
+    const record = this.#book.get(approvalId);
+    if (!record || !this.#usedHere.delete(approvalId) || this.#isDue(record)) return;
+    const returned: ApprovalRecord = { ...record, state: 'open' };
+    try {
+      this.#book.save(returned);
+    } catch {
+      // It stays used, which is the safe side; the caller is told of its own failure.
+      this.#collaborators.logger.warn('approval.not_returned', { approval_id: approvalId });
+      return;
+    }
+    void this.#chronicle.returned(returned);
+    this.#armClock();
+  }
+
+  list(): readonly OwnedApproval[] {
+    this.#closeOld();
+    const keys = this.#collaborators.approvers.list();
+    return this.#book
+      .all()
+      .map((record) => ownedView(record, keys))
+      .reverse();
+  }
+
+  get(approvalId: string): OwnedApproval | undefined {
+    this.#closeOld();
+    const record = this.#book.get(approvalId);
+    return record && ownedView(record, this.#collaborators.approvers.list());
+  }
+
+  async decide(decision: SignedDecision): Promise<ApprovalView> {
+    this.#closeOld();
+    const record = this.#openRecord(decision.approvalId);
+    const { person, keyId } = decidingKey(record, decision, this.#collaborators.approvers.keysOf(decision.person));
+    const word: GivenApproval = { person, keyId, atMs: this.#collaborators.time.now(), signature: decision.signature };
+    const decided = decision.decision === 'deny' ? this.#deny(record, word) : this.#approve(record, word);
+    const { view } = ownedView(decided, this.#collaborators.approvers.list());
+    await (decision.decision === 'deny' ? this.#chronicle.denied(decided, word) : this.#chronicle.given(decided, word));
+    return view;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#cancelTimer();
+  }
+
+  /** Finds or files the request. */
+  #ask(request: ApprovalRequest): { readonly record: ApprovalRecord; readonly verdict: ApprovalVerdict; readonly isNew: boolean } {
+    this.#closeOld();
+    const found = this.#matching(request);
+    const record = found ? this.#atLeast(found, request.personsNeeded) : this.#file(request);
+    return { record, verdict: this.#verdict(record, request.principal), isNew: !found };
+  }
+
+  #matching(request: ApprovalRequest): ApprovalRecord | undefined {
+    const matching = this.#live().filter((record) => isFor(record, request));
+    // Two there are when an approval was given back after a new request: a denial of either ends both.
+    return matching.find(({ state }) => state === 'denied') ?? matching[0];
+  }
+
+  /** Requests that still have a say, denied ones among them: who was denied is told so until they expire. */
+  #live(): readonly ApprovalRecord[] {
+    return this.#book.all().filter((record) => (record.state === 'open' || record.state === 'denied') && !this.#isDue(record));
+  }
+
+  #file(request: ApprovalRequest): ApprovalRecord {
+    this.#requireRoom(request.principal);
+    const createdMs = this.#collaborators.time.now();
+    const record = recordOf(request, {
+      id: randomBytes(16).toString('hex'),
+      createdMs,
+      expiresMs: createdMs + LIFETIME_MS,
+      hub: this.#hubId,
+      newestEnrolment: this.#collaborators.approvers.lastSerial,
+    });
+    this.#book.save(record);
+    this.#armClock();
+    return record;
+  }
+
+  /** An agent shares its bound with all that come from it, and nobody can keep the owner from asking. */
+  #requireRoom({ kind, id }: Principal): void {
+    const live = this.#live();
+    const family = (requester: Pick<Principal, 'kind' | 'id'>) => `${requester.kind}:${requester.id.split('/')[0]}`;
+    const own = live.filter(({ requester }) => family(requester) === family({ kind, id })).length;
+    if (own < MAX_OPEN_OF_ONE && (kind === 'owner' || live.length < MAX_OPEN)) return;
+    throw new AtmoError(
+      'RESOURCE_EXCEEDED',
+      `Too many dangerous calls wait for people already (${own} of ${id}, ${live.length} in all); wait until they are decided or have expired`,
+      { retry_after_ms: Math.max(0, Math.min(...live.map((record) => this.#book.remainingMs(record)))) },
+    );
+  }
+
+  /** The owner's rules may have come to ask for more persons since. */
+  #atLeast(record: ApprovalRecord, needed: number): ApprovalRecord {
+    if (record.needed >= needed) return record;
+    const stricter = { ...record, needed };
+    this.#book.save(stricter);
+    return stricter;
+  }
+
+  #verdict(record: ApprovalRecord, principal: Principal): ApprovalVerdict {
+    const approvalId = record.id;
+    if (record.state === 'denied') return { state: 'denied', approvalId, by: record.deniedBy ?? '' };
+    const given = this.#counted(record, principal.token?.keys);
+    if (given.length >= record.needed) return { state: 'approved', approvalId, by: given.map(({ person }) => person) };
+    return {
+      state: 'pending',
+      approvalId,
+      expiresAt: new Date(record.expiresMs).toISOString(),
+      needed: record.needed,
+      given: given.length,
+    };
+  }
+
+  #use(record: ApprovalRecord): ApprovalRecord {
+    const used: ApprovalRecord = { ...record, state: 'used' };
+    this.#book.save(used);
+    this.#usedHere.add(record.id);
+    if (this.#usedHere.size > MAX_GIVEN_BACK) for (const id of [...this.#usedHere].slice(0, -MAX_GIVEN_BACK)) this.#usedHere.delete(id);
+    return used;
+  }
+
+  /** Approvals by keys that are still enrolled, none of them `ownKeys` of who asks. */
+  #counted(record: ApprovalRecord, ownKeys: readonly string[] = []): readonly GivenApproval[] {
+    return countedIn(record, this.#collaborators.approvers.list(), ownKeys);
+  }
+
+  #openRecord(id: string): ApprovalRecord {
+    const record = this.#book.get(id);
+    if (!record) {
+      throw new AtmoError('NOT_FOUND', `No request ${JSON.stringify(id.slice(0, 64))} waits for approval; "atmo approvals" lists them`);
+    }
+    if (record.state === 'open' && !this.#isDue(record)) return record;
+    const reason = record.state === 'open' ? 'expired' : record.state;
+    const ends = { expired: 'has expired', used: 'has been used', denied: `was denied by ${record.deniedBy}` };
+    throw new AtmoError('CONFLICT', `Request ${id} ${ends[reason]}; a new call makes a new request`, { state: reason });
+  }
+
+  #approve(record: ApprovalRecord, word: GivenApproval): ApprovalRecord {
+    const given = this.#counted(record);
+    if (given.some(({ person }) => person === word.person)) {
+      throw new AtmoError('CONFLICT', `${word.person} has approved ${record.id} already and counts once; another person has to`);
+    }
+    const approved: ApprovalRecord = { ...record, given: [...given, word] };
+    this.#book.save(approved);
+    return approved;
+  }
+
+  #deny(record: ApprovalRecord, { person }: GivenApproval): ApprovalRecord {
+    const denied: ApprovalRecord = { ...record, state: 'denied', deniedBy: person };
+    this.#book.save(denied);
+    return denied;
+  }
+
+  #isDue(record: ApprovalRecord): boolean {
+    return record.hub !== this.#hubId || this.#book.remainingMs(record) <= 0;
+  }
+
+  /** Closes what is too old, for good: no clock that is turned back opens it again. */
+  #closeOld(): void {
+    const old = this.#book.all().filter((record) => record.state === 'open' && this.#isDue(record));
+    try {
+      for (const record of old) this.#close({ ...record, state: 'expired' });
+    } catch {
+      // It is too old written down or not; the next look at the queue tries again.
+      this.#collaborators.logger.warn('approval.not_closed');
+    }
+    this.#armClock();
+  }
+
+  #close(expired: ApprovalRecord): void {
+    this.#book.save(expired);
+    void this.#chronicle.expired(expired);
+  }
+
+  #armClock(): void {
+    this.#cancelTimer();
+    const open = this.#book.all().filter((record) => record.state === 'open');
+    if (open.length === 0) return;
+    const nextMs = Math.min(...open.map((record) => this.#book.remainingMs(record)));
+    this.#cancelTimer = this.#collaborators.clock.after(Math.max(MIN_TIMER_MS, nextMs), () => this.#closeOld());
+  }
+}
+
+function ownedView(record: ApprovalRecord, keys: readonly EnrolledKey[]): OwnedApproval {
+  return { principalKey: requesterKey(record), view: viewOf(record, countedIn(record, keys, [])) };
+}
+
+function countedIn(record: ApprovalRecord, keys: readonly EnrolledKey[], ownKeys: readonly string[]): readonly GivenApproval[] {
+  const isValid = ({ serial, key }: EnrolledKey) => serial <= record.newestEnrolment && !ownKeys.includes(key);
+  const valid = new Set(keys.filter(isValid).map(({ keyId }) => keyId));
+  return record.given.filter(({ keyId }) => valid.has(keyId));
+}

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import type { ApproverDirectory, ApproverKey } from '../../core/approvals.ts';
+import type { AuditSink } from '../../core/audit-sink.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json } from '../../core/json.ts';
+import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { TrustedTime } from '../../core/trusted-time.ts';
+import { publicKeyOf } from '../keys/ed25519-key.ts';
+
+const SPACE = 'approvers';
+const COUNTER = { space: 'approver-enrolments', key: 'last' };
+const PERSON = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
+const MAX_KEYS = 256;
+const MAX_KEYS_OF_ONE = 8;
+const MAX_LABEL_LENGTH = 64;
+
+/** A key and its place in the order of all enrolments ever: tells what came first where clocks cannot. */
+export interface EnrolledKey extends ApproverKey {
+  readonly serial: number;
+}
+
+interface RegistryCollaborators {
+  readonly store: KeyValueStore;
+  readonly time: Pick<TrustedTime, 'now'>;
+  readonly audit: AuditSink;
+}
+
+/** The persons whose signatures approve dangerous calls, with their keys. Lives in the store alone. */
+export class ApproverRegistry implements ApproverDirectory {
+  readonly #store: KeyValueStore;
+  readonly #time: Pick<TrustedTime, 'now'>;
+  readonly #audit: AuditSink;
+
+  constructor({ store, time, audit }: RegistryCollaborators) {
+    this.#store = store;
+    this.#time = time;
+    this.#audit = audit;
+  }
+
+  list(): readonly EnrolledKey[] {
+    const keys = this.#store.entries(SPACE).flatMap(({ key, value }) => readKey(key, value) ?? []);
+    return keys.sort((a, b) => (a.person === b.person ? a.serial - b.serial : a.person < b.person ? -1 : 1));
+  }
+
+  keysOf(person: string): readonly EnrolledKey[] {
+    return this.list().filter((key) => key.person === person);
+  }
+
+  /** Serial of the newest enrolment; 0 on a hub that never had one. */
+  get lastSerial(): number {
+    const stored = this.#store.get(COUNTER.space, COUNTER.key);
+    return typeof stored === 'number' ? stored : 0;
+  }
+
+  async enrol({ person, key, label }: Pick<ApproverKey, 'person' | 'key' | 'label'>): Promise<EnrolledKey> {
+    requireName(person, label);
+    publicKeyOf(key);
+    const keyId = keyIdOf(key);
+    this.#requireRoom(person, keyId);
+    const serial = this.lastSerial + 1;
+    const enrolled: EnrolledKey = { person, keyId, key, label, enrolledAt: new Date(this.#time.now()).toISOString(), serial };
+    // The counter first: after a crash in between a serial is skipped, never given twice.
+    this.#store.set(COUNTER.space, COUNTER.key, serial);
+    this.#store.set(SPACE, keyId, { person, key, label, enrolledAt: enrolled.enrolledAt, serial });
+    await this.#note('approver.enrolled', enrolled);
+    return enrolled;
+  }
+
+  async remove(keyId: string): Promise<EnrolledKey> {
+    const keys = this.list();
+    const removed = keys.find((key) => key.keyId === keyId);
+    if (!removed) {
+      throw new AtmoError('NOT_FOUND', `No approver has a key ${JSON.stringify(keyId.slice(0, 32))}; "atmo approvers" lists them`);
+    }
+    if (keys.length === 1) {
+      throw new AtmoError(
+        'CONFLICT',
+        `${keyId} is the last approver key: without it nobody could approve anything. Enrol another one first`,
+      );
+    }
+    this.#store.delete(SPACE, keyId);
+    await this.#note('approver.removed', removed);
+    return removed;
+  }
+
+  #requireRoom(person: string, keyId: string): void {
+    const keys = this.list();
+    const taken = keys.find((key) => key.keyId === keyId);
+    if (taken)
+      throw new AtmoError('CONFLICT', `This key is enrolled already, for ${taken.person}; a key belongs to one person`, { key_id: keyId });
+    const own = keys.filter((key) => key.person === person).length;
+    if (keys.length < MAX_KEYS && own < MAX_KEYS_OF_ONE) return;
+    throw new AtmoError('CONFLICT', `A person may have ${MAX_KEYS_OF_ONE} approver keys and a hub ${MAX_KEYS}; remove one first`);
+  }
+
+  #note(event: string, { person, keyId, label }: EnrolledKey): Promise<void> {
+    return this.#audit.record({ kind: 'note', event, atMs: this.#time.now(), principalId: person, data: { person, key_id: keyId, label } });
+  }
+}
+
+/** First 16 hex digits of the SHA-256 of a raw key in base64url. */
+function keyIdOf(key: string): string {
+  return createHash('sha256').update(Buffer.from(key, 'base64url')).digest('hex').slice(0, 16);
+}
+
+function requireName(person: string, label: string): void {
+  if (!PERSON.test(person)) {
+    throw new AtmoError(
+      'VALIDATION_ERROR',
+      `${JSON.stringify(person.slice(0, 64))} is no name of a person: 1 to 32 of a-z, 0-9, ".", "_", "-", the first a letter or digit`,
+    );
+  }
+  if (label.length > MAX_LABEL_LENGTH || /\p{C}/u.test(label)) {
+    throw new AtmoError('VALIDATION_ERROR', `A label has at most ${MAX_LABEL_LENGTH} characters, and no control characters`);
+  }
+}
+
+function readKey(keyId: string, value: Json): EnrolledKey | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { person, key, label, enrolledAt, serial } = value;
+  const isWhole = [person, key, label, enrolledAt].every((text) => typeof text === 'string') && typeof serial === 'number';
+  return isWhole ? ({ person, keyId, key, label, enrolledAt, serial } as EnrolledKey) : undefined;
+}

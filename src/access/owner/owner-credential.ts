@@ -1,0 +1,67 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { join } from 'node:path';
+import { AtmoError } from '../../core/errors.ts';
+import type { Service } from '../../core/service.ts';
+import { readSecretFile, writeSecretFile } from '../keys/secret-file.ts';
+
+/** Name of the token's file in the state directory. */
+export const OWNER_TOKEN_FILE = 'owner.token';
+const TOKEN = /^at0\.[A-Za-z0-9_-]{43}$/;
+
+/**
+ * The owner's token: `at0.` and 32 random bytes in base64url, in `owner.token` (0600) from the first start on. It
+ * stands nowhere else, and memory holds only its SHA-256.
+ */
+export class OwnerCredential implements Service {
+  readonly #path: string;
+  #digest: Buffer | undefined;
+  #generation = 0;
+
+  constructor(stateDirectory: string) {
+    this.#path = join(stateDirectory, OWNER_TOKEN_FILE);
+  }
+
+  /** Where the owner finds the token. */
+  get path(): string {
+    return this.#path;
+  }
+
+  /** Changes with each replacement of the token. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Reads the token or makes the first one. Throws STORAGE_FAILED when the file is readable by others or malformed. */
+  async start(): Promise<void> {
+    const token = readToken(this.#path);
+    if (token === undefined) this.rotate();
+    else this.#digest = digestOf(token);
+  }
+
+  /** True when the text is the owner's token; takes the same time wherever it differs. */
+  matches(credential: string): boolean {
+    return this.#digest !== undefined && timingSafeEqual(digestOf(credential), this.#digest);
+  }
+
+  /** Replaces the token; the old one ends at once. Throws STORAGE_FAILED, and then the old one stays. */
+  rotate(): void {
+    const token = `at0.${randomBytes(32).toString('base64url')}`;
+    writeSecretFile(this.#path, `${token}\n`);
+    this.#digest = digestOf(token);
+    this.#generation += 1;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#digest = undefined;
+  }
+}
+
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token, 'utf8').digest();
+}
+
+function readToken(path: string): string | undefined {
+  const token = readSecretFile(path, { ifOthersReadIt: 'delete it instead: the next start writes a new one' })?.trim();
+  if (token === undefined || TOKEN.test(token)) return token;
+  throw new AtmoError('STORAGE_FAILED', `${path} does not hold an owner's token. Delete it: the next start writes a new one`, { path });
+}

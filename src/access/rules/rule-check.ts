@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { AtmoError } from '../../core/errors.ts';
+import type { KnownNames, RuleCheck } from '../../core/rules.ts';
+import { compileRules } from './rule-compiler.ts';
+import { lintRules } from './rule-lint.ts';
+
+/** Checks a rules file without a hub; with the names that a hub knows, those in the rules too. NOT_FOUND when it cannot be read. */
+export function checkRulesFile(file: string, known?: KnownNames): RuleCheck {
+  const text = readText(file);
+  try {
+    const { set, warnings } = compileRules(text, file);
+    return { file, count: set.rules.length, warnings: [...warnings, ...(known ? lintRules(set.rules, known) : [])] };
+  } catch (error) {
+    if (!(error instanceof AtmoError) || error.code !== 'CONFIG_INVALID') throw error;
+    return { file, count: 0, problem: error.message, warnings: [] };
+  }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new AtmoError('NOT_FOUND', `The rules file ${file} cannot be read; name another: atmo rules check FILE`, { file }, { cause });
+  }
+}

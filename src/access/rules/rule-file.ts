@@ -1,0 +1,133 @@
+import { parseCheckedYaml } from '../../core/checked-yaml.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { RuleScalar } from '../../core/rules.ts';
+
+type OneOrMany<T> = T | readonly T[];
+
+/** At least one of these; all that are given have to hold. */
+export interface Comparison {
+  readonly above?: number;
+  readonly below?: number;
+  readonly equals?: RuleScalar;
+  readonly one_of?: readonly RuleScalar[];
+}
+
+export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+export type Weekday = (typeof WEEKDAYS)[number];
+
+/** Conditions as the file has them; each that is there has to hold, of a list any. */
+export interface RuleConditions {
+  readonly agent?: OneOrMany<string>;
+  readonly kind?: OneOrMany<'owner' | 'agent'>;
+  readonly tool?: OneOrMany<string>;
+  readonly device?: OneOrMany<string>;
+  readonly device_type?: OneOrMany<string>;
+  readonly area?: OneOrMany<string>;
+  readonly action?: OneOrMany<string>;
+  readonly risk?: OneOrMany<'none' | 'low' | 'medium' | 'dangerous'>;
+  readonly time?: OneOrMany<{ readonly from: string; readonly to: string }>;
+  readonly days?: OneOrMany<Weekday>;
+  readonly value?: OneOrMany<Comparison & { readonly name: string }>;
+  readonly param?: Readonly<Record<string, Comparison>>;
+}
+
+/** One rule of the file. */
+export interface RuleEntry {
+  readonly name: string;
+  readonly description?: string;
+  readonly effect: 'allow' | 'deny' | 'approve';
+  readonly persons?: number;
+  readonly reason?: string;
+  readonly when: RuleConditions;
+}
+
+/** The file, its shape checked. */
+export interface RulesFile {
+  readonly timezone?: string;
+  readonly default: 'allow' | 'deny';
+  readonly rules: readonly RuleEntry[];
+}
+
+const text = { type: 'string', minLength: 1, maxLength: 256 };
+// Keywords bind only values of their own type, so that a mistake in a list is told for its very item.
+const texts = { ...text, type: ['string', 'array'], items: text, minItems: 1, maxItems: 200 };
+const scalar = { type: ['string', 'number', 'boolean', 'null'] };
+const comparison = {
+  above: { type: 'number' },
+  below: { type: 'number' },
+  equals: scalar,
+  one_of: { type: 'array', items: scalar, minItems: 1, maxItems: 200 },
+};
+
+function oneOrMany(properties: object, required: readonly string[]) {
+  const item = { properties, required, additionalProperties: false };
+  return { ...item, type: ['object', 'array'], items: { ...item, type: 'object' }, minItems: 1, maxItems: 100 };
+}
+
+function names(values: readonly string[]) {
+  return { anyOf: [{ enum: values }, { type: 'array', items: { enum: values }, minItems: 1 }] };
+}
+
+const CONDITIONS = {
+  agent: texts,
+  kind: names(['owner', 'agent']),
+  tool: texts,
+  device: texts,
+  device_type: texts,
+  area: texts,
+  action: texts,
+  risk: names(['none', 'low', 'medium', 'dangerous']),
+  time: oneOrMany({ from: text, to: text }, ['from', 'to']),
+  days: names(WEEKDAYS),
+  value: oneOrMany({ name: text, ...comparison }, ['name']),
+  param: {
+    type: 'object',
+    minProperties: 1,
+    maxProperties: 20,
+    additionalProperties: { type: 'object', properties: comparison, additionalProperties: false },
+  },
+};
+
+/** JSON Schema of the rules file. */
+const RULES_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    timezone: text,
+    default: { enum: ['allow', 'deny'], default: 'allow' },
+    rules: {
+      type: 'array',
+      maxItems: 1000,
+      default: [],
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['name', 'effect'],
+        properties: {
+          name: { ...text, maxLength: 80, pattern: '^[^\\p{Cc}]+$' },
+          description: { ...text, maxLength: 1000 },
+          effect: { enum: ['allow', 'deny', 'approve'] },
+          persons: { type: 'integer', minimum: 1, maximum: 10 },
+          reason: { ...text, pattern: '^[^\\p{Cc}]+$' },
+          when: { type: 'object', additionalProperties: false, default: {}, properties: CONDITIONS },
+        },
+      },
+    },
+  },
+};
+
+/** The text of a rules file in its shape; CONFIG_INVALID with file and line. */
+export function parseRulesFile(source: string, file: string): RulesFile {
+  return parseCheckedYaml(source, file, RULES_SCHEMA) as RulesFile;
+}
+
+/** Where a single thing may stand for a list of one. */
+export function listOf<T>(given: OneOrMany<T> | undefined): readonly T[] {
+  if (given === undefined) return [];
+  return Array.isArray(given) ? given : [given as T];
+}
+
+/** The conditions as they are shown. */
+export function shownConditions(when: RuleConditions): JsonObject {
+  return structuredClone(when) as unknown as JsonObject;
+}

@@ -1,0 +1,69 @@
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { Authenticated, Authenticator, Credentials, Principal } from '../../core/principal.ts';
+import type { OwnerAuthenticator } from '../owner/owner-authenticator.ts';
+import type { ProofOfPossession } from './proof-of-possession.ts';
+import type { TokenRefusalNotes } from './token-refusal-notes.ts';
+import type { TokenVerifier } from './token-verifier.ts';
+
+interface AuthenticatorCollaborators {
+  readonly owner: Pick<OwnerAuthenticator, 'authenticate' | 'isStillValid'>;
+  readonly verifier: TokenVerifier;
+  readonly proofs: ProofOfPossession;
+  readonly refusals: Pick<TokenRefusalNotes, 'write'>;
+}
+
+/**
+ * Knows the owner by `at0.…` and agents by the tokens `at1.…` of trusted hubs. A token that is bound to the hub's own key
+ * is enough by itself; one that is bound to a key of its bearer's needs a proof of possession with each request.
+ */
+export class TokenAuthenticator implements Authenticator {
+  readonly #owner: Pick<OwnerAuthenticator, 'authenticate' | 'isStillValid'>;
+  readonly #verifier: TokenVerifier;
+  readonly #proofs: ProofOfPossession;
+  readonly #refusals: Pick<TokenRefusalNotes, 'write'>;
+  readonly #hubKey: string;
+
+  /** `hubKey`: this hub's raw public key, base64url. */
+  constructor({ owner, verifier, proofs, refusals }: AuthenticatorCollaborators, { hubKey }: { readonly hubKey: string }) {
+    this.#owner = owner;
+    this.#verifier = verifier;
+    this.#proofs = proofs;
+    this.#refusals = refusals;
+    this.#hubKey = hubKey;
+  }
+
+  async authenticate(credentials: Credentials): Promise<Authenticated> {
+    try {
+      return await this.#authenticate(credentials);
+    } catch (thrown) {
+      await this.#refusals.write(toAtmoError(thrown), credentials.operation);
+      throw thrown;
+    }
+  }
+
+  isStillValid(principal: Principal): boolean {
+    return principal.kind === 'owner' ? this.#owner.isStillValid(principal) : this.#verifier.isStillValid(principal);
+  }
+
+  async #authenticate(credentials: Credentials): Promise<Authenticated> {
+    const { bearer, proof, operation } = credentials;
+    if (!bearer?.startsWith('at1.')) return this.#owner.authenticate(credentials);
+    const { principal } = this.#verifier.verify(bearer);
+    const { token } = principal;
+    if (token.keys.at(-1) === this.#hubKey) return { principal };
+    const who = { agent_id: principal.id, token_id: token.id };
+    if (proof === undefined) {
+      throw new AtmoError('UNAUTHENTICATED', 'The token is bound to a key of its bearer; send a proof of possession signed with it', who);
+    }
+    return { principal, contentSha256: this.#verifyProof({ proof, token, operation }, who) };
+  }
+
+  #verifyProof(check: Parameters<ProofOfPossession['verify']>[0], who: { readonly agent_id: string; readonly token_id: string }): string {
+    try {
+      return this.#proofs.verify(check);
+    } catch (thrown) {
+      const { code, message, details } = toAtmoError(thrown);
+      throw new AtmoError(code, message, { ...details, ...who }, { cause: thrown });
+    }
+  }
+}

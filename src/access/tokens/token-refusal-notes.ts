@@ -1,0 +1,62 @@
+import type { AuditSink } from '../../core/audit-sink.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { AtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { type Logger, redact } from '../../core/logger.ts';
+
+const MAX_PER_SECOND = 10;
+const MAX_OPERATION_LENGTH = 200;
+
+interface NoteCollaborators {
+  readonly audit: AuditSink;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Writes refused credentials into the journal, at most ten a second: guessing cannot fill the disk. */
+export class TokenRefusalNotes {
+  readonly #audit: AuditSink;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #windowStartMs = Number.NEGATIVE_INFINITY;
+  #inWindow = 0;
+  #unwritten = 0;
+
+  constructor({ audit, clock, logger }: NoteCollaborators) {
+    this.#audit = audit;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** Resolves when the refusal is written or counted; the next note tells how many were only counted. Never throws. */
+  async write({ code, details }: AtmoError, operation: string): Promise<void> {
+    if (!this.#takeTurn()) return;
+    const { agent_id: agentId, token_id: tokenId } = details;
+    const data: JsonObject = {
+      code,
+      // A path may be anything that a stranger sends, and the query part may be a secret in the wrong place.
+      operation: String(redact(operation.slice(0, MAX_OPERATION_LENGTH).replace(/\?.*$/s, ''))),
+      ...(typeof tokenId === 'string' && { token_id: tokenId }),
+      ...(this.#unwritten > 0 && { unwritten_before: this.#unwritten }),
+    };
+    this.#unwritten = 0;
+    const principalId = typeof agentId === 'string' ? { principalId: agentId } : {};
+    try {
+      await this.#audit.record({ kind: 'note', event: 'token.refused', atMs: this.#clock.now(), ...principalId, data });
+    } catch (error) {
+      this.#logger.error('audit.note_failed', { event: 'token.refused', problem: String(error) });
+    }
+  }
+
+  #takeTurn(): boolean {
+    const nowMs = this.#clock.monotonic();
+    if (nowMs - this.#windowStartMs >= 1000) {
+      this.#windowStartMs = nowMs;
+      this.#inWindow = 0;
+    }
+    this.#inWindow += 1;
+    if (this.#inWindow <= MAX_PER_SECOND) return true;
+    this.#unwritten += 1;
+    return false;
+  }
+}

@@ -1,0 +1,151 @@
+import { type Principal, type RateLimit, TOKEN_SKEW_MS, type TokenFacts } from '../../core/principal.ts';
+import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { RevocationList } from './revocation-list.ts';
+import { type ClaimChain, verifyChain } from './token-chain.ts';
+import type { TokenClaims } from './token-claims.ts';
+import { refuseToken } from './token-refusal.ts';
+import { tokenBytes } from './token-text.ts';
+
+/** A token whose signatures hold; whether it may be used now is another question. */
+export interface VerifiedToken {
+  readonly chain: ClaimChain;
+  readonly principal: Principal & { readonly token: TokenFacts };
+  readonly notBeforeMs: number;
+  /** Latest moment at which one of its links was made, by the clock of its maker. */
+  readonly issuedAtMs: number;
+  /** Key of the hub that issued the root, as it was trusted then. */
+  readonly issuerKey: string;
+}
+
+/** Raw keys (base64url) of the hubs whose tokens are believed, by hub id. */
+export type TrustedIssuers = Pick<ReadonlyMap<string, string>, 'get'>;
+
+interface VerifierCollaborators {
+  readonly issuers: TrustedIssuers;
+  readonly revocations: Pick<RevocationList, 'firstRevoked'>;
+  readonly time: TrustedTime;
+  /** Hears when a trusted hub made a root token, milliseconds since 1970: time has come at least that far. */
+  readonly onIssuedAt?: (issuedAtMs: number) => void;
+}
+
+/** Which hub this is, and what it remembers. */
+export interface VerifierOptions {
+  readonly hubId: string;
+  /** Absent where the hub belongs to no mesh. */
+  readonly meshId?: string;
+  /** Verified texts that are remembered; default 1,024. */
+  readonly maxCached?: number;
+}
+
+/** Turns the text of a token into the principal that bears it. */
+export class TokenVerifier {
+  readonly #issuers: TrustedIssuers;
+  readonly #revocations: Pick<RevocationList, 'firstRevoked'>;
+  readonly #time: TrustedTime;
+  readonly #onIssuedAt: (issuedAtMs: number) => void;
+  readonly #hubId: string;
+  readonly #meshId: string | undefined;
+  readonly #maxCached: number;
+  /** Least recently used first. */
+  readonly #verified = new Map<string, VerifiedToken>();
+
+  constructor(
+    { issuers, revocations, time, onIssuedAt = () => {} }: VerifierCollaborators,
+    { hubId, meshId, maxCached = 1024 }: VerifierOptions,
+  ) {
+    this.#issuers = issuers;
+    this.#revocations = revocations;
+    this.#time = time;
+    this.#onIssuedAt = onIssuedAt;
+    this.#hubId = hubId;
+    this.#meshId = meshId;
+    this.#maxCached = maxCached;
+  }
+
+  /** A token that may be used on this hub now. TOKEN_INVALID or TOKEN_EXPIRED with the reason. */
+  verify(text: string): VerifiedToken {
+    const verified = this.verifySignatures(text);
+    this.#requireUsable(verified);
+    return verified;
+  }
+
+  /** A token whose signatures hold, may it be used now or not. TOKEN_INVALID with the reason. */
+  verifySignatures(text: string): VerifiedToken {
+    const known = this.#verified.get(text);
+    this.#verified.delete(text);
+    // A hub that is trusted no more takes its tokens with it.
+    const isCurrent = known !== undefined && this.#issuers.get(known.chain[0].issuer) === known.issuerKey;
+    const verified = isCurrent ? known : this.#verifyNew(text);
+    this.#remember(text, verified);
+    return verified;
+  }
+
+  /** True while the principal's token has neither expired nor been revoked; for whoever has no token, always. */
+  isStillValid({ token }: Principal): boolean {
+    if (!token) return true;
+    return this.#time.now() < token.expiresAtMs + TOKEN_SKEW_MS && this.#revocations.firstRevoked(token.chain) === undefined;
+  }
+
+  #verifyNew(text: string): VerifiedToken {
+    let issuerKey = '';
+    const chain = verifyChain(tokenBytes(text), (hubId) => {
+      const key = this.#issuers.get(hubId);
+      if (key !== undefined) issuerKey = key;
+      return key;
+    });
+    this.#onIssuedAt(chain[0].issuedAt * 1000);
+    let [notBefore, issuedAt] = [0, 0];
+    for (const link of chain) {
+      notBefore = Math.max(notBefore, link.notBefore ?? link.issuedAt);
+      issuedAt = Math.max(issuedAt, link.issuedAt);
+    }
+    return { chain, principal: principalOf(chain, text), notBeforeMs: notBefore * 1000, issuedAtMs: issuedAt * 1000, issuerKey };
+  }
+
+  #requireUsable(verified: VerifiedToken): void {
+    const { chain, principal, notBeforeMs, issuedAtMs } = verified;
+    const { token } = principal;
+    const who = { agent_id: principal.id, token_id: token.id };
+    const nowMs = this.#time.now();
+    if (nowMs >= token.expiresAtMs + TOKEN_SKEW_MS) {
+      refuseToken(`it expired at ${new Date(token.expiresAtMs).toISOString()}`, who, 'TOKEN_EXPIRED');
+    }
+    const startMs = Math.max(notBeforeMs, issuedAtMs);
+    if (nowMs < startMs - TOKEN_SKEW_MS) refuseToken(`it is not valid before ${new Date(startMs).toISOString()}`, who);
+    if (this.#revocations.firstRevoked(token.chain) !== undefined) refuseToken('it, or a token that it comes from, was revoked', who);
+    if (token.allowedNodes?.includes(this.#hubId) === false) refuseToken(`it is not allowed on this hub, ${this.#hubId}`, who);
+    const { meshId } = chain[0];
+    if (meshId !== undefined && meshId !== this.#meshId) refuseToken('it is for another mesh', who);
+  }
+
+  #remember(text: string, verified: VerifiedToken): void {
+    const [oldest] = this.#verified.keys();
+    if (this.#verified.size >= this.#maxCached && oldest !== undefined) this.#verified.delete(oldest);
+    this.#verified.set(text, verified);
+  }
+}
+
+/** Whom the last link of a verified chain makes its bearer; each link has all that the next has, so the last says it all. */
+function principalOf(chain: ClaimChain, text: string): VerifiedToken['principal'] {
+  const leaf: TokenClaims = chain.at(-1) ?? chain[0];
+  const { subject: id, permissions, audience, maxHops } = leaf;
+  const token: TokenFacts = {
+    id: leaf.id,
+    chain: chain.map((link) => link.id),
+    text,
+    expiresAtMs: leaf.expiresAt * 1000,
+    keys: chain.map((link) => link.key),
+    ...(audience && { allowedNodes: audience }),
+    ...(maxHops !== undefined && { maxHops }),
+    rateLimits: limitsOf(chain),
+  };
+  return { id, kind: 'agent', permissions, token };
+}
+
+function limitsOf(chain: ClaimChain): TokenFacts['rateLimits'] {
+  const limits: (RateLimit & { readonly tokenId: string })[] = [];
+  for (const { id: tokenId, rateLimit } of chain) {
+    if (rateLimit) limits.push({ tokenId, calls: rateLimit.calls, seconds: rateLimit.seconds });
+  }
+  return limits;
+}

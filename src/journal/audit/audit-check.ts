@@ -1,0 +1,114 @@
+import type { AuditVerification } from '../../core/audit-log.ts';
+import { type AuditFields, type ChainLink, nextLink } from './audit-chain.ts';
+
+type Problem = NonNullable<AuditVerification['problem']>;
+
+/** Notes that the journal writes about itself. */
+export const JOURNAL_NOTES = {
+  began: 'audit.began',
+  opened: 'audit.opened',
+  pruned: 'audit.pruned',
+  resumed: 'audit.resumed',
+  /** Rows are gone for good, or do not fit: a check tells it as long as the note itself is kept. */
+  lost: 'audit.lost',
+} as const;
+
+interface CheckStart {
+  readonly hub: string;
+  /** Last row that was pruned, or the genesis. */
+  readonly after: ChainLink;
+  /** Heads that were taken earlier and kept elsewhere. */
+  readonly witnesses: readonly ChainLink[];
+  /** From the first row that is kept to the last: then what was pruned must have been told. */
+  readonly isWhole: boolean;
+}
+
+/** Recomputes a chain row by row; remembers the first row that does not fit, and why. */
+export class AuditCheck {
+  readonly #start: CheckStart;
+  #last: ChainLink;
+  #rows = 0;
+  #problem: Problem | undefined;
+  /** A row that does not fit what is before it; the next one tells whether only its content is wrong. */
+  #suspect: ChainLink | undefined;
+  #loss: Problem | undefined;
+  #pruneNote: ChainLink | undefined;
+
+  constructor(start: CheckStart) {
+    this.#start = start;
+    this.#last = start.after;
+    this.#witness(start.after);
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Something does not fit already. */
+  get isBroken(): boolean {
+    return this.#problem !== undefined || this.#suspect !== undefined;
+  }
+
+  /** To be told of every row after the start, in the order of their numbers. */
+  take(link: ChainLink, fields: AuditFields): void {
+    if (this.#problem) return;
+    const expectedSeq = this.#last.seq + 1;
+    if (this.#suspect) this.#judge(this.#suspect, link, fields);
+    else if (link.seq !== expectedSeq) {
+      this.#problem = { seq: expectedSeq, reason: `the rows ${expectedSeq} to ${link.seq - 1} were removed` };
+    } else if (this.#hashAfter(this.#last, fields) === link.hash) this.#accept(link, fields);
+    else this.#suspect = link;
+  }
+
+  /** Answers the problem, if any, when the rows have ended; `headSeq` is the number that the last row should have. */
+  finish(headSeq: number): Problem | undefined {
+    if (this.#suspect) this.#problem ??= { seq: this.#suspect.seq, reason: UNLINKED };
+    const highest = Math.max(headSeq, ...this.#start.witnesses.map(({ seq }) => seq));
+    if (highest > this.#last.seq) {
+      this.#problem ??= { seq: this.#last.seq + 1, reason: `the rows after ${this.#last.seq} were cut off: there were ${highest}` };
+    }
+    this.#problem ??= this.#untoldPruning();
+    return this.#problem ?? this.#loss;
+  }
+
+  #accept(link: ChainLink, fields: AuditFields): void {
+    this.#last = link;
+    this.#rows++;
+    this.#witness(link);
+    if (fields.kind === 'note') this.#readNote(fields);
+  }
+
+  #judge(suspect: ChainLink, link: ChainLink, fields: AuditFields): void {
+    const isOnlyContent = link.seq === suspect.seq + 1 && this.#hashAfter(suspect, fields) === link.hash;
+    this.#problem = { seq: suspect.seq, reason: isOnlyContent ? 'the row itself was changed or put in; the one after it fits' : UNLINKED };
+  }
+
+  #witness(link: ChainLink): void {
+    const witness = this.#start.witnesses.find(({ seq }) => seq === link.seq);
+    if (!witness || witness.hash === link.hash) return;
+    this.#problem = {
+      seq: link.seq,
+      reason: `the row is not the one of the head that was kept (${witness.hash}): the journal was rewritten`,
+    };
+  }
+
+  #readNote({ content }: AuditFields): void {
+    const { event, data } = JSON.parse(content) as { readonly event?: unknown; readonly data?: Record<string, unknown> };
+    if (event === JOURNAL_NOTES.pruned) this.#pruneNote = { seq: Number(data?.until_seq), hash: String(data?.until_hash) };
+    if (event === JOURNAL_NOTES.lost) this.#loss ??= { seq: Number(data?.seq), reason: String(data?.reason) };
+  }
+
+  #untoldPruning(): Problem | undefined {
+    const { isWhole, after } = this.#start;
+    const { seq, hash } = after;
+    if (!isWhole || seq === 0 || (this.#pruneNote?.seq === seq && this.#pruneNote.hash === hash)) return undefined;
+    return { seq: seq + 1, reason: `the rows up to ${seq} were removed, and not by the hub` };
+  }
+
+  #hashAfter(previous: ChainLink, fields: AuditFields): string | undefined {
+    // A time that is none comes from somebody's hand.
+    return Number.isFinite(new Date(fields.atMs).getTime()) ? nextLink(previous, this.#start.hub, fields).hash : undefined;
+  }
+}
+
+const UNLINKED = 'the row does not follow from the one before it: it was changed, inserted or moved, or rows before it were replaced';

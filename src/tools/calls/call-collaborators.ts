@@ -1,0 +1,103 @@
+import type { ApprovalQueue } from '../../core/approval-queue.ts';
+import type { AuditSink } from '../../core/audit-sink.ts';
+import type { Authorizer } from '../../core/authorizer.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { EventBus } from '../../core/events.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { MeshView } from '../../core/mesh-view.ts';
+import type { Authenticator, Principal } from '../../core/principal.ts';
+import type { RateLimiter } from '../../core/rate-limiter.ts';
+import type { RuleEngine } from '../../core/rule-engine.ts';
+import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { SchemaValidator } from '../schema/schema-validator.ts';
+import type { RegisteredTool } from '../tool-definition.ts';
+import type { ToolRegistry } from '../tool-registry.ts';
+import type { IdempotencyStore } from './idempotency-store.ts';
+import type { JobStore } from './job-store.ts';
+import type { ToolFeatures } from './tool-features.ts';
+import type { UsageCounter } from './usage-counter.ts';
+
+/** A call that another hub is to run; it checks everything again itself. */
+export interface ForwardedCall {
+  readonly principal: Principal;
+  readonly tool: RegisteredTool;
+  readonly params: JsonObject;
+  readonly requestId: string;
+  readonly traceId: string;
+  readonly deadlineMs: number;
+  readonly hopBudget: number;
+  readonly idempotencyKey?: string;
+  readonly signal: AbortSignal;
+}
+
+/** Port: runs a call on another hub. NODE_UNAVAILABLE only when that hub has not accepted it. */
+export interface CallRouter {
+  forward(hubId: string, call: ForwardedCall): Promise<Json>;
+}
+
+/** Facts about this hub that decide whether it can run a tool. */
+export interface NodeFacts {
+  readonly name: string;
+  readonly isOnline: boolean;
+}
+
+/** Whom the call pipeline works with; what is optional does not exist on every hub. */
+export interface PipelineCollaborators {
+  readonly registry: ToolRegistry;
+  readonly validator: SchemaValidator;
+  readonly authorizer: Authorizer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: EventBus;
+  readonly nodeId: string;
+  readonly capabilities: () => readonly string[];
+  readonly facts?: () => NodeFacts;
+  readonly jobs: JobStore;
+  readonly idempotency: IdempotencyStore;
+  readonly audit?: AuditSink;
+  readonly approvals?: ApprovalQueue;
+  readonly rules?: RuleEngine;
+  readonly rateLimiter?: RateLimiter;
+  readonly router?: CallRouter;
+  readonly mesh?: MeshView;
+  /** Whether a token still counts; asked when a call comes and again right before it runs. */
+  readonly validity?: Pick<Authenticator, 'isStillValid'>;
+  /** Dangerous calls are refused until it is trusted; the clock counts as trusted when absent. */
+  readonly time?: TrustedTime;
+  /** Turns a secret value into a text that only this hub can compare; with a key of this process when absent. */
+  readonly sealSecret?: (value: Json) => string;
+  readonly features?: ToolFeatures;
+  /** The role that a principal's token was minted for. */
+  readonly roleOf?: (principal: Principal) => string | undefined;
+  /** Bytes of memory that the process can still get; asks the system when absent. */
+  readonly availableMemory?: () => number;
+  /** Where calls are counted; a counter of its own when absent. */
+  readonly usage?: UsageCounter;
+}
+
+/** Bounds of the pipeline, and what its owner decided. */
+export interface PipelineOptions {
+  /** Calls that run at once; default 64. */
+  readonly maxConcurrent?: number;
+  /** Calls that wait for a slot; default 256. */
+  readonly maxQueued?: number;
+  /** Calls of one caller, with all that it spawned, that run at once; default 16. */
+  readonly maxConcurrentPerCaller?: number;
+  /** Calls of one caller that wait for a slot; default 256. */
+  readonly maxQueuedPerCaller?: number;
+  /** Time limit of tools that state none of their own; default 30 s. */
+  readonly defaultTimeoutMs?: number;
+  /** Calls of one session; no bound when absent. */
+  readonly maxCallsPerSession?: number;
+  /** Longest JSON text of a call's parameters, in UTF-8 bytes; default 64 KiB. */
+  readonly maxParamsBytes?: number;
+  /** New calls are refused while less memory than this is left; default 16 MB. */
+  readonly minFreeBytes?: number;
+  /** Ids or names of tools that the owner switched off. */
+  readonly disabledTools?: readonly string[];
+  /** What a result that breaks its tool's own schema does; default `error`. */
+  readonly resultInvalid?: 'error' | 'warn';
+  /** One log line for each finished call; default true. */
+  readonly logCalls?: boolean;
+}

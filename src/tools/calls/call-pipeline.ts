@@ -1,0 +1,278 @@
+import type { Effect, Risk } from '../../core/authorizer.ts';
+import { AtmoError, ERROR_CODES, type ErrorBody, toAtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Principal } from '../../core/principal.ts';
+import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
+import { maskResult, withoutSecretTexts } from '../schema/secret-params.ts';
+import type { RegisteredTool } from '../tool-definition.ts';
+import { ADMISSION_STAGES, PREFLIGHT_STAGES, type Stage, TOOL_PREFLIGHT_STAGES } from './admission-stages.ts';
+import { Call } from './call.ts';
+import { type CallAnswer, type CallRequest, errorAnswer, successAnswer } from './call-answer.ts';
+import { auditOutcome, eventData } from './call-audit.ts';
+import type { PipelineCollaborators, PipelineOptions } from './call-collaborators.ts';
+import { CallJournal } from './call-journal.ts';
+import { startDeadline } from './call-time.ts';
+import { EXECUTION_STAGES } from './execution-stages.ts';
+import type { JobView } from './job-store.ts';
+import { type StageContext, stageContext } from './stage-context.ts';
+import { isOffered } from './tool-offer.ts';
+import { type AgentUsage, type ToolUsage, UsageCounter, type UsageRecord } from './usage-counter.ts';
+
+/** A call as a job: the job at once, or the answer of a call that was refused. */
+export type AsyncAnswer = { readonly kind: 'job'; readonly job: JobView } | { readonly kind: 'refused'; readonly answer: CallAnswer };
+
+/** Whether a call would be let through as things are now, and what it would do. */
+export type Preflight =
+  | { readonly allowed: true; readonly risk: Risk; readonly effects: readonly Effect[] }
+  | { readonly allowed: false; readonly error: ErrorBody };
+
+/** The one way from every door to every tool (design 4). A call never throws: refusals and failures are answers. */
+export class CallPipeline {
+  readonly #context: StageContext;
+  readonly #logsCalls: boolean;
+  readonly #usage: UsageCounter;
+  readonly #journal: CallJournal | undefined;
+  readonly #calls = new Set<Call>();
+  readonly #open = new Set<Promise<unknown>>();
+  #isDraining = false;
+
+  constructor(collaborators: PipelineCollaborators, options: PipelineOptions = {}) {
+    this.#usage = collaborators.usage ?? new UsageCounter();
+    this.#logsCalls = options.logCalls ?? true;
+    this.#context = stageContext(collaborators, options, () => this.#isDraining);
+    const { audit, clock, nowMs } = this.#context;
+    this.#journal = audit && new CallJournal({ audit, clock, nowMs });
+  }
+
+  /** Runs a call and waits for its answer. */
+  call(request: CallRequest): Promise<CallAnswer> {
+    return this.#track(this.#callNow(this.#begin(request, 'sync')));
+  }
+
+  /** Admits a call and runs it as a job of the caller; refusals are answered at once. */
+  callAsync(request: CallRequest): Promise<AsyncAnswer> {
+    return this.#track(this.#startJob(this.#begin(request, 'job')));
+  }
+
+  /**
+   * Would this call be let through? Passes every check of a call but the rate limit, uses nothing up and runs nothing; asks
+   * people for an approval that is needed.
+   */
+  preflight(request: CallRequest): Promise<Preflight> {
+    return this.#judge(request, PREFLIGHT_STAGES);
+  }
+
+  /** The same for a tool of which the parameters are not known yet: could any call of it be let through? */
+  preflightTool(request: Omit<CallRequest, 'params'>): Promise<Preflight> {
+    return this.#judge({ ...request, params: {} }, TOOL_PREFLIGHT_STAGES);
+  }
+
+  /** Tools of which the caller may make some call; lists and searches show these alone. */
+  offeredTo(principal: Principal): (tool: RegisteredTool) => boolean {
+    return (tool) => isOffered(tool, principal, this.#context);
+  }
+
+  /** Ends the calls of principals that may no longer make them: CANCELLED, or OUTCOME_UNKNOWN for what may have acted. */
+  abortOf(isEnded: (principal: Principal) => boolean): void {
+    for (const call of this.#calls) if (isEnded(call.request.principal)) call.revoke();
+  }
+
+  /** Calls per tool, most used first. */
+  usage(): readonly ToolUsage[] {
+    return this.#usage.tools();
+  }
+
+  /** Calls per agent, most active first. */
+  agentUsage(): readonly AgentUsage[] {
+    return this.#usage.agents();
+  }
+
+  /** The newest finished calls, of one agent when it is named, newest first. */
+  usageHistory(agentId?: string): readonly UsageRecord[] {
+    return this.#usage.history(agentId);
+  }
+
+  /** Refuses new calls from now on and waits for running ones, at most `timeoutMs`; false when some still run. */
+  async drain(timeoutMs: number): Promise<boolean> {
+    this.#isDraining = true;
+    const timeUp = Promise.withResolvers<false>();
+    const stop = this.#context.clock.after(timeoutMs, () => timeUp.resolve(false));
+    const allDone = Promise.allSettled([...this.#open]).then(() => true);
+    const isDone = await Promise.race([allDone, timeUp.promise]);
+    stop();
+    return isDone;
+  }
+
+  async #judge(request: CallRequest, stages: readonly Stage[]): Promise<Preflight> {
+    const call = new Call(request, 'sync', this.#context.clock);
+    const error = await this.#pass(call, stages);
+    call.end();
+    if (error) return { allowed: false, error: withoutSecretsOf(call, error).toBody() };
+    return { allowed: true, risk: call.risk, effects: call.effects };
+  }
+
+  #begin(request: CallRequest, mode: Call['mode']): Call {
+    const call = new Call(request, mode, this.#context.clock);
+    this.#calls.add(call);
+    call.onEnd(() => this.#calls.delete(call));
+    return call;
+  }
+
+  async #callNow(call: Call): Promise<CallAnswer> {
+    const refusal = await this.#pass(call, ADMISSION_STAGES);
+    if (!refusal && call.repeated) {
+      await this.#endRepeated(call);
+      return call.repeated as unknown as CallAnswer;
+    }
+    return this.#finish(call, refusal ?? (await this.#pass(call, EXECUTION_STAGES)));
+  }
+
+  async #startJob(call: Call): Promise<AsyncAnswer> {
+    const refusal = await this.#pass(call, [...ADMISSION_STAGES, createJob]);
+    if (!refusal && call.repeated) {
+      await this.#endRepeated(call);
+      return { kind: 'job', job: call.repeated as unknown as JobView };
+    }
+    const { job } = call;
+    if (refusal || !job) {
+      const answer = await this.#finish(call, refusal);
+      job?.settle(answer, call.secrets);
+      return { kind: 'refused', answer };
+    }
+    const finished = this.#pass(call, EXECUTION_STAGES).then(async (error) => job.settle(await this.#finish(call, error), call.secrets));
+    void this.#track(finished.catch((failure: unknown) => this.#logBug(call, toAtmoError(failure))));
+    return { kind: 'job', job: job.view };
+  }
+
+  /** Runs stages in order; the error of the first that refuses. */
+  async #pass(call: Call, stages: readonly Stage[]): Promise<AtmoError | undefined> {
+    try {
+      for (const stage of stages) {
+        this.#context.logger.debug('call.stage', { stage: stage.name, tool: call.toolId, trace_id: call.traceId });
+        const pending = stage(call, this.#context);
+        if (pending) await pending;
+      }
+      return undefined;
+    } catch (thrown) {
+      const error = toAtmoError(thrown);
+      if (error.code === 'INTERNAL_ERROR') this.#logBug(call, error);
+      return error;
+    }
+  }
+
+  async #finish(call: Call, error: AtmoError | undefined): Promise<CallAnswer> {
+    const answer = this.#answer(call, error && withoutSecretsOf(call, error));
+    call.end();
+    this.#giveApprovalBack(call);
+    const isRepeatable = answer.status === 'error' && (!call.isDispatched || ERROR_CODES[answer.error.code].retry === 'later');
+    await this.#audit(call, answer);
+    try {
+      call.claim?.settle(copyJsonObject(answer, RESULT_LIMITS), isRepeatable ? undefined : withoutSecrets(call, answer));
+    } catch (failure) {
+      this.#logBug(call, toAtmoError(failure));
+    }
+    this.#log(call, answer);
+    this.#tell(call, answer);
+    return answer;
+  }
+
+  #giveApprovalBack(call: Call): void {
+    if (!call.approval || call.isDispatched) return;
+    try {
+      this.#context.approvals?.giveBack(call.approval.id);
+    } catch (failure) {
+      this.#logBug(call, toAtmoError(failure));
+    }
+  }
+
+  #answer(call: Call, error: AtmoError | undefined): CallAnswer {
+    const ranOn = call.ranOn;
+    const facts = {
+      requestId: call.requestId,
+      traceId: call.traceId,
+      nodeId: ranOn?.id ?? this.#context.nodeId,
+      durationMs: this.#context.clock.monotonic() - call.startedMs,
+      hops: ranOn?.hops ?? 0,
+    };
+    return call.result && !error ? successAnswer(facts, call.result) : errorAnswer(facts, error ?? toAtmoError(undefined));
+  }
+
+  /** An outcome that cannot be written changes nothing of what happened: it is logged, the caller still gets the answer. */
+  async #audit(call: Call, answer: CallAnswer): Promise<void> {
+    try {
+      await this.#journal?.record(auditOutcome(call, answer, this.#context.nowMs()));
+    } catch (failure) {
+      this.#logBug(call, toAtmoError(failure));
+    }
+  }
+
+  async #endRepeated(call: Call): Promise<void> {
+    call.end();
+    try {
+      await this.#journal?.repeated(call);
+    } catch (failure) {
+      this.#logBug(call, toAtmoError(failure));
+    }
+  }
+
+  #log(call: Call, answer: CallAnswer): void {
+    if (!this.#logsCalls) return;
+    this.#context.logger.info('call.finished', {
+      tool: call.toolId,
+      agent: call.request.principal.id,
+      status: answer.status,
+      ...(answer.status === 'error' && { code: answer.error.code }),
+      duration_ms: answer.execution.duration_ms,
+      trace_id: call.traceId,
+    });
+  }
+
+  #tell(call: Call, answer: CallAnswer): void {
+    if (!call.isResolved) return;
+    const durationMs = answer.execution.duration_ms;
+    const data = { ...eventData(call), duration_ms: durationMs, response_hash: answer.response_hash };
+    const { clock, events } = this.#context;
+    if (answer.status === 'success') events.emit('agi.tool.result', call.toolId, data);
+    else events.emit('agi.tool.failed', call.toolId, { ...data, code: answer.error.code });
+    const record = { toolId: call.toolId, agentId: call.request.principal.id, atMs: clock.now(), durationMs };
+    this.#usage.record(answer.status === 'error' ? { ...record, error: answer.error.code } : record);
+  }
+
+  #logBug(call: Call, error: AtmoError): void {
+    const stack = error.cause instanceof Error ? error.cause.stack : error.stack;
+    const told = withoutSecretTexts(stack ?? '', call.secrets);
+    this.#context.logger.error('tool.bug', { tool: call.toolId, trace_id: call.traceId, stack: told });
+  }
+
+  #track<T>(work: Promise<T>): Promise<T> {
+    const open = work.finally(() => this.#open.delete(open));
+    this.#open.add(open);
+    return open;
+  }
+}
+
+/** The last step of admission for a job: from here on its own signal ends it, not the request's. */
+function createJob(call: Call, context: StageContext): void {
+  if (call.repeated) return;
+  const job = context.jobs.create(call.request.principal, call.tool);
+  call.job = job;
+  const view = copyJsonObject(job.view, RESULT_LIMITS);
+  call.claim?.settle(view, view);
+  delete call.claim;
+  startDeadline(call, context, job.signal);
+}
+
+/** The answer as it may lie on the disk. */
+function withoutSecrets(call: Call, answer: CallAnswer): JsonObject {
+  if (answer.status === 'error') return copyJsonObject(answer, RESULT_LIMITS);
+  const result = withoutSecretTexts(maskResult(call.tool.definition.returns, answer.result), call.secrets);
+  return copyJsonObject({ ...answer, result }, RESULT_LIMITS);
+}
+
+/** A tool's error may repeat what it was given: nobody is told a secret, and none is kept. */
+function withoutSecretsOf(call: Call, error: AtmoError): AtmoError {
+  const { secrets } = call;
+  if (secrets.length === 0) return error;
+  const { code, message, details } = error;
+  return new AtmoError(code, withoutSecretTexts(message, secrets), withoutSecretTexts(details, secrets), { cause: error.cause });
+}

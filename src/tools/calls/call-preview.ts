@@ -1,0 +1,35 @@
+import type { Authorizer } from '../../core/authorizer.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import type { Principal } from '../../core/principal.ts';
+import type { RuledCall } from '../../core/rule-engine.ts';
+import type { SchemaValidator } from '../schema/schema-validator.ts';
+import type { ToolRegistry } from '../tool-registry.ts';
+import { callerView, canSeeTool } from '../visibility.ts';
+import { effectsOf } from './effect-stages.ts';
+
+/** What tells a call's effects without making it. */
+export interface CallPreviewPorts {
+  readonly registry: Pick<ToolRegistry, 'resolve'>;
+  readonly validator: SchemaValidator;
+  readonly authorizer: Authorizer;
+}
+
+/** A call that might be made, and for whom it is looked at. */
+interface PreviewedRequest {
+  readonly tool: string;
+  readonly params: Json;
+  /** Sees only tools and devices that it may know of. */
+  readonly viewer: Principal;
+}
+
+/** The call with canonical parameters and its real effects; runs nothing, asks nobody. Errors as a call's: TOOL_NOT_FOUND, VALIDATION_ERROR … */
+export function previewCall(
+  ports: CallPreviewPorts,
+  { tool: name, params: given, viewer }: PreviewedRequest,
+): Omit<RuledCall, 'principal'> {
+  const { registry, validator, authorizer } = ports;
+  const tool = registry.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, viewer, authorizer) });
+  const checked: JsonObject = validator.parameters(tool.definition.parameters, given);
+  const params = tool.canonicalize?.(checked, callerView(viewer, authorizer)) ?? checked;
+  return { toolId: tool.id, params, effects: effectsOf(tool, params) };
+}

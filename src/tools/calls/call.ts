@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import type { RunContext } from '../../core/audit-sink.ts';
+import type { Effect, Risk } from '../../core/authorizer.ts';
+import { maxRisk } from '../../core/authorizer.ts';
+import type { Clock } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import { canonicalJson } from '../../wire/canonical-json.ts';
+import { sha256Hex } from '../../wire/hashes.ts';
+import { maskSecrets, secretTexts } from '../schema/secret-params.ts';
+import type { RegisteredTool } from '../tool-definition.ts';
+import type { CallRequest, NormalResult } from './call-answer.ts';
+import { CallDeadline } from './call-deadline.ts';
+import type { IdempotencyClaim } from './idempotency-store.ts';
+import type { RunningJob } from './job-store.ts';
+import type { RouteCandidate } from './route-score.ts';
+
+/** One call on its way through the stages; each stage fills in what it found out. */
+export class Call {
+  readonly request: CallRequest;
+  readonly requestId: string;
+  readonly traceId: string;
+  readonly startedMs: number;
+  readonly mode: 'sync' | 'job';
+  /** The job that this call runs as. */
+  job?: RunningJob;
+  params: JsonObject = {};
+  effects: readonly Effect[] = [];
+  /** The owner's rule that decided about the call. */
+  rule?: string;
+  /** Persons that a rule wants to approve it. */
+  personsByRule = 0;
+  /** The approval that it used up. */
+  approval?: { readonly id: string; readonly by: readonly string[] };
+  /** The world that it runs in, from the moment on at which its intent is written. */
+  run?: RunContext;
+  claim?: IdempotencyClaim;
+  /** The stored or awaited answer of the first call with the same idempotency key. */
+  repeated?: JsonObject;
+  route: readonly RouteCandidate[] = [];
+  ranOn?: RouteCandidate;
+  isDispatched = false;
+  rawResult: unknown;
+  result?: NormalResult;
+  #tool: RegisteredTool | undefined;
+  #deadline: CallDeadline | undefined;
+  #isRevoked = false;
+  readonly #onEnd: (() => void)[] = [];
+
+  constructor(request: CallRequest, mode: 'sync' | 'job', clock: Clock) {
+    this.request = request;
+    this.mode = mode;
+    this.requestId = request.requestId ?? randomUUID();
+    this.traceId = request.traceId ?? randomUUID();
+    this.startedMs = clock.monotonic();
+  }
+
+  /** The tool's canonical id, or the name that was asked for while none is found. */
+  get toolId(): string {
+    return this.#tool?.id ?? this.request.tool.slice(0, 160);
+  }
+
+  get isResolved(): boolean {
+    return this.#tool !== undefined;
+  }
+
+  get tool(): RegisteredTool {
+    if (!this.#tool) throw outOfOrder('resolved');
+    return this.#tool;
+  }
+
+  get deadline(): CallDeadline {
+    if (!this.#deadline) throw outOfOrder('given a deadline');
+    return this.#deadline;
+  }
+
+  resolved(tool: RegisteredTool): void {
+    this.#tool = tool;
+  }
+
+  /** Starts the clock; a second start (of a job) replaces the first. */
+  startDeadline(clock: Clock, timeoutMs: number, signal: AbortSignal | undefined): void {
+    this.#deadline?.[Symbol.dispose]();
+    this.#deadline = new CallDeadline(clock, timeoutMs, signal);
+    if (this.#isRevoked) this.#deadline.revoke();
+  }
+
+  /** Ends the call because its caller may no longer make it. */
+  revoke(): void {
+    this.#isRevoked = true;
+    this.#deadline?.revoke();
+  }
+
+  get risk(): Risk {
+    return this.effects.reduce<Risk>((risk, effect) => maxRisk(risk, effect.risk), 'none');
+  }
+
+  /** SHA-256 over tool and arguments; secrets count as what `seal` makes of them. */
+  hash(seal: (value: Json) => string): string {
+    const params = maskSecrets(this.tool.definition.parameters, this.params, seal);
+    return sha256Hex(canonicalJson({ tool: this.tool.id, params }));
+  }
+
+  /** Secret values among its parameters, which nothing that is kept or told may repeat. */
+  get secrets(): readonly string[] {
+    return this.#tool ? secretTexts(this.#tool.definition.parameters, this.params) : [];
+  }
+
+  onEnd(callback: () => void): void {
+    this.#onEnd.push(callback);
+  }
+
+  /** Gives back what the call held. */
+  end(): void {
+    this.#deadline?.[Symbol.dispose]();
+    for (const callback of this.#onEnd.splice(0)) callback();
+  }
+}
+
+function outOfOrder(step: string): AtmoError {
+  return new AtmoError('INTERNAL_ERROR', `A call stage ran before the call was ${step}`);
+}

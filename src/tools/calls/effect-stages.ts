@@ -1,0 +1,107 @@
+import type { Effect } from '../../core/authorizer.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { type Principal, TOKEN_SKEW_MS } from '../../core/principal.ts';
+import { fillPermission, isTemplate } from '../permission-template.ts';
+import type { RegisteredTool } from '../tool-definition.ts';
+import type { Call } from './call.ts';
+import type { StageContext } from './stage-context.ts';
+
+/** A token that expired or was revoked opens nothing, not even what needs no permission. TOKEN_EXPIRED, TOKEN_INVALID. */
+export function requireValidToken(call: Call, { validity, nowMs }: StageContext): void {
+  const { principal } = call.request;
+  if (principal.token && principal.token.expiresAtMs + TOKEN_SKEW_MS <= nowMs()) {
+    throw new AtmoError('TOKEN_EXPIRED', `The token of ${principal.id} has expired; ask for a new one`);
+  }
+  if (validity?.isStillValid(principal) === false) {
+    throw new AtmoError('TOKEN_INVALID', `The token of ${principal.id} no longer counts: it has expired or was revoked`);
+  }
+}
+
+/** What the tool requires whatever its parameters are. */
+export function checkStaticPermissions(call: Call, context: StageContext): void {
+  const permissions = call.tool.definition.requires.permissions.filter((permission) => !isTemplate(permission));
+  requirePermissions(call.request.principal, permissions, context);
+}
+
+/** Is there anything at all that the caller may do with the tool? PERMISSION_DENIED names what is never granted. */
+export function checkMayTry(call: Call, { authorizer }: StageContext): void {
+  const { principal } = call.request;
+  const missing = call.tool.definition.requires.permissions.filter((permission) => !authorizer.mayTry(principal, permission));
+  if (missing.length === 0) return;
+  throw new AtmoError('PERMISSION_DENIED', `${principal.id} lacks ${missing.join(', ')} for any resource`, {
+    required: missing,
+    actual: principal.permissions,
+  });
+}
+
+/** Permission and risk belong to what the call will really do. */
+export function authorizeEffects(call: Call, context: StageContext): void {
+  call.effects = authorizedEffects(call, context);
+}
+
+/**
+ * Devices, groups, grants and tokens change while a call waits: what is about to run has to be what was authorised.
+ * CONFLICT when it reaches further now.
+ */
+export function confirmEffects(call: Call, context: StageContext): void {
+  requireValidToken(call, context);
+  const isSameTool = context.registry.get(call.tool.id) === call.tool;
+  const known = new Set(call.effects.map(effectKey));
+  const effects = isSameTool ? authorizedEffects(call, context) : [];
+  call.effects = effects;
+  if (isSameTool && effects.every((effect) => known.has(effectKey(effect)))) return;
+  throw new AtmoError('CONFLICT', `What ${call.tool.id} would do has changed while the call waited; nothing was done, call it again`);
+}
+
+function effectKey({ permission, risk, target }: Effect): string {
+  return `${risk} ${permission} ${target}`;
+}
+
+/** The real effects of the call as things are now; PERMISSION_DENIED when the caller may not bring about all of them. */
+function authorizedEffects(call: Call, context: StageContext): readonly Effect[] {
+  const { principal } = call.request;
+  requirePermissions(principal, permissionsOf(call.tool, call.params), context);
+  const effects = effectsOf(call.tool, call.params);
+  requireEffects(principal, effects, context);
+  return effects;
+}
+
+/** What a call on canonical parameters really does, whoever makes it. */
+export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Effect[] {
+  const { metadata, execution } = tool.definition;
+  const ordinaryRisk = execution.hasSideEffects ? 'low' : 'none';
+  const own = permissionsOf(tool, params).map((permission): Effect => ({ permission, risk: ordinaryRisk, target: tool.id }));
+  const effects = tool.effects?.(params) ?? own;
+  if (!metadata.isDangerous) return effects;
+  // A dangerous tool that names no effect is dangerous all the same.
+  return (effects.length === 0 ? own : effects).map((effect) => ({ ...effect, risk: 'dangerous' }));
+}
+
+function permissionsOf(tool: RegisteredTool, params: JsonObject): readonly string[] {
+  return tool.definition.requires.permissions.map((permission) =>
+    isTemplate(permission) ? fillPermission(permission, params) : permission,
+  );
+}
+
+function requirePermissions(principal: Principal, permissions: readonly string[], context: StageContext): void {
+  if (permissions.length === 0) return;
+  const decision = context.authorizer.authorize(principal, permissions);
+  if (decision.allowed) return;
+  throw new AtmoError('PERMISSION_DENIED', `${principal.id} lacks ${decision.required.join(', ')}: ${decision.reason}`, {
+    required: decision.required,
+    actual: principal.permissions,
+  });
+}
+
+/** What a group or scene reaches may be nothing that the caller knows of: then the refusal does not name it. */
+function requireEffects(principal: Principal, effects: readonly Effect[], context: StageContext): void {
+  const decision = context.authorizer.authorize(principal, [...new Set(effects.map((effect) => effect.permission))]);
+  if (decision.allowed) return;
+  const known = decision.required.filter((permission) => context.authorizer.canSee(principal, permission));
+  const what = [...known, ...(known.length < decision.required.length ? ['a permission for something that it may not know of'] : [])];
+  throw new AtmoError('PERMISSION_DENIED', `${principal.id} lacks ${what.join(', ')}: ${decision.reason}`, {
+    required: known,
+    actual: principal.permissions,
+  });
+}

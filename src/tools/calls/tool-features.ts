@@ -1,0 +1,24 @@
+import type { Principal } from '../../core/principal.ts';
+import type { RegisteredTool } from '../tool-definition.ts';
+
+/** Tools that need more than a permission (source 002 §2.7, `toolToSubscriptionFeatures`). */
+export interface ToolFeatures {
+  /** Features by canonical id, `namespace:name` or bare name of the tool that needs them. */
+  readonly required: Readonly<Record<string, readonly string[]>>;
+  /** What a caller has; without it nobody has any feature. */
+  readonly granted?: (principal: Principal) => readonly string[];
+}
+
+/** The features that the tool needs and the caller has not. */
+export function missingFeatures(features: ToolFeatures | undefined, tool: RegisteredTool, principal: Principal): readonly string[] {
+  if (!features || Object.keys(features.required).length === 0) return [];
+  const { namespace, name } = tool.definition;
+  const required = [tool.id, `${namespace}:${name}`, name].flatMap((key) => featuresFor(features.required, key));
+  if (required.length === 0) return [];
+  const granted = features.granted?.(principal) ?? [];
+  return [...new Set(required)].filter((feature) => !granted.includes(feature));
+}
+
+function featuresFor(required: ToolFeatures['required'], key: string): readonly string[] {
+  return Object.hasOwn(required, key) ? (required[key] ?? []) : [];
+}

@@ -1,0 +1,100 @@
+import type { JsonObject, JsonSchema } from '../../core/json.ts';
+import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
+import { isSchemaObject, mapSchema } from '../schema/schema-walk.ts';
+import type { ToolDefinition } from '../tool-definition.ts';
+
+/** A tool as OpenAI and LM Studio take it (source 004, export form). */
+export interface OpenAiTool {
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject };
+}
+
+/** A tool as Anthropic takes it. */
+export interface AnthropicTool {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: JsonObject;
+}
+
+/** A tool as MCP lists it, with all four annotations. */
+export interface McpTool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly annotations: {
+    readonly title: string;
+    readonly readOnlyHint: boolean;
+    readonly destructiveHint: boolean;
+    readonly idempotentHint: boolean;
+    readonly openWorldHint: boolean;
+  };
+}
+
+/** What a model-facing form still says of a tool; everything else gets the careful value again. */
+export interface ImportedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: JsonObject;
+}
+
+/** `name` is the model-facing one, from the registry. */
+export function toOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
+  return { type: 'function', function: { name, description: definition.description, parameters: modelSchema(definition.parameters) } };
+}
+
+/** Takes an OpenAI function apart. */
+export function fromOpenAi(tool: OpenAiTool): ImportedTool {
+  return { name: tool.function.name, description: tool.function.description, parameters: tool.function.parameters };
+}
+
+/** `name` is the model-facing one, from the registry. */
+export function toAnthropic(definition: ToolDefinition, name: string): AnthropicTool {
+  return { name, description: definition.description, input_schema: modelSchema(definition.parameters) };
+}
+
+/** Takes an Anthropic tool apart. */
+export function fromAnthropic(tool: AnthropicTool): ImportedTool {
+  return { name: tool.name, description: tool.description, parameters: tool.input_schema };
+}
+
+/** MCP wants an object as output schema; tools that answer anything else have none, and answer text. */
+export function toMcp(definition: ToolDefinition, name: string): McpTool {
+  const { metadata, execution, requires, returns } = definition;
+  return {
+    name,
+    title: metadata.title,
+    description: definition.description,
+    inputSchema: modelSchema(definition.parameters),
+    ...(returns.type === 'object' && { outputSchema: modelSchema(returns) }),
+    annotations: {
+      title: metadata.title,
+      readOnlyHint: !execution.hasSideEffects,
+      destructiveHint: metadata.isDangerous,
+      idempotentHint: execution.isIdempotent,
+      openWorldHint: requires.network,
+    },
+  };
+}
+
+/** Also the annotations, in the public form of a definition. */
+export function fromMcp(
+  tool: McpTool,
+): ImportedTool & { readonly title: string; readonly dangerous: boolean; readonly execution: JsonObject } {
+  return {
+    name: tool.name,
+    title: tool.title,
+    description: tool.description,
+    parameters: tool.inputSchema,
+    dangerous: tool.annotations.destructiveHint,
+    execution: { side_effects: !tool.annotations.readOnlyHint, idempotent: tool.annotations.idempotentHint },
+  };
+}
+
+/** A schema as model servers accept it: `type: object` with `properties`, without our own `x-` keywords. */
+function modelSchema(schema: JsonSchema): JsonObject {
+  const plain = mapSchema(schema, (child) => Object.fromEntries(Object.entries(child).filter(([keyword]) => !keyword.startsWith('x-'))));
+  const properties = isSchemaObject(plain.properties) ? plain.properties : {};
+  return copyJsonObject({ ...plain, type: 'object', properties }, RESULT_LIMITS);
+}

@@ -1,0 +1,131 @@
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { ToolId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Authenticator, Principal } from '../../core/principal.ts';
+import type { CallRequest } from '../calls/call-answer.ts';
+import type { CallPipeline } from '../calls/call-pipeline.ts';
+import type { RegisteredTool } from '../tool-definition.ts';
+import type { ToolRegistry } from '../tool-registry.ts';
+import { type ExecutableAgentOsTool, registerAgentOs } from './agent-os-tool.ts';
+import { ExecutionPermission, type PermissionCheckResult } from './execution-permission.ts';
+import { fromModelCall, type ModelCall, type ModelCallResult, toModelCallResult } from './model-call.ts';
+import { toAnthropic } from './tool-export.ts';
+import { fromToolHandler, ToolHandler } from './tool-handler.ts';
+
+/** Who calls: its token says what AgentOS passes as gmiId, personaId and personaCapabilities. */
+interface Caller {
+  /** `at1.` text of a token that is bound to no key of the caller's own, or the owner's. */
+  readonly token: string;
+}
+
+/** A model's call and who makes it (source 002 §3, ToolExecutionRequestDetails). */
+export interface ToolCallDetails extends Caller, Pick<CallRequest, 'sessionId' | 'timeoutMs' | 'signal'> {
+  readonly toolCallRequest: ModelCall;
+  /** Trace of which the call is a part. */
+  readonly correlationId?: string;
+}
+
+/** A tool as `listAvailableTools` tells it (source 002 §5). */
+export interface ToolDefinitionForLLM {
+  /** `[a-z0-9_]`, unique on this hub. */
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+}
+
+/** A tool in any of the forms that a program may write it in. */
+export type AnyTool = RegisteredTool | ToolHandler | ExecutableAgentOsTool;
+
+interface OrchestratorCollaborators {
+  readonly pipeline: Pick<CallPipeline, 'call' | 'offeredTo' | 'preflight' | 'preflightTool'>;
+  readonly registry: ToolRegistry;
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+}
+
+interface OrchestratorOptions {
+  /** Id of the hub. */
+  readonly orchestratorId: string;
+  readonly isDynamicRegistrationAllowed: boolean;
+}
+
+/**
+ * The hub's tools for a program that runs a hub inside itself, in the words of AgentOS (source 002 §2.8). It is a door like
+ * the others: every call goes through the one pipeline. Only `registerTool` and `unregisterTool` throw.
+ */
+export class ToolOrchestrator {
+  readonly orchestratorId: string;
+  readonly #collaborators: OrchestratorCollaborators;
+  readonly #isRegistrationAllowed: boolean;
+
+  constructor(collaborators: OrchestratorCollaborators, options: OrchestratorOptions) {
+    this.#collaborators = collaborators;
+    this.orchestratorId = options.orchestratorId;
+    this.#isRegistrationAllowed = options.isDynamicRegistrationAllowed;
+  }
+
+  /** Runs a model's call; what is refused or fails is a result too, under the id of the call. */
+  async processToolCall(details: ToolCallDetails): Promise<ModelCallResult> {
+    const { toolCallRequest, token, correlationId: traceId, ...limits } = details;
+    try {
+      const principal = await this.#principalOf({ token });
+      const request = { ...limits, ...fromModelCall(toolCallRequest), principal, ...(traceId !== undefined && { traceId }) };
+      return toModelCallResult(toolCallRequest, await this.#collaborators.pipeline.call(request));
+    } catch (thrown) {
+      const { code, message } = toAtmoError(thrown);
+      return { tool_call_id: toolCallRequest.id, success: false, output: null, error: `${code}: ${message}` };
+    }
+  }
+
+  /** The tools of which the caller may make some call, in the order of their ids; none for a token that does not count. */
+  async listAvailableTools(caller: Caller): Promise<readonly ToolDefinitionForLLM[]> {
+    const principal = await this.#principalOf(caller).catch(() => undefined);
+    if (!principal) return [];
+    const { registry, pipeline } = this.#collaborators;
+    const offered = registry.all().filter(pipeline.offeredTo(principal));
+    return offered.map((tool) => {
+      const { name, description, input_schema: inputSchema } = toAnthropic(tool.definition, registry.modelName(tool));
+      return { name, description, inputSchema };
+    });
+  }
+
+  /** Whether a call would be let through, and why not; without `params`, whether any call of the tool could be. */
+  async isExecutionAllowed(asked: Caller & { readonly tool: string; readonly params?: JsonObject }): Promise<PermissionCheckResult> {
+    const { token, ...question } = asked;
+    try {
+      const principal = await this.#principalOf({ token });
+      return await new ExecutionPermission(this.#collaborators).isExecutionAllowed({ ...question, principal });
+    } catch (thrown) {
+      const { code, message } = toAtmoError(thrown);
+      return { isAllowed: false, reason: `${code}: ${message}` };
+    }
+  }
+
+  /** Adds a tool while the hub runs. NOT_SUPPORTED where the configuration forbids it; CONFLICT, VALIDATION_ERROR as the registry says. */
+  registerTool(tool: AnyTool): ToolId {
+    this.#requireRegistration();
+    const { registry } = this.#collaborators;
+    if ('inputSchema' in tool) return registerAgentOs(registry, tool).id;
+    const registered = tool instanceof ToolHandler ? fromToolHandler(tool) : tool;
+    registry.register(registered);
+    return registered.id;
+  }
+
+  /** Removes a tool, which then gives back what it holds; false when there was none. NOT_SUPPORTED as for `registerTool`. */
+  unregisterTool(id: ToolId): boolean {
+    this.#requireRegistration();
+    return this.#collaborators.registry.unregister(id);
+  }
+
+  async #principalOf({ token }: Caller): Promise<Principal> {
+    const { principal } = await this.#collaborators.authenticator.authenticate({ bearer: token, operation: 'in process' });
+    return principal;
+  }
+
+  #requireRegistration(): void {
+    if (this.#isRegistrationAllowed) return;
+    throw new AtmoError(
+      'NOT_SUPPORTED',
+      'This hub takes and gives up no tools while it runs; set tools.dynamic_registration in the configuration, or use the manifest',
+    );
+  }
+}

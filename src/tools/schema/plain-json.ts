@@ -1,0 +1,83 @@
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+
+/** Bounds on one JSON value from outside. */
+export interface JsonLimits {
+  /** Upper bound of the value's JSON text in UTF-16 units, without escapes. */
+  readonly maxSize: number;
+  readonly maxDepth: number;
+}
+
+/** For what comes from outside, such as parameters. */
+export const DEFAULT_JSON_LIMITS: JsonLimits = { maxSize: 1_000_000, maxDepth: 32 };
+
+/** For what the hub itself made: results and answers. */
+export const RESULT_LIMITS: JsonLimits = { maxSize: 8_000_000, maxDepth: 64 };
+
+interface Walk {
+  readonly limits: JsonLimits;
+  size: number;
+}
+
+/**
+ * A deep copy of a value that is JSON and nothing else. VALIDATION_ERROR for what JSON cannot carry (NaN, functions,
+ * class instances, cycles), PAYLOAD_TOO_LARGE beyond the limits. Members that are `undefined` are left out.
+ */
+export function copyJson(value: unknown, limits: JsonLimits = DEFAULT_JSON_LIMITS): Json {
+  return copyValue(value, { limits, size: 0 }, 0);
+}
+
+/** As `copyJson`, for what has to be an object. */
+export function copyJsonObject(value: unknown, limits: JsonLimits = DEFAULT_JSON_LIMITS): JsonObject {
+  const copy = copyJson(value, limits);
+  if (!isJsonObject(copy)) throw new AtmoError('VALIDATION_ERROR', `The parameters have to be a JSON object, not ${describeType(copy)}`);
+  return copy;
+}
+
+/** What a JSON value is, for people. */
+export function describeType(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'an object';
+  if (typeof value === 'string') return 'a text';
+  return `a ${typeof value}`;
+}
+
+function copyValue(value: unknown, walk: Walk, depth: number): Json {
+  if (depth > walk.limits.maxDepth) {
+    throw new AtmoError('PAYLOAD_TOO_LARGE', `The value is nested deeper than ${walk.limits.maxDepth} levels`);
+  }
+  if (typeof value === 'string') return charge(walk, value.length + 2, value);
+  if (value === null || typeof value === 'boolean') return charge(walk, 5, value);
+  if (typeof value === 'number' && Number.isFinite(value)) return charge(walk, 8, value);
+  if (Array.isArray(value)) return charge(walk, 2, value).map((item) => copyValue(item, walk, depth + 1));
+  if (isPlainObject(value)) return copyMembers(value, walk, depth);
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    `JSON cannot carry ${typeof value === 'object' ? 'a class instance' : `the ${typeof value}`} in it`,
+  );
+}
+
+function copyMembers(value: object, walk: Walk, depth: number): JsonObject {
+  const members: [string, Json][] = [];
+  for (const [key, item] of Object.entries(value)) {
+    if (item === undefined) continue;
+    charge(walk, key.length + 4, key);
+    members.push([key, copyValue(item, walk, depth + 1)]);
+  }
+  return Object.fromEntries(members);
+}
+
+function charge<T>(walk: Walk, size: number, value: T): T {
+  walk.size += size;
+  if (walk.size > walk.limits.maxSize) {
+    throw new AtmoError('PAYLOAD_TOO_LARGE', `The value is larger than ${walk.limits.maxSize} characters of JSON`);
+  }
+  return value;
+}
+
+function isPlainObject(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

@@ -1,0 +1,117 @@
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { isSecretName } from '../secret-names.ts';
+import { isSchemaObject, visitSchema } from './schema-walk.ts';
+
+/** What stands for a secret value in audit, events, approvals and on the disk. */
+export const SECRET_MASK = '[secret]';
+
+const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
+const secretive = new WeakMap<JsonSchema, boolean>();
+
+/**
+ * Parameters with every value whose schema says `x-secret: true` replaced by `mask(value)`. Below `x-secret-members: true`,
+ * where calls of other tools are held, the names of members tell which are secret.
+ */
+export function maskSecrets(schema: JsonSchema, params: JsonObject, mask: (value: Json) => string = () => SECRET_MASK): JsonObject {
+  const masked = maskResult(schema, params, mask);
+  return isJsonObject(masked) ? masked : {};
+}
+
+/** The same for a value of any type, such as a result. */
+export function maskResult(schema: JsonSchema, value: Json, mask: (value: Json) => string = () => SECRET_MASK): Json {
+  return hasSecrets(schema) ? maskValue(schema, value, mask) : value;
+}
+
+/** True when anything in the schema says that something is secret. */
+export function hasSecrets(schema: JsonSchema): boolean {
+  const known = secretive.get(schema);
+  if (known !== undefined) return known;
+  let found = false;
+  visitSchema(schema, (child) => {
+    found ||= child['x-secret'] === true || child['x-secret-members'] === true;
+  });
+  secretive.set(schema, found);
+  return found;
+}
+
+/** True when something is called secret where masking does not get to, such as behind `$ref`, `if` or `patternProperties`. */
+export function hasSecretsOutOfReach(schema: JsonSchema): boolean {
+  const all = new Set<JsonSchema>();
+  visitSchema(schema, (child) => {
+    if (child['x-secret'] === true) all.add(child);
+  });
+  dropReached(schema, all);
+  return all.size > 0;
+}
+
+function dropReached(schema: unknown, secrets: Set<JsonSchema>): void {
+  if (!isSchemaObject(schema) || secrets.delete(schema)) return;
+  const parts = [...branchesOf(schema), schema.items, schema.additionalProperties, ...Object.values(propertiesOf(schema))];
+  for (const part of parts) dropReached(part, secrets);
+}
+
+const SHORTEST_SECRET = 3;
+
+/** The values of secret parameters as texts, without those so short that they occur everywhere; longest first. */
+export function secretTexts(schema: JsonSchema, params: JsonObject): readonly string[] {
+  const texts = new Set<string>();
+  maskSecrets(schema, params, (value) => {
+    for (const text of leafTexts(value)) texts.add(text);
+    return SECRET_MASK;
+  });
+  return [...texts].sort((a, b) => b.length - a.length);
+}
+
+/** A text or JSON value in which the secrets are replaced wherever they occur in texts. */
+export function withoutSecretTexts<T extends Json>(value: T, secrets: readonly string[]): T {
+  if (secrets.length === 0) return value;
+  return replaceTexts(value, (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, SECRET_MASK), text)) as T;
+}
+
+function leafTexts(value: Json): readonly string[] {
+  if (typeof value === 'number') return leafTexts(String(value));
+  if (typeof value === 'string') return value.length >= SHORTEST_SECRET ? [value] : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leafTexts) : [];
+}
+
+function replaceTexts(value: Json, replace: (text: string) => string): Json {
+  if (typeof value === 'string') return replace(value);
+  if (Array.isArray(value)) return value.map((item: Json) => replaceTexts(item, replace));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]): [string, Json] => [replace(key), replaceTexts(item, replace)]));
+}
+
+function maskValue(schema: unknown, value: Json, mask: (value: Json) => string): Json {
+  if (!isSchemaObject(schema)) return value;
+  if (schema['x-secret'] === true) return mask(value);
+  if (schema['x-secret-members'] === true) return maskMembers(value, mask);
+  // What any branch calls a secret is one, whichever branch the value fits.
+  return maskParts(
+    schema,
+    branchesOf(schema).reduce<Json>((masked, branch) => maskValue(branch, masked, mask), value),
+    mask,
+  );
+}
+
+function maskMembers(value: Json, mask: (value: Json) => string): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => maskMembers(item, mask));
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value);
+  return Object.fromEntries(members.map(([key, item]): [string, Json] => [key, isSecretName(key) ? mask(item) : maskMembers(item, mask)]));
+}
+
+function maskParts(schema: JsonSchema, value: Json, mask: (value: Json) => string): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => maskValue(schema.items, item, mask));
+  if (!isJsonObject(value)) return value;
+  const properties = propertiesOf(schema);
+  const schemaOf = (key: string) => (Object.hasOwn(properties, key) ? properties[key] : schema.additionalProperties);
+  return Object.fromEntries(Object.entries(value).map(([key, item]): [string, Json] => [key, maskValue(schemaOf(key), item, mask)]));
+}
+
+function branchesOf(schema: JsonSchema): readonly unknown[] {
+  return BRANCHES.flatMap((keyword) => (Array.isArray(schema[keyword]) ? (schema[keyword] as unknown[]) : []));
+}
+
+function propertiesOf({ properties }: JsonSchema): JsonSchema {
+  return isSchemaObject(properties) ? properties : {};
+}
