@@ -33,7 +33,7 @@ export class TokenRateLimiter implements RateLimiter {
   readonly #maxBuckets: number;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(clock: Clock, { defaultRate = { burst: 100, perSecond: 50 }, maxBuckets = 4096 }: RateOptions = {}) {
+  constructor(clock: Clock, { defaultRate = { burst: 400, perSecond: 200 }, maxBuckets = 4096 }: RateOptions = {}) {
     this.#clock = clock;
     this.#defaultRate = defaultRate;
     this.#maxBuckets = maxBuckets;
