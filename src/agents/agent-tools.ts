@@ -1,3 +1,4 @@
+import { isoTime } from '../core/iso-time.ts';
 import type { Json } from '../core/json.ts';
 import { defineTool } from '../tools/define-tool.ts';
 import { p } from '../tools/schema/parameter-builder.ts';
@@ -134,8 +135,4 @@ function agentView(record: AgentRecord, runner: AgentRunner): Json {
 
 function reasonText(reason: string | undefined, by: string): string {
   return reason === undefined ? `Ended by ${by}` : `Ended by ${by}: ${reason}`;
-}
-
-function isoTime(atMs: number): string {
-  return new Date(atMs).toISOString();
 }

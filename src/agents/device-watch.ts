@@ -1,4 +1,5 @@
 import { parseDeviceId } from '../core/ids.ts';
+import { isoTime } from '../core/iso-time.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { DeviceEventTrigger, ReachabilityTrigger, Trigger } from './automation-config.ts';
 import { type Fire, MAX_REPORT_AGE_MS, type Watch, type WatchPorts } from './trigger-watch.ts';
@@ -77,8 +78,4 @@ export class ReachabilityWatch implements Watch {
   #know(reachability: Json | undefined): void {
     if (reachability === 'reachable' || reachability === 'unreachable') this.#known = reachability;
   }
-}
-
-function isoTime(atMs: number): string {
-  return new Date(atMs).toISOString();
 }

@@ -1,5 +1,6 @@
 import type { HubEvent } from '../core/events.ts';
 import { parseSensorId, type SensorId } from '../core/ids.ts';
+import { isoTime } from '../core/iso-time.ts';
 import type { Json } from '../core/json.ts';
 import type { ReadingValue } from '../core/reading-store.ts';
 import type { ReadingTrigger, Trigger } from './automation-config.ts';
@@ -95,7 +96,7 @@ export class ReadingWatch implements Watch {
   #tell(previous: ReadingValue | undefined): void {
     const { clock } = this.#ports;
     const { sensor_id, changes } = this.#trigger;
-    const facts = { type: 'reading', at: new Date(clock.now()).toISOString(), sensor_id, unit: this.#unit };
+    const facts = { type: 'reading', at: isoTime(clock.now()), sensor_id, unit: this.#unit };
     this.#fire({
       trigger: this.#trigger,
       facts: { ...facts, value: this.#value ?? null, previous: previous ?? null },

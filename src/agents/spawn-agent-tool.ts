@@ -1,3 +1,4 @@
+import { isoTime } from '../core/iso-time.ts';
 import { defineTool } from '../tools/define-tool.ts';
 import { p } from '../tools/schema/parameter-builder.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
@@ -73,7 +74,7 @@ export function spawnAgentTool(runner: AgentRunner): RegisteredTool {
     async ({ agent_type: type, name, config = {}, permissions = [], ttl_seconds: ttlSeconds }, { principal }) => {
       const request = { type, config, permissions, ttlMs: ttlSeconds * 1000, ...(name !== undefined && { name }) };
       const { record, token } = runner.spawn(request, principal);
-      return { agent_id: record.id, status: record.status, token, expires_at: new Date(record.expiresAtMs).toISOString() };
+      return { agent_id: record.id, status: record.status, token, expires_at: isoTime(record.expiresAtMs) };
     },
   );
 }

@@ -1,3 +1,4 @@
+import { isoTime } from '../core/iso-time.ts';
 import type { IntervalTrigger, TimeTrigger, Trigger } from './automation-config.ts';
 import { nextLocalTime } from './local-time.ts';
 import type { Fire, Watch, WatchPorts } from './trigger-watch.ts';
@@ -62,7 +63,7 @@ export class TimeWatch implements Watch {
   }
 
   #tell(dueMs: number): void {
-    const facts = { type: 'time', at: new Date(dueMs).toISOString() };
+    const facts = { type: 'time', at: isoTime(dueMs) };
     this.#fire({ trigger: this.#trigger, facts, atMs: this.#ports.clock.monotonic(), holds: () => true });
   }
 }
@@ -84,7 +85,7 @@ export class IntervalWatch implements Watch {
     const { clock } = this.#ports;
     this.#cancel = clock.after(this.#trigger.seconds * 1000, () => {
       this.start();
-      const facts = { type: 'every', at: new Date(clock.now()).toISOString() };
+      const facts = { type: 'every', at: isoTime(clock.now()) };
       this.#fire({ trigger: this.#trigger, facts, atMs: clock.monotonic(), holds: () => true });
     });
   }

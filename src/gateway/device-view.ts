@@ -1,9 +1,10 @@
 import type { ClusterDescription, Device, EndpointDescription } from '../core/device-model.ts';
 import type { DeviceId } from '../core/ids.ts';
+import { isoTime } from '../core/iso-time.ts';
 
 /** A time as the API tells it; null for "never". */
 export function timeText(atMs: number): string | null {
-  return atMs === 0 ? null : new Date(atMs).toISOString();
+  return atMs === 0 ? null : isoTime(atMs);
 }
 
 interface DeviceViewContext {

@@ -1,3 +1,4 @@
+import { isoTime } from '../core/iso-time.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { CallPort } from './ports.ts';
 import { field, type QueryOf } from './query.ts';
@@ -98,8 +99,4 @@ export function hubRoutes(pipeline: Pick<CallPort, 'call'>): readonly Route[] {
 
 function auditParams({ since, until, ...rest }: QueryOf<typeof AUDIT_QUERY>): JsonObject {
   return { ...rest, ...(since !== undefined && { since: isoTime(since) }), ...(until !== undefined && { until: isoTime(until) }) };
-}
-
-function isoTime(atMs: number): string {
-  return new Date(atMs).toISOString();
 }

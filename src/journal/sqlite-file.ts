@@ -4,6 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { EventBus } from '../core/events.ts';
+import { isoTime } from '../core/iso-time.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Service } from '../core/service.ts';
@@ -155,7 +156,7 @@ export class SqliteFile implements Service {
     this.#warn(snapshot ? 'database_restored' : 'database_lost', {
       path,
       ...(setAside === undefined ? {} : { setAside }),
-      ...(snapshot ? { snapshot: snapshot.path, snapshotTaken: new Date(snapshot.takenMs).toISOString() } : {}),
+      ...(snapshot ? { snapshot: snapshot.path, snapshotTaken: isoTime(snapshot.takenMs) } : {}),
       meaning: snapshot ? 'What was written after the snapshot is lost' : 'There was no sound snapshot: the file begins empty',
     });
     return openChecked(this.#options);
@@ -164,7 +165,7 @@ export class SqliteFile implements Service {
   /** A log left beside a restored file would be replayed into it, so the side files go with the file. */
   #setAside(): string | undefined {
     const { path } = this.#options;
-    const target = `${path}.corrupt-${new Date(this.#clock.now()).toISOString().replaceAll(':', '')}`;
+    const target = `${path}.corrupt-${isoTime(this.#clock.now()).replaceAll(':', '')}`;
     const present = ['', '-wal', '-shm', '-journal'].filter((suffix) => existsSync(path + suffix));
     for (const suffix of present) renameSync(path + suffix, target + suffix);
     return present.length > 0 ? target : undefined;

@@ -1,5 +1,6 @@
 import type { AuditSink } from '../../core/audit-sink.ts';
 import type { EventBus } from '../../core/events.ts';
+import { isoTime } from '../../core/iso-time.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
@@ -22,7 +23,7 @@ export class ApprovalChronicle {
   }
 
   async requested(record: ApprovalRecord): Promise<void> {
-    await this.#note('approval.requested', record, { needed: record.needed, expires_at: new Date(record.expiresMs).toISOString() });
+    await this.#note('approval.requested', record, { needed: record.needed, expires_at: isoTime(record.expiresMs) });
     this.#tell('approval.requested', record, { title: record.title, needed: record.needed });
   }
 
@@ -73,6 +74,6 @@ export class ApprovalChronicle {
 
   #tell(type: 'approval.requested' | 'approval.decided', record: ApprovalRecord, data: JsonObject): void {
     const facts = { approval_id: record.id, agent_id: record.requester.id, tool: record.tool };
-    this.#collaborators.events.emit(type, record.id, { ...facts, expires_at: new Date(record.expiresMs).toISOString(), ...data });
+    this.#collaborators.events.emit(type, record.id, { ...facts, expires_at: isoTime(record.expiresMs), ...data });
   }
 }

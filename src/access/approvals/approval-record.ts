@@ -1,6 +1,7 @@
 import type { ApprovalRequest } from '../../core/approval-queue.ts';
 import type { ApprovalView } from '../../core/approvals.ts';
 import type { Effect } from '../../core/authorizer.ts';
+import { isoTime } from '../../core/iso-time.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Principal } from '../../core/principal.ts';
 import { principalKey } from '../../core/principal.ts';
@@ -87,7 +88,7 @@ export function statementOf(
     tool: record.tool,
     call_hash: record.callHash,
     hub: record.hub,
-    expires_at: new Date(record.expiresMs).toISOString(),
+    expires_at: isoTime(record.expiresMs),
     person,
   };
 }
@@ -105,10 +106,10 @@ export function viewOf(record: ApprovalRecord, given: readonly GivenApproval[]):
     effects: record.effects,
     needed: record.needed,
     given: given.length,
-    approved_by: given.map(({ person, keyId, atMs }) => ({ person, key_id: keyId, at: new Date(atMs).toISOString() })),
+    approved_by: given.map(({ person, keyId, atMs }) => ({ person, key_id: keyId, at: isoTime(atMs) })),
     ...(record.deniedBy !== undefined && { denied_by: record.deniedBy }),
-    created_at: new Date(record.createdMs).toISOString(),
-    expires_at: new Date(record.expiresMs).toISOString(),
+    created_at: isoTime(record.createdMs),
+    expires_at: isoTime(record.expiresMs),
     hub: record.hub,
     call_hash: record.callHash,
     trace_id: record.traceId,

@@ -3,6 +3,7 @@ import type { ApprovalQueue, ApprovalRequest, ApprovalVerdict } from '../../core
 import type { ApprovalDesk, ApprovalView, OwnedApproval, SignedDecision } from '../../core/approvals.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { isoTime } from '../../core/iso-time.ts';
 import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { Service } from '../../core/service.ts';
@@ -173,7 +174,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalDesk, Service {
     return {
       state: 'pending',
       approvalId,
-      expiresAt: new Date(record.expiresMs).toISOString(),
+      expiresAt: isoTime(record.expiresMs),
       needed: record.needed,
       given: given.length,
     };

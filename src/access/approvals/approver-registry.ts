@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ApproverDirectory, ApproverKey } from '../../core/approvals.ts';
 import type { AuditSink } from '../../core/audit-sink.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { isoTime } from '../../core/iso-time.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
@@ -58,7 +59,7 @@ export class ApproverRegistry implements ApproverDirectory {
     const keyId = keyIdOf(key);
     this.#requireRoom(person, keyId);
     const serial = this.lastSerial + 1;
-    const enrolled: EnrolledKey = { person, keyId, key, label, enrolledAt: new Date(this.#time.now()).toISOString(), serial };
+    const enrolled: EnrolledKey = { person, keyId, key, label, enrolledAt: isoTime(this.#time.now()), serial };
     // The counter first: after a crash in between a serial is skipped, never given twice.
     this.#store.set(COUNTER.space, COUNTER.key, serial);
     this.#store.set(SPACE, keyId, { person, key, label, enrolledAt: enrolled.enrolledAt, serial });

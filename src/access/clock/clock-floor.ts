@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { isoTime } from '../../core/iso-time.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Service } from '../../core/service.ts';
@@ -107,7 +108,7 @@ export class ClockFloor implements TrustedTime, SettableTime, Service {
     if (!Number.isSafeInteger(timeMs) || timeMs < buildTimeMs || timeMs > buildTimeMs + MAX_AGE_MS) {
       throw new AtmoError(
         'VALIDATION_ERROR',
-        `The time has to lie after ${iso(buildTimeMs)}, when this hub was built, and within 20 years of it`,
+        `The time has to lie after ${isoTime(buildTimeMs)}, when this hub was built, and within 20 years of it`,
       );
     }
     if (this.#isSystemRight()) this.#requireSystemTime(timeMs);
@@ -150,7 +151,7 @@ export class ClockFloor implements TrustedTime, SettableTime, Service {
     if (Math.abs(timeMs - this.#clock.now()) <= TOLERANCE_MS) return;
     throw new AtmoError(
       'CONFLICT',
-      `The machine's clock is kept by the ${this.#source()} and shows ${iso(this.#clock.now())}; set it there, or confirm that time`,
+      `The machine's clock is kept by the ${this.#source()} and shows ${isoTime(this.#clock.now())}; set it there, or confirm that time`,
     );
   }
 
@@ -221,8 +222,4 @@ export class ClockFloor implements TrustedTime, SettableTime, Service {
 function numberOf(stored: Json | undefined, name: string): number {
   const value = isJsonObject(stored) ? stored[name] : undefined;
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
-}
-
-function iso(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }

@@ -1,5 +1,6 @@
 import { createHash, type KeyObject, randomBytes } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
+import { isoTime } from '../../core/iso-time.ts';
 import { TOKEN_SKEW_MS } from '../../core/principal.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
@@ -85,7 +86,7 @@ export class ProofOfPossession {
     if (statement.operation !== operation) refuse('is about another operation');
     if (statement.hubId !== this.#hubId) refuse(`is for another hub than this one, ${this.#hubId}`);
     if (Math.abs(this.#time.now() - statement.atMs) > TOKEN_SKEW_MS) {
-      refuse(`was not made within ${TOKEN_SKEW_MS / 1000} s of the time on this hub, ${new Date(this.#time.now()).toISOString()}`);
+      refuse(`was not made within ${TOKEN_SKEW_MS / 1000} s of the time on this hub, ${isoTime(this.#time.now())}`);
     }
     const nonce = Buffer.from(statement.nonce).toString('hex');
     // Counted against the root: whoever holds a key can make as many child tokens as it likes. One millisecond more than

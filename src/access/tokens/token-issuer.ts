@@ -1,6 +1,7 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
+import { isoTime } from '../../core/iso-time.ts';
 import { type Principal, principalKey } from '../../core/principal.ts';
 import type { IssuedToken, TokenAuthority, TokenInspection, TokenRecord, TokenRequest } from '../../core/token-authority.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
@@ -169,7 +170,7 @@ export class TokenIssuer implements TokenAuthority {
     this.#events.emit('token.issued', tokenId, {
       agent_id: principal.id,
       permissions: principal.permissions,
-      expires_at: new Date(expiresAtMs).toISOString(),
+      expires_at: isoTime(expiresAtMs),
       issued_by: by.id,
     });
   }

@@ -1,3 +1,4 @@
+import { isoTime } from '../../core/iso-time.ts';
 import { type Principal, type RateLimit, TOKEN_SKEW_MS, type TokenFacts } from '../../core/principal.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
 import type { RevocationList } from './revocation-list.ts';
@@ -108,10 +109,10 @@ export class TokenVerifier {
     const who = { agent_id: principal.id, token_id: token.id };
     const nowMs = this.#time.now();
     if (nowMs >= token.expiresAtMs + TOKEN_SKEW_MS) {
-      refuseToken(`it expired at ${new Date(token.expiresAtMs).toISOString()}`, who, 'TOKEN_EXPIRED');
+      refuseToken(`it expired at ${isoTime(token.expiresAtMs)}`, who, 'TOKEN_EXPIRED');
     }
     const startMs = Math.max(notBeforeMs, issuedAtMs);
-    if (nowMs < startMs - TOKEN_SKEW_MS) refuseToken(`it is not valid before ${new Date(startMs).toISOString()}`, who);
+    if (nowMs < startMs - TOKEN_SKEW_MS) refuseToken(`it is not valid before ${isoTime(startMs)}`, who);
     if (this.#revocations.firstRevoked(token.chain) !== undefined) refuseToken('it, or a token that it comes from, was revoked', who);
     if (token.allowedNodes?.includes(this.#hubId) === false) refuseToken(`it is not allowed on this hub, ${this.#hubId}`, who);
     const { meshId } = chain[0];

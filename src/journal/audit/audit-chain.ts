@@ -1,4 +1,5 @@
 import type { AuditRow } from '../../core/audit-log.ts';
+import { isoTime } from '../../core/iso-time.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
 
@@ -41,7 +42,7 @@ export function rowOf(hub: string, { seq, hash }: ChainLink, fields: AuditFields
   const [token, ...chain] = tokens ?? [];
   return {
     seq,
-    at: new Date(atMs).toISOString(),
+    at: isoTime(atMs),
     kind,
     hash,
     hub,
@@ -61,7 +62,7 @@ export function rowOf(hub: string, { seq, hash }: ChainLink, fields: AuditFields
 function rowText(hub: string, seq: number, { kind, atMs, agent, tokens, tool, request, trace, content }: AuditFields): string {
   const [token, ...chain] = tokens ?? [];
   return (
-    `{${member('agent', agent)}"at":"${new Date(atMs).toISOString()}",${token === undefined ? '' : `"chain":${JSON.stringify(chain)},`}` +
+    `{${member('agent', agent)}"at":"${isoTime(atMs)}",${token === undefined ? '' : `"chain":${JSON.stringify(chain)},`}` +
     `"content":${content},${member('hub', hub)}"kind":"${kind}",${member('request', request)}"seq":${seq}` +
     `${last('token', token)}${last('tool', tool)}${last('trace', trace)}}`
   );

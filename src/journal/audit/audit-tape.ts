@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { AuditHead, AuditQuery, AuditRow } from '../../core/audit-log.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { isoTime } from '../../core/iso-time.ts';
 import type { SqliteFile } from '../sqlite-file.ts';
 import { type AuditFields, type ChainLink, genesis, nextLink } from './audit-chain.ts';
 import { JOURNAL_NOTES } from './audit-check.ts';
@@ -77,7 +78,7 @@ export class AuditTape {
 
   get head(): AuditHead {
     this.#chain();
-    return { hub: this.#ledger.hub, ...this.#head, at: new Date(this.#headAtMs).toISOString() };
+    return { hub: this.#ledger.hub, ...this.#head, at: isoTime(this.#headAtMs) };
   }
 
   get ledger(): LedgerStart {
@@ -157,7 +158,7 @@ export class AuditTape {
       if (this.#chained.length === 0) this.#clearFront();
       return undefined;
     }
-    const aside = `${front.path}.damaged-${new Date(clock.now()).toISOString().replaceAll(':', '')}`;
+    const aside = `${front.path}.damaged-${isoTime(clock.now()).replaceAll(':', '')}`;
     front.setAside(aside);
     this.#check = frontCheck(this.#head);
     return { seq: problem.seq, reason: `${problem.reason}. The file was put aside as ${aside}` };

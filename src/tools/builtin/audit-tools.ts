@@ -1,5 +1,6 @@
 import type { AuditHead, AuditLog, AuditQuery, AuditRow } from '../../core/audit-log.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { parseIsoTime } from '../../core/iso-time.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { defineTool } from '../define-tool.ts';
 import { p } from '../schema/parameter-builder.ts';
@@ -56,8 +57,8 @@ function readTool(log: AuditLog): RegisteredTool {
     async ({ since, until, ...filters }): Promise<Json> => {
       const query: AuditQuery = {
         ...filters,
-        ...(since !== undefined && { sinceMs: parseTime(since, 'since') }),
-        ...(until !== undefined && { untilMs: parseTime(until, 'until') }),
+        ...(since !== undefined && { sinceMs: parseIsoTime(since, 'since') }),
+        ...(until !== undefined && { untilMs: parseIsoTime(until, 'until') }),
       };
       return pageOf(log.read(query), query.limit);
     },
@@ -140,11 +141,4 @@ function pageOf(found: readonly AuditRow[], limit: number): JsonObject {
 
 function headJson({ hub, seq, hash, at }: AuditHead): JsonObject {
   return { hub, seq, hash, at };
-}
-
-/** RFC 3339 knows times, such as leap seconds, that JavaScript does not. */
-function parseTime(text: string, name: 'since' | 'until'): number {
-  const atMs = Date.parse(text);
-  if (!Number.isNaN(atMs)) return atMs;
-  throw new AtmoError('VALIDATION_ERROR', `${name} is no time that this hub knows; write one such as 2026-01-31T12:00:00Z`);
 }

@@ -1,4 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
+import { isoTime } from '../../core/iso-time.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import { blake3Hex } from '../../wire/hashes.ts';
 import { defineTool } from '../define-tool.ts';
@@ -59,7 +60,7 @@ export const currentTimeTool = defineTool(
   },
   async ({ time_zone: timeZone }, { clock }) => {
     const nowMs = clock.now();
-    return { utc: new Date(nowMs).toISOString(), local: localTime(nowMs, timeZone), time_zone: timeZone, unix_ms: nowMs };
+    return { utc: isoTime(nowMs), local: localTime(nowMs, timeZone), time_zone: timeZone, unix_ms: nowMs };
   },
 );
 

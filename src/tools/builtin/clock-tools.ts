@@ -1,4 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
+import { isoTime } from '../../core/iso-time.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { SettableTime } from '../../core/trusted-time.ts';
 import { defineTool } from '../define-tool.ts';
@@ -73,11 +74,11 @@ function setClockTool(time: SettableTime): RegisteredTool {
 function statusOf(time: SettableTime): JsonObject {
   const { nowMs, isTrusted, source, systemMs, floorMs } = time.status();
   return {
-    now: iso(nowMs),
+    now: isoTime(nowMs),
     trusted: isTrusted,
     source,
-    system: iso(systemMs),
-    floor: iso(floorMs),
+    system: isoTime(systemMs),
+    floor: isoTime(floorMs),
     ...(!isTrusted && { advice: source === 'nothing' ? ADVICE.unknown : ADVICE.behind }),
   };
 }
@@ -86,7 +87,3 @@ const ADVICE = {
   unknown: 'Connect the hub to the network, which tells the time, or set it with `atmo clock set TIME`',
   behind: 'The clock lies before a time that has passed. Put it right; if it is right, confirm it with `atmo clock set TIME`',
 } as const;
-
-function iso(timeMs: number): string {
-  return new Date(timeMs).toISOString();
-}

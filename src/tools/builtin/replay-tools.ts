@@ -1,4 +1,5 @@
 import type { AuditLog } from '../../core/audit-log.ts';
+import { parseIsoTime } from '../../core/iso-time.ts';
 import type { Json } from '../../core/json.ts';
 import { defineTool } from '../define-tool.ts';
 import { checkDeterminism } from '../replay/determinism-check.ts';
@@ -43,8 +44,8 @@ function replayTool(parts: { readonly log: AuditLog; readonly registry: ToolRegi
         limit,
         ...(request !== undefined && { request }),
         ...(tool !== undefined && { tool }),
-        ...(since !== undefined && { sinceMs: Date.parse(since) }),
-        ...(until !== undefined && { untilMs: Date.parse(until) }),
+        ...(since !== undefined && { sinceMs: parseIsoTime(since, 'since') }),
+        ...(until !== undefined && { untilMs: parseIsoTime(until, 'until') }),
       });
       const differing = calls.filter(({ verdict }) => verdict === 'differs').length;
       return { calls: calls.map((call) => copyJson({ ...call }, RESULT_LIMITS)), differing };

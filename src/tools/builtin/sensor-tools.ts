@@ -1,6 +1,7 @@
 import { REACHABILITIES } from '../../core/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { parseSensorId } from '../../core/ids.ts';
+import { isoTime, parseIsoTime } from '../../core/iso-time.ts';
 import type { Json } from '../../core/json.ts';
 import { AGGREGATIONS, type Reading, type ReadingStore } from '../../core/reading-store.ts';
 import { defineTool } from '../define-tool.ts';
@@ -145,19 +146,8 @@ function ageOf(reading: Reading, nowMs: number) {
 }
 
 function parseRange(range: { readonly start?: string; readonly end?: string }, nowMs: number) {
-  const endMs = range.end === undefined ? nowMs : parseTime(range.end, 'end');
-  const startMs = range.start === undefined ? endMs - DAY_MS : parseTime(range.start, 'start');
+  const endMs = range.end === undefined ? nowMs : parseIsoTime(range.end, 'time_range.end');
+  const startMs = range.start === undefined ? endMs - DAY_MS : parseIsoTime(range.start, 'time_range.start');
   if (startMs > endMs) throw new AtmoError('VALIDATION_ERROR', 'time_range.start is after time_range.end; swap them');
   return { startMs, endMs };
-}
-
-/** RFC 3339 knows times, such as leap seconds, that JavaScript does not. */
-function parseTime(text: string, name: 'start' | 'end'): number {
-  const atMs = Date.parse(text);
-  if (!Number.isNaN(atMs)) return atMs;
-  throw new AtmoError('VALIDATION_ERROR', `time_range.${name} is no time that this hub knows; write one such as 2026-01-31T12:00:00Z`);
-}
-
-function isoTime(atMs: number): string {
-  return new Date(atMs).toISOString();
 }

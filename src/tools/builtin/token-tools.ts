@@ -1,4 +1,5 @@
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { isoTime } from '../../core/iso-time.ts';
 import { covers, NO_GROUPS, parseGrant } from '../../core/permission.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { TokenAuthority, TokenInspection } from '../../core/token-authority.ts';
@@ -7,7 +8,7 @@ import { p } from '../schema/parameter-builder.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { HUB_ACTS, HUB_READS } from './admin-declaration.ts';
 import { checkRoles, type MintParams, type TokenRoles, tokenRequestOf } from './token-role.ts';
-import { inspectionView, recordView, timeText } from './token-view.ts';
+import { inspectionView, recordView } from './token-view.ts';
 
 interface TokenPorts {
   readonly tokens: TokenAuthority;
@@ -51,7 +52,7 @@ function mintTool({ tokens, roles }: TokenPorts): RegisteredTool {
         token_id: principal.token?.id ?? '',
         agent_id: principal.id,
         permissions: principal.permissions,
-        expires_at: timeText(principal.token?.expiresAtMs ?? 0),
+        expires_at: isoTime(principal.token?.expiresAtMs ?? 0),
       };
     },
   );

@@ -1,3 +1,4 @@
+import { isoTime } from '../../core/iso-time.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { TokenInspection, TokenRecord } from '../../core/token-authority.ts';
 
@@ -12,9 +13,9 @@ export function inspectionView({ state, reason, principal, issuer, issuedAtMs, n
     agent_id: principal.id,
     issuer,
     permissions: principal.permissions,
-    issued_at: timeText(issuedAtMs),
-    not_before: timeText(notBeforeMs),
-    expires_at: timeText(token.expiresAtMs),
+    issued_at: isoTime(issuedAtMs),
+    not_before: isoTime(notBeforeMs),
+    expires_at: isoTime(token.expiresAtMs),
     chain: token.chain,
     ...(token.allowedNodes && { allowed_nodes: token.allowedNodes }),
     ...(token.maxHops !== undefined && { max_hops: token.maxHops }),
@@ -39,16 +40,11 @@ export function recordView(record: TokenRecord, known: ReadonlyMap<string, Token
     agent_id: agentId,
     state: stateOf(record, known, nowMs),
     permissions,
-    issued_at: timeText(issuedAtMs),
-    expires_at: timeText(expiresAtMs),
+    issued_at: isoTime(issuedAtMs),
+    expires_at: isoTime(expiresAtMs),
     issued_by: issuedBy,
     ...(role !== undefined && { role }),
     ...(parent !== undefined && { parent }),
-    ...(revokedAtMs !== undefined && { revoked_at: timeText(revokedAtMs) }),
+    ...(revokedAtMs !== undefined && { revoked_at: isoTime(revokedAtMs) }),
   };
-}
-
-/** ISO 8601 in UTC. */
-export function timeText(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { JobId } from '../../core/ids.ts';
+import { isoTime } from '../../core/iso-time.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/key-value-store.ts';
 import { type Principal, principalKey } from '../../core/principal.ts';
@@ -215,7 +216,7 @@ export class JobStore {
   }
 
   #isoNow(): string {
-    return new Date(this.#clock.now()).toISOString();
+    return isoTime(this.#clock.now());
   }
 }
 

@@ -1,4 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
+import { isoTime } from '../../core/iso-time.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import { normalizeDefinition } from '../normalize-definition.ts';
 import { isSchemaObject } from '../schema/schema-walk.ts';
@@ -33,7 +34,7 @@ export function toHdnRecord(definition: ToolDefinition, createdAtMs: number): Hd
     permissions: definition.requires.permissions,
     safety_level: safetyLevel(definition),
     created_by: definition.metadata.createdBy,
-    created_at: new Date(createdAtMs).toISOString(),
+    created_at: isoTime(createdAtMs),
   };
 }
 
