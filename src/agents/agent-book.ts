@@ -1,5 +1,5 @@
 import type { EventBus } from '../core/events.ts';
-import { isJsonObject, type Json } from '../core/json.ts';
+import { isJsonObject } from '../core/json.ts';
 import type { KeyValueStore } from '../core/key-value-store.ts';
 import { copyJson } from '../tools/schema/plain-json.ts';
 import { type AgentRecord, isLiving } from './agent-record.ts';
@@ -42,7 +42,7 @@ export class AgentBook {
 
   /** The record is on the disk when this returns; STORAGE_FAILED leaves what was known before. */
   put(record: AgentRecord): void {
-    this.#store.set(SPACE, record.id, stored(record), isLiving(record) ? {} : { ttlMs: ENDED_KEPT_MS });
+    this.#store.set(SPACE, record.id, copyJson(record), isLiving(record) ? {} : { ttlMs: ENDED_KEPT_MS });
     this.remember(record);
   }
 
@@ -69,8 +69,4 @@ export class AgentBook {
       this.#store.delete(SPACE, id);
     }
   }
-}
-
-function stored(record: AgentRecord): Json {
-  return copyJson(record);
 }

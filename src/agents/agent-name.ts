@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
+import { AGENT_NAME } from '../core/agent-id.ts';
 import { AtmoError } from '../core/errors.ts';
 import { slug } from '../core/ids.ts';
 import type { Principal } from '../core/principal.ts';
 import type { AgentType } from './agent-record.ts';
 
-const ID_PART = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
 /** An id is the resource of permissions, which have 256 characters. */
 const MAX_ID_LENGTH = 200;
 
 /** The part of an agent's id that its name makes: the name itself where it can be, else its letters and digits. */
 export function idPartOf(name: string | undefined, type: AgentType): string {
   if (name === undefined) return `${type}-${randomBytes(4).toString('hex')}`;
-  const part = ID_PART.test(name) ? name : slug(name, '-').slice(0, 64);
-  if (ID_PART.test(part)) return part;
+  const part = AGENT_NAME.test(name) ? name : slug(name, '-').slice(0, 64);
+  if (AGENT_NAME.test(part)) return part;
   throw new AtmoError(
     'VALIDATION_ERROR',
     `The name ${JSON.stringify(name.slice(0, 64))} has no letter or digit that an id could be made of`,
@@ -27,9 +27,4 @@ export function childId(parent: Principal, part: string): string {
     'VALIDATION_ERROR',
     `The agent's id would have ${id.length} characters, more than ${MAX_ID_LENGTH}; give it a shorter name`,
   );
-}
-
-/** True for an agent that this one spawned, or one of its own did. */
-export function isDescendant(id: string, ancestor: Principal): boolean {
-  return ancestor.kind !== 'owner' && id.startsWith(`${ancestor.id}/`);
 }

@@ -1,3 +1,4 @@
+import { isSelfOrDescendant } from '../core/agent-id.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { KeyValueStore } from '../core/key-value-store.ts';
@@ -9,8 +10,9 @@ import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
 import { checkActions } from './action-check.ts';
 import { AgentBook } from './agent-book.ts';
-import { childId, idPartOf, isDescendant } from './agent-name.ts';
+import { childId, idPartOf } from './agent-name.ts';
 import { parseParameters, withParameter } from './agent-parameters.ts';
+import { requirePlace } from './agent-places.ts';
 import { type AgentRecord, type AgentStatus, isLiving } from './agent-record.ts';
 import { Automation, type AutomationPorts } from './automation.ts';
 import type { AutomationPlan } from './automation-config.ts';
@@ -19,10 +21,6 @@ import { EventIndex } from './event-index.ts';
 import { checkExternalConfig, parseAutomation } from './parse-automation.ts';
 import { requireOwnPermissions, type SpawnRequest } from './spawn-request.ts';
 import { atWallTime } from './wall-timer.ts';
-
-const MAX_AGENTS = 64;
-/** Of one agent, with all that come from it: its children would otherwise take the places of everybody else. */
-const MAX_FAMILY = 16;
 
 /** Whom the agents of a hub work with. */
 export interface AgentCollaborators
@@ -87,7 +85,7 @@ export class AgentRunner implements Service {
 
   /** Makes an agent with a token of its own, never worth more than that of `by`. */
   spawn(request: SpawnRequest, by: Principal): SpawnedAgent {
-    this.#requireRoom(by);
+    requirePlace(this.#book.living(), by);
     const part = idPartOf(request.name, request.type);
     const id = childId(by, part);
     this.#requireFree(id);
@@ -122,23 +120,12 @@ export class AgentRunner implements Service {
   /** The agents that this principal spawned, itself, and all for the owner and whoever may administer agents. */
   list(by: Principal): readonly AgentRecord[] {
     const mayAll = this.#with.authorizer.authorize(by, ['admin:agents']).allowed;
-    return this.#book.all().filter(({ id }) => mayAll || (by.kind === 'agent' && id === by.id) || isDescendant(id, by));
+    return this.#book.all().filter(({ id }) => mayAll || (by.kind === 'agent' && isSelfOrDescendant(id, by.id)));
   }
 
   /** Present values of an agent's parameters. */
   parametersOf({ config }: AgentRecord): Readonly<Record<string, Json>> {
     return Object.fromEntries([...parseParameters(config, this.#with.validator)].map(([name, { value }]) => [name, value]));
-  }
-
-  /** Nobody can take the places of the owner. */
-  #requireRoom(by: Principal): void {
-    const living = this.#book.living();
-    const isOwner = by.kind === 'owner';
-    const counted = isOwner ? living.filter(({ parent }) => parent === undefined) : living;
-    if (counted.length >= MAX_AGENTS) throw full(`${isOwner ? 'The owner has' : 'This hub has'} ${counted.length} agents`);
-    const [root = by.id] = by.id.split('/');
-    const family = living.filter(({ id }) => id.startsWith(`${root}/`));
-    if (!isOwner && family.length >= MAX_FAMILY) throw full(`${root} and what comes from it have ${MAX_FAMILY} agents`);
   }
 
   /** Two bearers of one id would share their jobs and approvals. */
@@ -280,8 +267,4 @@ export class AgentRunner implements Service {
     if (record) return record;
     throw new AtmoError('NOT_FOUND', `There is no agent ${JSON.stringify(id.slice(0, 100))}; list_agents tells the ids`);
   }
-}
-
-function full(what: string): AtmoError {
-  return new AtmoError('RESOURCE_EXCEEDED', `${what}, which is the most; end one with kill_agent first`);
 }

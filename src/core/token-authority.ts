@@ -2,7 +2,7 @@ import type { Principal, RateLimit, TokenFacts } from './principal.ts';
 
 /** What a new token is to allow. */
 export interface TokenRequest {
-  /** `[a-z0-9][a-z0-9_.-]{0,63}`; for a child, the part after its parent's id. */
+  /** `AGENT_NAME`; for a child, the part after its parent's id. */
   readonly agentId: string;
   readonly permissions: readonly string[];
   readonly ttlMs: number;

@@ -1,3 +1,4 @@
+import { isSelfOrDescendant } from '../core/agent-id.ts';
 import type { Authorizer } from '../core/authorizer.ts';
 import type { EventType, HubEvent } from '../core/events.ts';
 import type { DeviceId } from '../core/ids.ts';
@@ -113,5 +114,5 @@ export class EventAudience {
 
 /** Whether what is told is about the listener itself or about one of the agents that it or its children made. */
 function isKin({ kind, id }: Principal, agentId: unknown): boolean {
-  return kind === 'agent' && typeof agentId === 'string' && (agentId === id || agentId.startsWith(`${id}/`));
+  return kind === 'agent' && typeof agentId === 'string' && isSelfOrDescendant(agentId, id);
 }

@@ -1,6 +1,7 @@
+import { familyOf } from '../core/agent-id.ts';
 import { AtmoError } from '../core/errors.ts';
 import { EVENT_TYPES } from '../core/events.ts';
-import { type Authenticator, type Principal, principalKey } from '../core/principal.ts';
+import { type Authenticator, principalKey } from '../core/principal.ts';
 import type { EventAudience } from './event-audience.ts';
 import { type EventFeed, type FeedSink, matchesType, type Subscription } from './event-feed.ts';
 import { field } from './query.ts';
@@ -30,7 +31,7 @@ export function eventRoutes({ feed, audience, authenticator }: EventCollaborator
       answers: { 200: 'text/event-stream' },
       handle({ principal, header }, query) {
         const types = parseTypes(query.types);
-        const account = accountOf(principal);
+        const account = familyOf(principalKey(principal));
         refuseCrowd(feed, account);
         const lastEventId = header('last-event-id');
         const subscription: Subscription = {
@@ -45,11 +46,6 @@ export function eventRoutes({ feed, audience, authenticator }: EventCollaborator
       },
     }),
   ];
-}
-
-/** An agent and the agents that come from it count as one: making children gains no places. */
-function accountOf(principal: Principal): string {
-  return principalKey(principal).split('/')[0] ?? '';
 }
 
 function refuseCrowd(feed: EventFeed, account: string): void {

@@ -1,3 +1,4 @@
+import { isSelfOrDescendant } from '../../core/agent-id.ts';
 import type { SignedDecision } from '../../core/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isSignedStatement } from '../../wire/approval-statement.ts';
@@ -28,7 +29,7 @@ export function decidingKey(record: ApprovalRecord, decision: SignedDecision, ke
 /** The owner may call and approve in one; an agent, and whatever comes from it, never is the person of its name. */
 function isOwnRequest({ requester }: ApprovalRecord, person: string): boolean {
   if (requester.kind === 'owner' && person === 'owner') return false;
-  return requester.id === person || requester.id.startsWith(`${person}/`);
+  return isSelfOrDescendant(requester.id, person);
 }
 
 function refuse(reason: string): never {

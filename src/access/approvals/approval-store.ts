@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { familyOf } from '../../core/agent-id.ts';
 import type { ApprovalQueue, ApprovalRequest, ApprovalVerdict } from '../../core/approval-queue.ts';
 import type { ApprovalDesk, ApprovalView, OwnedApproval, SignedDecision } from '../../core/approvals.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isoTime } from '../../core/iso-time.ts';
 import type { KeyValueStore } from '../../core/key-value-store.ts';
-import type { Principal } from '../../core/principal.ts';
+import { type Principal, principalKey } from '../../core/principal.ts';
 import type { Service } from '../../core/service.ts';
 import { ApprovalBook } from './approval-book.ts';
 import { ApprovalChronicle, type ChronicleCollaborators } from './approval-chronicle.ts';
@@ -146,14 +147,14 @@ export class ApprovalStore implements ApprovalQueue, ApprovalDesk, Service {
   }
 
   /** An agent shares its bound with all that come from it, and nobody can keep the owner from asking. */
-  #requireRoom({ kind, id }: Principal): void {
+  #requireRoom(principal: Principal): void {
     const live = this.#live();
-    const family = (requester: Pick<Principal, 'kind' | 'id'>) => `${requester.kind}:${requester.id.split('/')[0]}`;
-    const own = live.filter(({ requester }) => family(requester) === family({ kind, id })).length;
-    if (own < MAX_OPEN_OF_ONE && (kind === 'owner' || live.length < MAX_OPEN)) return;
+    const family = familyOf(principalKey(principal));
+    const own = live.filter((record) => familyOf(requesterKey(record)) === family).length;
+    if (own < MAX_OPEN_OF_ONE && (principal.kind === 'owner' || live.length < MAX_OPEN)) return;
     throw new AtmoError(
       'RESOURCE_EXCEEDED',
-      `Too many dangerous calls wait for people already (${own} of ${id}, ${live.length} in all); wait until they are decided or have expired`,
+      `Too many dangerous calls wait for people already (${own} of ${principal.id}, ${live.length} in all); wait until they are decided or have expired`,
       { retry_after_ms: Math.max(0, Math.min(...live.map((record) => this.#book.remainingMs(record)))) },
     );
   }

@@ -27,8 +27,6 @@ export interface TokenClaims {
 
 /** Most of what one token can say. */
 export const CLAIM_BOUNDS = { permissions: 64, allowedNodes: 32, maxHops: 255, rateCalls: 1_000_000, rateSeconds: 86_400 } as const;
-/** A name of an agent, and each part of a child's id. */
-export const AGENT_NAME = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
 /** The id of a hub or mesh. */
 export const NODE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 

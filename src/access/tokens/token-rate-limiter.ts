@@ -1,3 +1,4 @@
+import { familyOf } from '../../core/agent-id.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { type Principal, principalKey, type RateLimit } from '../../core/principal.ts';
@@ -5,7 +6,7 @@ import type { RateLimiter } from '../../core/rate-limiter.ts';
 
 /** What bounds those whose token says nothing. */
 export interface RateOptions {
-  /** For the owner, and for each agent whose root token has no limit of its own; default 100 at once and 50 a second. */
+  /** For the owner, and for each agent whose root token has no limit of its own; default 400 at once and 200 a second. */
   readonly defaultRate?: { readonly burst: number; readonly perSecond: number };
   /** Buckets that are kept; default 4,096. */
   readonly maxBuckets?: number;
@@ -53,9 +54,8 @@ export class TokenRateLimiter implements RateLimiter {
     const own = limits.map(measureOf);
     if (limits.some(({ tokenId }) => tokenId === token?.chain[0])) return own;
     // Children count as their root: an agent could otherwise make itself any number of names.
-    const [root = who.id] = who.id.split('/');
     const { burst, perSecond } = this.#defaultRate;
-    return [...own, { key: principalKey({ ...who, id: root }), capacity: burst, perMs: perSecond / 1000 }];
+    return [...own, { key: familyOf(principalKey(who)), capacity: burst, perMs: perSecond / 1000 }];
   }
 
   #filled(measure: Measure, nowMs: number): Bucket {

@@ -1,3 +1,4 @@
+import { familyOf } from '../../core/agent-id.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { TokenRecord } from '../../core/token-authority.ts';
@@ -28,8 +29,7 @@ export class TokenRecords {
 
   /** The oldest of those that have ended; what ended them stands in the list of revocations. */
   #forgetSurplus({ agentId }: TokenRecord): void {
-    const [root] = agentId.split('/');
-    const family = this.list().filter((record) => record.parent !== undefined && record.agentId.split('/')[0] === root);
+    const family = this.list().filter((record) => record.parent !== undefined && familyOf(record.agentId) === familyOf(agentId));
     const ended = family.filter(({ revokedAtMs, expiresAtMs }) => revokedAtMs !== undefined || expiresAtMs <= this.#time.now());
     const surplus = Math.min(ended.length, family.length - MAX_OF_FAMILY);
     if (surplus > 0) for (const { id } of ended.slice(-surplus)) this.#store.delete(SPACE, id);

@@ -1,7 +1,8 @@
+import { AGENT_NAME } from '../../core/agent-id.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { requireGrant } from '../../core/permission.ts';
 import type { TokenRequest } from '../../core/token-authority.ts';
-import { AGENT_NAME, CLAIM_BOUNDS, NODE_ID } from './token-claims.ts';
+import { CLAIM_BOUNDS, NODE_ID } from './token-claims.ts';
 
 const MIN_TTL_MS = 60_000;
 /** Longest life of a token: 400 days. */

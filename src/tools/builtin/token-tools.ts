@@ -1,3 +1,4 @@
+import { AGENT_NAME, isSelfOrDescendant } from '../../core/agent-id.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import { isoTime } from '../../core/iso-time.ts';
 import { covers, NO_GROUPS, parseGrant } from '../../core/permission.ts';
@@ -65,7 +66,7 @@ function mintParameters(roles: readonly string[]) {
   return {
     agent_id: p.string({
       description: 'Name of the agent; a slash and the name of the one who makes it come before it for a child',
-      pattern: '^[a-z0-9][a-z0-9_.-]{0,63}$',
+      pattern: AGENT_NAME.source,
     }),
     permissions: p
       .array(permission, { description: "What it may do; all of the role's when left out", minItems: 1, maxItems: 64 })
@@ -123,7 +124,7 @@ function listTool({ tokens }: TokenPorts): RegisteredTool {
     },
     async ({ agent_id: agentId }, { clock }) => {
       const records = tokens.list();
-      const wanted = records.filter((record) => agentId === undefined || isSelfOrChild(record.agentId, agentId));
+      const wanted = records.filter((record) => agentId === undefined || isSelfOrDescendant(record.agentId, agentId));
       const known = new Map(records.map((record) => [record.id, record]));
       return { tokens: wanted.map((record) => recordView(record, known, clock.now())) };
     },
@@ -166,7 +167,7 @@ function inspect(tokens: TokenAuthority, token: string): TokenInspection | strin
 }
 
 function requireMaySee(caller: Principal, bearer: Principal): void {
-  const isOwn = caller.kind === 'agent' && isSelfOrChild(bearer.id, caller.id);
+  const isOwn = caller.kind === 'agent' && isSelfOrDescendant(bearer.id, caller.id);
   if (isOwn || caller.permissions.some((permission) => givesAdminToken(permission))) return;
   throw new AtmoError('PERMISSION_DENIED', 'The token is neither yours nor one that comes from yours; to look at it needs admin:token', {
     required: ['admin:token'],
@@ -176,8 +177,4 @@ function requireMaySee(caller: Principal, bearer: Principal): void {
 function givesAdminToken(permission: string): boolean {
   const grant = parseGrant(permission);
   return grant !== undefined && covers(grant, ADMIN_TOKEN, NO_GROUPS);
-}
-
-function isSelfOrChild(agentId: string, parent: string): boolean {
-  return agentId === parent || agentId.startsWith(`${parent}/`);
 }

@@ -1,3 +1,4 @@
+import { familyOf } from '../../core/agent-id.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/key-value-store.ts';
@@ -86,7 +87,7 @@ export class IdempotencyStore {
 
   /** Whoever has too many answers kept loses the oldest ones: the keys stay used, so that no repeat acts a second time. */
   #count(principalId: string, answer: KeptAnswer): void {
-    const [family = principalId] = principalId.split('/');
+    const family = familyOf(principalId);
     const kept = this.#kept.get(family) ?? { answers: [], length: 0 };
     this.#kept.set(family, kept);
     kept.answers.push(answer);

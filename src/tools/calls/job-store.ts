@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { familyOf } from '../../core/agent-id.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
@@ -149,13 +150,13 @@ export class JobStore {
     if (!record || isFinished(record.view)) return;
     const view = { ...record.view, ...change };
     this.#save({ ...record, view, length: JSON.stringify(change.result).length }, { ...view, result: mask(change.result) });
-    this.#dropResults(familyOf(record));
+    this.#dropResults(familyOf(record.ownerId));
   }
 
   /** Whoever has too much of them loses the oldest results before their time. */
   #dropResults(family: string): void {
     let total = 0;
-    for (const record of [...this.#jobs.values()].filter((one) => familyOf(one) === family).reverse()) {
+    for (const record of [...this.#jobs.values()].filter((one) => familyOf(one.ownerId) === family).reverse()) {
       const { length = 0, ...rest } = record;
       total += length;
       if (length > 0 && total > MAX_RESULTS_LENGTH) this.#save({ ...rest, view: withoutResult(record.view) });
@@ -200,7 +201,7 @@ export class JobStore {
     if (this.#jobs.size < this.#maxJobs) return;
     // Of whoever has most of them: a flood takes its own results away, not those of others.
     const finished = [...this.#jobs.values()].filter((record) => isFinished(record.view));
-    const families = [...Map.groupBy(finished, familyOf).values()].sort((a, b) => b.length - a.length);
+    const families = [...Map.groupBy(finished, ({ ownerId }) => familyOf(ownerId)).values()].sort((a, b) => b.length - a.length);
     const oldest = families[0]?.[0];
     if (!oldest) throw new AtmoError('RESOURCE_EXCEEDED', `${this.#maxJobs} jobs are running; wait for one or cancel one`);
     this.#remove(oldest.view.job_id);
@@ -218,11 +219,6 @@ export class JobStore {
   #isoNow(): string {
     return isoTime(this.#clock.now());
   }
-}
-
-/** An agent and all that come from it are one. */
-function familyOf({ ownerId }: JobRecord): string {
-  return ownerId.split('/')[0] ?? '';
 }
 
 function withoutResult({ result: _, error: __, ...rest }: JobView): JobView {
