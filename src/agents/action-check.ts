@@ -1,7 +1,7 @@
 import type { Authorizer } from '../core/authorizer.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { Principal } from '../core/principal.ts';
-import { fillPermission, isTemplate } from '../tools/permission-template.ts';
+import { filledPermissions } from '../tools/permission-template.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
@@ -44,9 +44,7 @@ function checkAction(action: Action, principal: Principal, ports: CheckPorts): v
 }
 
 function permissionsOf(tool: RegisteredTool, params: Action['params']): readonly string[] {
-  const own = tool.definition.requires.permissions.map((permission) =>
-    isTemplate(permission) ? fillPermission(permission, params) : permission,
-  );
+  const own = filledPermissions(tool.definition.requires.permissions, params);
   return [...own, ...(tool.effects?.(params) ?? []).map(({ permission }) => permission)];
 }
 

@@ -1,6 +1,6 @@
 import { AtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
-import { includesGrant, parseGrant, requireGrant } from '../core/permission.ts';
+import { excessPermissions } from '../core/permission.ts';
 import type { Principal } from '../core/principal.ts';
 import type { AgentType } from './agent-record.ts';
 
@@ -24,11 +24,7 @@ export function requireOwnPermissions(permissions: readonly string[], by: Princi
       'An agent without permissions can do nothing; list in permissions what it needs, such as device:control:lamp',
     );
   }
-  const own = by.permissions.map(parseGrant).filter((grant) => grant !== undefined);
-  const beyond = permissions.filter((text) => {
-    const wanted = requireGrant(text);
-    return !own.some((grant) => includesGrant(grant, wanted));
-  });
+  const beyond = excessPermissions(permissions, by.permissions);
   if (beyond.length === 0) return;
   throw new AtmoError('PERMISSION_DENIED', `${by.id} cannot give away what it does not have: ${beyond.join(', ')}`, { required: beyond });
 }

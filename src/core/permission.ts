@@ -134,6 +134,15 @@ export function includesGrant(parent: Grant, child: Grant): boolean {
   }
 }
 
+/** Those of `permissions` that none of `held` includes: to give these away would be to give more than one has. VALIDATION_ERROR. */
+export function excessPermissions(permissions: readonly string[], held: readonly string[]): readonly string[] {
+  const grants = held.map(requireGrant);
+  return permissions.filter((permission) => {
+    const wanted = requireGrant(permission);
+    return !grants.some((grant) => includesGrant(grant, wanted));
+  });
+}
+
 /** True when the grant is about the resource of the requirement, or could be, whatever its action. */
 export function concerns(grant: Grant, required: Permission, groups: ResourceGroups): boolean {
   if (grant.kind === 'everything' || grant.kind === 'namespace') return covers(grant, required, groups);

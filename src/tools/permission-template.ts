@@ -25,6 +25,11 @@ export function fillPermission(template: string, params: JsonObject): string {
   throw denied(template, names === '' ? 'is not a template that can be filled' : `cannot be judged: ${names} does not name one resource`);
 }
 
+/** The permissions that a call with these parameters requires; errors as those of `fillPermission`. */
+export function filledPermissions(required: readonly string[], params: JsonObject): readonly string[] {
+  return required.map((permission) => (isTemplate(permission) ? fillPermission(permission, params) : permission));
+}
+
 function resourceText(template: string, name: string, value: Json | undefined): string {
   if (value === undefined) throw denied(template, `cannot be judged without the parameter ${name}`);
   if (typeof value === 'string') return value;

@@ -1,4 +1,4 @@
-import { includesGrant, requireGrant } from '../../core/permission.ts';
+import { excessPermissions } from '../../core/permission.ts';
 import type { RateLimit } from '../../core/principal.ts';
 import type { TokenClaims } from './token-claims.ts';
 
@@ -19,15 +19,6 @@ export function excessOf(child: NarrowedClaims, parent: NarrowedClaims): string 
   if (parent.rateLimit && !isSlower(child.rateLimit, parent.rateLimit)) return 'it may call more often than the token that it comes from';
   const beyond = excessPermissions(child.permissions, parent.permissions);
   return beyond.length > 0 ? 'it has permissions that the token it comes from has not' : undefined;
-}
-
-/** Those of `permissions` that none of `held` includes. */
-export function excessPermissions(permissions: readonly string[], held: readonly string[]): readonly string[] {
-  const grants = held.map(requireGrant);
-  return permissions.filter((permission) => {
-    const wanted = requireGrant(permission);
-    return !grants.some((grant) => includesGrant(grant, wanted));
-  });
 }
 
 function isChildId(child: string, parent: string): boolean {

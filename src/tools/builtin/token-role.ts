@@ -1,5 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
-import { includesGrant, parseGrant, requireGrant } from '../../core/permission.ts';
+import { excessPermissions, parseGrant } from '../../core/permission.ts';
 import type { TokenRequest } from '../../core/token-authority.ts';
 
 /** A named profile (source 002, persona): what a token of this role may do unless it is to do less. */
@@ -72,8 +72,7 @@ function permissionsOf({ permissions, role: name }: MintParams, role: TokenRole 
     });
   }
   if (!permissions) return role.permissions;
-  const held = role.permissions.map(requireGrant);
-  const beyond = permissions.filter((permission) => !held.some((grant) => includesGrant(grant, requireGrant(permission))));
+  const beyond = excessPermissions(permissions, role.permissions);
   if (beyond.length === 0) return permissions;
   throw new AtmoError(
     'PERMISSION_DENIED',

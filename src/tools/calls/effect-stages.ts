@@ -2,7 +2,7 @@ import type { Effect } from '../../core/authorizer.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { type Principal, TOKEN_SKEW_MS } from '../../core/principal.ts';
-import { fillPermission, isTemplate } from '../permission-template.ts';
+import { filledPermissions, isTemplate } from '../permission-template.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import type { Call } from './call.ts';
 import type { StageContext } from './stage-context.ts';
@@ -61,7 +61,7 @@ function effectKey({ permission, risk, target }: Effect): string {
 /** The real effects of the call as things are now; PERMISSION_DENIED when the caller may not bring about all of them. */
 function authorizedEffects(call: Call, context: StageContext): readonly Effect[] {
   const { principal } = call.request;
-  requirePermissions(principal, permissionsOf(call.tool, call.params), context);
+  requirePermissions(principal, filledPermissions(call.tool.definition.requires.permissions, call.params), context);
   const effects = effectsOf(call.tool, call.params);
   requireEffects(principal, effects, context);
   return effects;
@@ -69,19 +69,15 @@ function authorizedEffects(call: Call, context: StageContext): readonly Effect[]
 
 /** What a call on canonical parameters really does, whoever makes it. */
 export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Effect[] {
-  const { metadata, execution } = tool.definition;
+  const { requires, metadata, execution } = tool.definition;
   const ordinaryRisk = execution.hasSideEffects ? 'low' : 'none';
-  const own = permissionsOf(tool, params).map((permission): Effect => ({ permission, risk: ordinaryRisk, target: tool.id }));
+  const own = filledPermissions(requires.permissions, params).map(
+    (permission): Effect => ({ permission, risk: ordinaryRisk, target: tool.id }),
+  );
   const effects = tool.effects?.(params) ?? own;
   if (!metadata.isDangerous) return effects;
   // A dangerous tool that names no effect is dangerous all the same.
   return (effects.length === 0 ? own : effects).map((effect) => ({ ...effect, risk: 'dangerous' }));
-}
-
-function permissionsOf(tool: RegisteredTool, params: JsonObject): readonly string[] {
-  return tool.definition.requires.permissions.map((permission) =>
-    isTemplate(permission) ? fillPermission(permission, params) : permission,
-  );
 }
 
 function requirePermissions(principal: Principal, permissions: readonly string[], context: StageContext): void {

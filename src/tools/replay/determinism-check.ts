@@ -1,10 +1,8 @@
 import type { RunContext } from '../../core/audit-sink.ts';
-import { toAtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { errorHash, normalizeResult } from '../calls/call-answer.ts';
 import { sampleParams } from '../schema/schema-sample.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
-import { runInContext } from './pure-run.ts';
+import { answerHash } from './pure-run.ts';
 
 /** What two runs of a tool with the same parameters showed. */
 export interface DeterminismFinding {
@@ -34,17 +32,8 @@ async function checkTool(tool: RegisteredTool): Promise<Omit<DeterminismFinding,
   const { parameters, metadata } = tool.definition;
   const samples = [...metadata.examples.map((example) => example.params), sampleParams(parameters)];
   for (const params of samples) {
-    const first = await answerHash(tool, params);
-    if ((await answerHash(tool, params)) !== first) return { tool: tool.id, runs: samples.length, differs: params };
+    const first = await answerHash(tool, params, RUN);
+    if ((await answerHash(tool, params, RUN)) !== first) return { tool: tool.id, runs: samples.length, differs: params };
   }
   return { tool: tool.id, runs: samples.length };
-}
-
-/** A failure is an answer too, and has to be the same one. */
-async function answerHash(tool: RegisteredTool, params: JsonObject): Promise<string> {
-  try {
-    return normalizeResult(await runInContext(tool, params, RUN)).hash;
-  } catch (thrown) {
-    return errorHash(toAtmoError(thrown));
-  }
 }

@@ -1,14 +1,27 @@
 import type { RunContext } from '../../core/audit-sink.ts';
+import { toAtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { silentLogger } from '../../core/logger.ts';
 import type { Principal } from '../../core/principal.ts';
+import { errorHash, normalizeResult } from '../calls/call-answer.ts';
 import { boundedContext } from '../calls/run-context.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 
 const NOBODY: Principal = { id: 'replay', kind: 'hub', permissions: [] };
 
-/** Runs a tool without side effects outside of the pipeline, in the world of a run: for replay and self-check alone. */
-export function runInContext(tool: RegisteredTool, params: JsonObject, run: RunContext): Promise<Json> {
+/**
+ * BLAKE3, hex, of what a tool without side effects answers in the world of a run. It runs outside of the pipeline, for replay
+ * and self-check alone. A failure is an answer too, and has to be the same one.
+ */
+export async function answerHash(tool: RegisteredTool, params: JsonObject, run: RunContext): Promise<string> {
+  try {
+    return normalizeResult(await runInContext(tool, params, run)).hash;
+  } catch (thrown) {
+    return errorHash(toAtmoError(thrown));
+  }
+}
+
+function runInContext(tool: RegisteredTool, params: JsonObject, run: RunContext): Promise<Json> {
   const { clock, random } = boundedContext(run);
   return tool.handler(params, {
     principal: NOBODY,

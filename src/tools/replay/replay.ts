@@ -1,12 +1,11 @@
 import type { AuditLog, AuditRow } from '../../core/audit-log.ts';
 import type { RunContext } from '../../core/audit-sink.ts';
-import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import { errorHash, normalizeResult } from '../calls/call-answer.ts';
 import { hasSecrets } from '../schema/secret-params.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
-import { runInContext } from './pure-run.ts';
+import { answerHash } from './pure-run.ts';
 
 /** What replay found out about a call of the past. */
 export const REPLAY_VERDICTS = ['reproduced', 'differs', 'from_log', 'not_kept', 'tool_gone'] as const;
@@ -81,14 +80,6 @@ async function replayCall(intent: AuditRow, outcome: AuditRow, registry: Pick<To
 function canReplay({ definition }: RegisteredTool): boolean {
   const { hasSideEffects, determinism } = definition.execution;
   return !hasSideEffects && determinism !== 'nondeterministic' && !hasSecrets(definition.parameters);
-}
-
-async function answerHash(tool: RegisteredTool, params: JsonObject, run: RunContext): Promise<string> {
-  try {
-    return normalizeResult(await runInContext(tool, params, run)).hash;
-  } catch (thrown) {
-    return errorHash(toAtmoError(thrown));
-  }
 }
 
 function runOf({ run }: JsonObject): RunContext {
