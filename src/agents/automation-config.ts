@@ -1,8 +1,5 @@
 import type { JsonObject } from '../core/json.ts';
-
-/** Days of the week as configurations write them. */
-export const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-export type Day = (typeof DAYS)[number];
+import type { Weekday } from '../core/weekday.ts';
 
 /** A value that `adjust_threshold` may change while the agent runs. */
 export interface AgentParameter {
@@ -51,7 +48,7 @@ export interface TimeTrigger {
   readonly type: 'time';
   /** `HH:MM` */
   readonly at: string;
-  readonly days?: readonly Day[];
+  readonly days?: readonly Weekday[];
   /** IANA name, such as `Europe/Berlin`; the hub's own when absent. */
   readonly time_zone?: string;
 }
@@ -77,7 +74,7 @@ export interface TimeCondition {
   readonly type: 'time';
   readonly after?: string;
   readonly before?: string;
-  readonly days?: readonly Day[];
+  readonly days?: readonly Weekday[];
   readonly time_zone?: string;
 }
 

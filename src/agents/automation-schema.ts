@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../core/json.ts';
-import { DAYS } from './automation-config.ts';
+import { WEEKDAYS } from '../core/weekday.ts';
 
 const CLOCK_TIME = { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', description: 'Time of day, HH:MM', examples: ['07:30'] };
 const LONGEST_SECONDS = 86_400;
@@ -9,7 +9,7 @@ const days = {
   minItems: 1,
   maxItems: 7,
   uniqueItems: true,
-  items: { enum: DAYS },
+  items: { enum: WEEKDAYS },
   description: 'Only on these days; every day when absent',
 };
 const timeZone = { ...shortText("IANA time zone, such as Europe/Berlin; the hub's own when absent"), examples: ['Europe/Berlin'] };

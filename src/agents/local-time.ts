@@ -1,4 +1,4 @@
-import { DAYS, type Day } from './automation-config.ts';
+import { WEEKDAYS, type Weekday } from '../core/weekday.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -7,7 +7,7 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** A moment as the clock on the wall shows it. */
 export interface LocalTime {
-  readonly day: Day;
+  readonly day: Weekday;
   /** Minutes since midnight on that clock. */
   readonly minutes: number;
 }
@@ -40,10 +40,10 @@ export function minutesOf(text: string): number {
  * the first counts (as RFC 5545 §3.3.5 reads local times).
  */
 export function nextLocalTime(
-  wanted: { readonly at: string; readonly days?: readonly Day[] | undefined; readonly timeZone: string },
+  wanted: { readonly at: string; readonly days?: readonly Weekday[] | undefined; readonly timeZone: string },
   afterMs: number,
 ): number | undefined {
-  const days = wanted.days ?? DAYS;
+  const days = wanted.days ?? WEEKDAYS;
   const wallNowMs = wallTimeOf(afterMs, wanted.timeZone);
   const midnightMs = wallNowMs - (wallNowMs % DAY_MS);
   for (let ahead = 0; ahead <= DAYS_AHEAD; ahead++) {
@@ -78,8 +78,8 @@ function offsetAt(atMs: number, timeZone: string): number {
   return wallTimeOf(atMs, timeZone) - Math.floor(atMs / 1000) * 1000;
 }
 
-function dayOf(wallMs: number): Day {
-  return DAYS[(new Date(wallMs).getUTCDay() + 6) % 7] ?? 'mon';
+function dayOf(wallMs: number): Weekday {
+  return WEEKDAYS[(new Date(wallMs).getUTCDay() + 6) % 7] ?? 'mon';
 }
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {

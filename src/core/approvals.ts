@@ -2,7 +2,11 @@ import type { Risk } from './authorizer.ts';
 import type { JsonObject } from './json.ts';
 
 /** How a request for approval stands. `approved` waits to be used; the last three are final. */
-export type ApprovalState = 'pending' | 'approved' | 'used' | 'denied' | 'expired';
+export const APPROVAL_STATES = ['pending', 'approved', 'used', 'denied', 'expired'] as const;
+export type ApprovalState = (typeof APPROVAL_STATES)[number];
+
+/** The name of a person who approves. */
+export const PERSON_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 
 /** What a person says to a request. */
 export type ApprovalDecision = 'approve' | 'deny';

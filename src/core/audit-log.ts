@@ -1,10 +1,13 @@
 import type { JsonObject } from './json.ts';
 
+/** What a row can be. Rows on the disk hold places in this list: it only ever grows at its end. */
+export const AUDIT_KINDS = ['intent', 'outcome', 'refusal', 'note'] as const;
+
 /** One row of the journal of calls, as it was written. */
 export interface AuditRow {
   readonly seq: number;
   readonly at: string;
-  readonly kind: 'intent' | 'outcome' | 'refusal' | 'note';
+  readonly kind: (typeof AUDIT_KINDS)[number];
   /** SHA-256, hex, over the row before and the content of this one. */
   readonly hash: string;
   readonly hub: string;

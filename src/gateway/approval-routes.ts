@@ -1,9 +1,9 @@
+import { APPROVAL_STATES } from '../core/approvals.ts';
 import type { CallPort } from './ports.ts';
 import { field } from './query.ts';
 import type { Route } from './route.ts';
 import { toolRoute } from './tool-route.ts';
 
-const STATES = ['pending', 'approved', 'used', 'denied', 'expired'] as const;
 const DECISION = {
   type: 'object',
   required: ['decision', 'person', 'signature'],
@@ -25,7 +25,7 @@ const ROUTES = [
     path: '/api/v1/approvals',
     summary: 'Dangerous calls that wait for people or were decided in the last hour, newest first',
     tool: 'hub:list_approvals',
-    query: { state: field.choice('only requests in this state', STATES) },
+    query: { state: field.choice('only requests in this state', APPROVAL_STATES) },
     params: (_request, { state }) => (state === undefined ? {} : { state }),
   }),
   toolRoute({

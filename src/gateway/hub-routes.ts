@@ -1,3 +1,4 @@
+import { AUDIT_KINDS } from '../core/audit-log.ts';
 import { isoTime } from '../core/iso-time.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { CallPort } from './ports.ts';
@@ -14,7 +15,7 @@ const AUDIT_QUERY = {
   agent: field.text('only calls of this agent'),
   tool: field.text('only calls of this tool'),
   request: field.text('only the call with this request id'),
-  kind: field.choice('only rows of this kind', ['intent', 'outcome', 'refusal', 'note']),
+  kind: field.choice('only rows of this kind', AUDIT_KINDS),
   before: field.integer('only rows before this number, for paging towards the past', 1, Number.MAX_SAFE_INTEGER),
   limit: field.integer('at most this many rows', 1, 1_000),
 };

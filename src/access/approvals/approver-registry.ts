@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ApproverDirectory, ApproverKey } from '../../core/approvals.ts';
+import { type ApproverDirectory, type ApproverKey, PERSON_NAME } from '../../core/approvals.ts';
 import type { AuditSink } from '../../core/audit-sink.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isoTime } from '../../core/iso-time.ts';
@@ -10,7 +10,6 @@ import { publicKeyOf } from '../keys/ed25519-key.ts';
 
 const SPACE = 'approvers';
 const COUNTER = { space: 'approver-enrolments', key: 'last' };
-const PERSON = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 const MAX_KEYS = 256;
 const MAX_KEYS_OF_ONE = 8;
 const MAX_LABEL_LENGTH = 64;
@@ -105,7 +104,7 @@ function keyIdOf(key: string): string {
 }
 
 function requireName(person: string, label: string): void {
-  if (!PERSON.test(person)) {
+  if (!PERSON_NAME.test(person)) {
     throw new AtmoError(
       'VALIDATION_ERROR',
       `${JSON.stringify(person.slice(0, 64))} is no name of a person: 1 to 32 of a-z, 0-9, ".", "_", "-", the first a letter or digit`,

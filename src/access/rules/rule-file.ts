@@ -1,6 +1,7 @@
 import { parseCheckedYaml } from '../../core/checked-yaml.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { RuleScalar } from '../../core/rules.ts';
+import { WEEKDAYS, type Weekday } from '../../core/weekday.ts';
 
 type OneOrMany<T> = T | readonly T[];
 
@@ -11,9 +12,6 @@ export interface Comparison {
   readonly equals?: RuleScalar;
   readonly one_of?: readonly RuleScalar[];
 }
-
-export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-export type Weekday = (typeof WEEKDAYS)[number];
 
 /** Conditions as the file has them; each that is there has to hold, of a list any. */
 export interface RuleConditions {

@@ -1,7 +1,8 @@
 import type { Risk } from '../../core/authorizer.ts';
 import { areaKey } from '../../core/device-facts.ts';
+import { WEEKDAYS } from '../../core/weekday.ts';
 import { emptiness } from './rule-comparison.ts';
-import { type Comparison, listOf, type RuleConditions, WEEKDAYS } from './rule-file.ts';
+import { type Comparison, listOf, type RuleConditions } from './rule-file.ts';
 import { actionPattern, agentPattern, type NamePattern, toolPattern } from './rule-pattern.ts';
 import { timeOfDay, WeekTimes } from './rule-time.ts';
 

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { PERSON_NAME } from '../../core/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { openApproverKey, rawKeyOf } from '../approver-key.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
@@ -9,7 +10,6 @@ import { approverKeyPath, configDir, writeLogin } from '../login-file.ts';
 import { asUser, type LoginUser, loginUser } from '../login-user.ts';
 import { findOwnerCredential, hubUrl } from '../state-dir.ts';
 
-const PERSON = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 const PERMISSIONS = ['*', 'admin:approvals'];
 const TTL_SECONDS = 90 * 86_400;
 
@@ -44,7 +44,7 @@ function rawHubKey({ io }: Invocation): string | undefined {
 function personOf(call: Invocation, user: LoginUser): string {
   const person = call.text('person') ?? user.name.toLowerCase();
   if (person === 'owner') throw usage("The owner needs no login: the hub's user has the owner's token. Say who you are with --person");
-  if (PERSON.test(person)) return person;
+  if (PERSON_NAME.test(person)) return person;
   throw usage(`${JSON.stringify(person)} cannot be a name: 1 to 32 of a-z, 0-9, ".", "_", "-", the first a letter or digit; see --person`);
 }
 

@@ -1,5 +1,5 @@
+import { AUDIT_KINDS } from '../../core/audit-log.ts';
 import type { AuditFields, ChainLink } from './audit-chain.ts';
-import { AUDIT_KINDS } from './audit-schema.ts';
 
 /** A row of `entry` with its words spelled out, as SQLite answers it. */
 type StoredRow = Readonly<Record<string, unknown>>;

@@ -1,8 +1,7 @@
 import { crc32 } from 'node:zlib';
-import type { AuditVerification } from '../../core/audit-log.ts';
+import { AUDIT_KINDS, type AuditVerification } from '../../core/audit-log.ts';
 import { type AuditFields, type ChainLink, nextLink } from './audit-chain.ts';
 import type { ChainedRow } from './audit-ledger.ts';
-import { AUDIT_KINDS } from './audit-schema.ts';
 
 /** What audit.db holds already. */
 interface Ground {

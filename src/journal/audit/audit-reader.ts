@@ -1,9 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { AuditQuery, AuditRow } from '../../core/audit-log.ts';
+import { AUDIT_KINDS, type AuditQuery, type AuditRow } from '../../core/audit-log.ts';
 import { stretchesFor } from './audit-blocks.ts';
 import { rowOf } from './audit-chain.ts';
 import { packId, parseRow, ROW_COLUMNS, ROW_TABLES } from './audit-columns.ts';
-import { AUDIT_KINDS } from './audit-schema.ts';
 
 /** The rows that fit, newest first, at most `query.limit`. */
 export function readRows(

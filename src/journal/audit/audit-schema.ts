@@ -1,8 +1,8 @@
 /**
- * audit.db. Names that repeat (agents, tools, chains of tokens) are numbers of the table `word`; names of tools that callers
- * made up are texts in their row. There is no index on the
- * columns of `entry`: ids of requests are random, and one changed index page for each row costs more than the row itself.
- * `block` stands for one: what occurs in each stretch of rows, written once when the stretch is full.
+ * audit.db. `kind` is a place in AUDIT_KINDS. Names that repeat (agents, tools, chains of tokens) are numbers of the table
+ * `word`; names of tools that callers made up are texts in their row. There is no index on the columns of `entry`: ids of
+ * requests are random, and one changed index page for each row costs more than the row itself. `block` stands for one: what
+ * occurs in each stretch of rows, written once when the stretch is full.
  */
 export const AUDIT_MIGRATIONS = [
   `CREATE TABLE chain (hub TEXT NOT NULL, pruned_seq INTEGER NOT NULL, pruned_hash BLOB NOT NULL);
@@ -27,6 +27,3 @@ export const AUDIT_MIGRATIONS = [
     keys BLOB NOT NULL
   )`,
 ];
-
-/** Kinds by the number that stands for them in a row. */
-export const AUDIT_KINDS = ['intent', 'outcome', 'refusal', 'note'] as const;

@@ -163,6 +163,7 @@ export class AuditTape {
     this.#check = frontCheck(this.#head);
     return { seq: problem.seq, reason: `${problem.reason}. The file was put aside as ${aside}` };
   }
+
   /** A full disk must not keep a hub from starting. */
   #attempt(work: () => void): void {
     try {

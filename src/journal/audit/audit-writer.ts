@@ -1,8 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { AUDIT_KINDS } from '../../core/audit-log.ts';
 import { OpenBlock } from './audit-blocks.ts';
 import { packId } from './audit-columns.ts';
 import type { ChainedRow } from './audit-ledger.ts';
-import { AUDIT_KINDS } from './audit-schema.ts';
 
 const MAX_KNOWN_WORDS = 5_000;
 

@@ -1,4 +1,4 @@
-import type { ApprovalDesk, ApprovalView, ApproverDirectory, OwnedApproval } from '../../core/approvals.ts';
+import { APPROVAL_STATES, type ApprovalDesk, type ApprovalView, type ApproverDirectory, type OwnedApproval } from '../../core/approvals.ts';
 import type { Authorizer } from '../../core/authorizer.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
@@ -14,14 +14,13 @@ import { approverTools } from './approver-tools.ts';
 const PERMISSION = 'admin:approvals';
 /** Longest value of a parameter in a summary; the whole stands in `params`. */
 const MAX_SHOWN_LENGTH = 120;
-const STATES = ['pending', 'approved', 'used', 'denied', 'expired'] as const;
 const approvalId = p.string({ description: 'Id that the call answered with', pattern: '^[0-9a-f]{32}$' });
 const returns = {
   type: 'object',
   required: ['approval_id', 'state', 'summary', 'needed', 'given', 'expires_at'],
   properties: {
     approval_id: { type: 'string' },
-    state: { enum: STATES },
+    state: { enum: APPROVAL_STATES },
     summary: { type: 'string' },
     needed: { type: 'integer' },
     given: { type: 'integer' },
@@ -48,7 +47,7 @@ function listTool(ports: ApprovalPorts): RegisteredTool {
       name: 'list_approvals',
       title: 'List requests for approval',
       description: 'Lists the dangerous calls that wait for people or were decided in the last hour, newest first.',
-      parameters: { state: p.enum(STATES, { description: 'Only requests in this state' }).optional() },
+      parameters: { state: p.enum(APPROVAL_STATES, { description: 'Only requests in this state' }).optional() },
       returns: { type: 'object', required: ['approvals'], properties: { approvals: { type: 'array', items: returns } } },
     },
     async ({ state }, { principal }) => {

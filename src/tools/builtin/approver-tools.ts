@@ -1,4 +1,4 @@
-import type { ApproverDirectory, ApproverKey } from '../../core/approvals.ts';
+import { type ApproverDirectory, type ApproverKey, PERSON_NAME } from '../../core/approvals.ts';
 import type { Effect } from '../../core/authorizer.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineTool } from '../define-tool.ts';
@@ -39,7 +39,7 @@ function enrollTool(approvers: ApproverDirectory): RegisteredTool {
       description: 'Enrols a key of a person, whose signatures then approve dangerous calls that are made from now on.',
       isDangerous: true,
       parameters: {
-        person: p.string({ description: 'Name of the person', pattern: '^[a-z0-9][a-z0-9_.-]{0,31}$' }),
+        person: p.string({ description: 'Name of the person', pattern: PERSON_NAME.source }),
         key: p.string({ description: 'Raw Ed25519 public key, 32 bytes in base64url', pattern: '^[A-Za-z0-9_-]{43}$' }),
         label: p.string({ description: 'Which key of hers it is, such as phone', maxLength: 64, default: '' }),
       },

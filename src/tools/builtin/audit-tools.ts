@@ -1,4 +1,4 @@
-import type { AuditHead, AuditLog, AuditQuery, AuditRow } from '../../core/audit-log.ts';
+import { AUDIT_KINDS, type AuditHead, type AuditLog, type AuditQuery, type AuditRow } from '../../core/audit-log.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { parseIsoTime } from '../../core/iso-time.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
@@ -8,7 +8,6 @@ import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { HUB_READS } from './admin-declaration.ts';
 
-const KINDS = ['intent', 'outcome', 'refusal', 'note'] as const;
 const MAX_ROWS = 1_000;
 /** Leaves room below what a checked answer may have. */
 const MAX_PAGE_LENGTH = 900_000;
@@ -41,7 +40,7 @@ function readTool(log: AuditLog): RegisteredTool {
         agent: p.string({ description: 'Only calls of this agent', maxLength: 256 }).optional(),
         tool: p.string({ description: 'Only calls of this tool, by its id', maxLength: 256 }).optional(),
         request: p.string({ description: 'Only the call with this request id', maxLength: 256 }).optional(),
-        kind: p.enum(KINDS, { description: 'Only rows of this kind' }).optional(),
+        kind: p.enum(AUDIT_KINDS, { description: 'Only rows of this kind' }).optional(),
         before: p.integer({ description: 'Only rows before this number', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }).optional(),
         limit: p.integer({ description: 'At most this many rows', minimum: 1, maximum: MAX_ROWS, default: 100 }),
       },
