@@ -62,6 +62,6 @@ export interface AuditNote {
 
 /** Port: the journal of calls. */
 export interface AuditSink {
-  /** Resolves when the row is committed, for `mustSync` when it is on the disk. A failed dangerous intent stops the call. */
+  /** Resolves when no end of the process can take the row back, for `mustSync` no power cut. A failed dangerous intent stops the call. */
   record(entry: AuditIntent | AuditOutcome | AuditNote): Promise<void>;
 }

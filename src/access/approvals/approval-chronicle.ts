@@ -4,6 +4,7 @@ import { isoTime } from '../../core/iso-time.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
+import { keepNote } from '../kept-note.ts';
 import type { ApprovalRecord, GivenApproval } from './approval-record.ts';
 
 /** Whom the chronicle tells. */
@@ -53,23 +54,12 @@ export class ApprovalChronicle {
     this.#tell('approval.decided', record, { state: 'expired' });
   }
 
-  /** What has happened stands in the store already: a journal that cannot be written changes nothing of it. */
-  async #note(event: string, record: ApprovalRecord, data: JsonObject): Promise<void> {
-    const { audit, logger, time } = this.#collaborators;
+  #note(event: string, record: ApprovalRecord, data: JsonObject): Promise<void> {
+    const atMs = this.#collaborators.time.now();
     const person = typeof data.person === 'string' ? data.person : record.requester.id;
     const facts = { approval_id: record.id, agent_id: record.requester.id, tool: record.tool, call_hash: record.callHash };
-    try {
-      await audit.record({
-        kind: 'note',
-        event,
-        atMs: time.now(),
-        principalId: person,
-        traceId: record.traceId,
-        data: { ...facts, ...data },
-      });
-    } catch {
-      logger.error('approval.note_lost', { event, approval_id: record.id, trace_id: record.traceId });
-    }
+    const { traceId } = record;
+    return keepNote(this.#collaborators, { event, atMs, principalId: person, traceId, data: { ...facts, ...data } });
   }
 
   #tell(type: 'approval.requested' | 'approval.decided', record: ApprovalRecord, data: JsonObject): void {

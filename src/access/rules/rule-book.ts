@@ -12,6 +12,7 @@ import type { KnownNames, RuleAdministration, RuleListing, RuleTrial, RuleWarnin
 import type { Service } from '../../core/service.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
+import { keepNote } from '../kept-note.ts';
 import { type CompiledRules, compileRules } from './rule-compiler.ts';
 import { lintRules } from './rule-lint.ts';
 import { RuleSource } from './rule-source.ts';
@@ -165,13 +166,8 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
     void this.#note('rules.refused', { reason: problem });
   }
 
-  /** A journal that cannot be written now is told by itself, and changes nothing of which rules hold. */
-  async #note(event: string, data: JsonObject): Promise<void> {
-    try {
-      await this.#ports.audit.record({ kind: 'note', event, atMs: this.#ports.time.now(), data });
-    } catch (error) {
-      this.#ports.logger.error('rules.not_noted', { event, reason: toAtmoError(error).message });
-    }
+  #note(event: string, data: JsonObject): Promise<void> {
+    return keepNote(this.#ports, { event, atMs: this.#ports.time.now(), data });
   }
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { type Logger, redact } from '../../core/logger.ts';
+import { keepNote } from '../kept-note.ts';
 
 const MAX_PER_SECOND = 10;
 const MAX_OPERATION_LENGTH = 200;
@@ -15,17 +16,13 @@ interface NoteCollaborators {
 
 /** Writes refused credentials into the journal, at most ten a second: guessing cannot fill the disk. */
 export class TokenRefusalNotes {
-  readonly #audit: AuditSink;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
+  readonly #collaborators: NoteCollaborators;
   #windowStartMs = Number.NEGATIVE_INFINITY;
   #inWindow = 0;
   #unwritten = 0;
 
-  constructor({ audit, clock, logger }: NoteCollaborators) {
-    this.#audit = audit;
-    this.#clock = clock;
-    this.#logger = logger;
+  constructor(collaborators: NoteCollaborators) {
+    this.#collaborators = collaborators;
   }
 
   /** Resolves when the refusal is written or counted; the next note tells how many were only counted. Never throws. */
@@ -41,15 +38,11 @@ export class TokenRefusalNotes {
     };
     this.#unwritten = 0;
     const principalId = typeof agentId === 'string' ? { principalId: agentId } : {};
-    try {
-      await this.#audit.record({ kind: 'note', event: 'token.refused', atMs: this.#clock.now(), ...principalId, data });
-    } catch (error) {
-      this.#logger.error('audit.note_failed', { event: 'token.refused', problem: String(error) });
-    }
+    await keepNote(this.#collaborators, { event: 'token.refused', atMs: this.#collaborators.clock.now(), ...principalId, data });
   }
 
   #takeTurn(): boolean {
-    const nowMs = this.#clock.monotonic();
+    const nowMs = this.#collaborators.clock.monotonic();
     if (nowMs - this.#windowStartMs >= 1000) {
       this.#windowStartMs = nowMs;
       this.#inWindow = 0;
