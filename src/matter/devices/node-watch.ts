@@ -24,8 +24,9 @@ interface Watchable<Arguments extends unknown[]> {
 
 const STRUCTURE_BEHAVIORS = new Set(['descriptor', 'basicInformation', 'bridgedDeviceBasicInformation']);
 const STRUCTURE_ATTRIBUTES = new Set(['attributeList', 'acceptedCommandList', 'featureMap', 'clusterRevision']);
-// matter.js installs new endpoints after the report that told of them.
-const STRUCTURE_DELAY_MS = 150;
+// matter.js installs new endpoints some time after the report that told of them, and does not say when: on a busy board
+// the first look comes too early.
+const STRUCTURE_DELAYS_MS = [150, 1_000, 4_000] as const;
 const ANNOUNCEMENT_DELAY_MS = 250;
 // Without a negotiated interval, one report per ten minutes is assumed of a sleepy node.
 const SLEEPY_INTERVAL_MS = 600_000;
@@ -37,6 +38,7 @@ export class NodeWatch {
   readonly #monitor: ReachabilityMonitor;
   readonly #stops: (() => void)[] = [];
   #cancelStructure: (() => void) | undefined;
+  #awaitsFirstLook = false;
   #cancelAnnouncement: (() => void) | undefined;
 
   constructor(options: NodeWatchOptions) {
@@ -84,11 +86,20 @@ export class NodeWatch {
     if (STRUCTURE_BEHAVIORS.has(behavior) || properties?.some((name) => STRUCTURE_ATTRIBUTES.has(name))) this.noteStructure();
   }
 
-  /** Looks at the structure again shortly, once for many changes. */
+  /** Looks at the structure again shortly, once for many changes, and then twice more. */
   noteStructure(): void {
-    this.#cancelStructure ??= this.#options.clock.after(STRUCTURE_DELAY_MS, () => {
-      this.#cancelStructure = undefined;
+    if (this.#awaitsFirstLook) return;
+    this.#cancelStructure?.();
+    this.#awaitsFirstLook = true;
+    this.#lookAfter(STRUCTURE_DELAYS_MS);
+  }
+
+  #lookAfter([delayMs, ...rest]: readonly number[]): void {
+    if (delayMs === undefined) return;
+    this.#cancelStructure = this.#options.clock.after(delayMs, () => {
+      this.#awaitsFirstLook = false;
       this.#options.onStructure();
+      this.#lookAfter(rest);
     });
   }
 
