@@ -1,5 +1,5 @@
 import semver from 'semver';
-import { compareText, editDistance, nearestTexts } from '../core/edit-distance.ts';
+import { compareText } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { ToolId } from '../core/ids.ts';
 import { type LintFinding, lintDefinition } from './definition-lint.ts';
@@ -8,6 +8,7 @@ import type { SchemaValidator } from './schema/schema-validator.ts';
 import type { Category, RegisteredTool } from './tool-definition.ts';
 import { filterTools, type ToolFilter, type ToolPage } from './tool-filter.ts';
 import { parseToolName, type ToolReference, toolId } from './tool-name.ts';
+import { suggestTools } from './tool-suggestion.ts';
 
 /** A tool came or went. */
 export type ToolChange = { readonly kind: 'added' | 'removed'; readonly tool: RegisteredTool };
@@ -134,6 +135,12 @@ export class ToolRegistry implements AsyncDisposable {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Removes all tools and waits until each has given back what it holds. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const id of [...this.#tools.keys()]) this.unregister(id);
+    await Promise.allSettled(this.#shuttingDown);
+  }
+
   #lint(tool: RegisteredTool): readonly LintFinding[] {
     const findings = lintDefinition(tool.definition, this.#validator, tool.isolation);
     const stopping = findings.find((finding) => finding.severity === 'error' || this.#options.onWarning === 'error');
@@ -141,12 +148,6 @@ export class ToolRegistry implements AsyncDisposable {
     throw new AtmoError('VALIDATION_ERROR', `The tool ${toolId(tool.definition)} is refused: ${stopping.message} (${stopping.pointer})`, {
       findings: findings.map((finding) => ({ ...finding })),
     });
-  }
-
-  /** Removes all tools and waits until each has given back what it holds. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const id of [...this.#tools.keys()]) this.unregister(id);
-    await Promise.allSettled(this.#shuttingDown);
   }
 
   #insert(tool: RegisteredTool): void {
@@ -222,7 +223,7 @@ export class ToolRegistry implements AsyncDisposable {
 
   #notFound(name: string, isListed: (tool: RegisteredTool) => boolean): AtmoError {
     const visible = [...this.#versions].filter(([, versions]) => versions.some(isListed)).map(([key]) => key);
-    const suggestions = suggest(name.split('@')[0] ?? name, visible);
+    const suggestions = suggestTools(name.split('@')[0] ?? name, visible);
     const hint = suggestions.length === 0 ? 'list the tools to see what there is' : `did you mean ${suggestions.join(' or ')}?`;
     return new AtmoError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 160))}; ${hint}`, { suggestions });
   }
@@ -253,23 +254,4 @@ function fitsAll(tool: RegisteredTool, ranges: readonly string[]): boolean {
 function ambiguous(name: string, matches: readonly RegisteredTool[]): AtmoError {
   const candidates = matches.map((tool) => keyOf(tool)).sort(compareText);
   return new AtmoError('AMBIGUOUS_TOOL', `${JSON.stringify(name)} fits ${candidates.join(', ')}; write one of them`, { candidates });
-}
-
-const NEAR_WORD_DISTANCE = 2;
-
-/** Unversioned names like the wanted one: by the whole name, else by the part after the namespace, else by one word of it. */
-function suggest(wanted: string, known: readonly string[]): readonly string[] {
-  const whole = wanted.includes(':') ? nearestTexts(wanted, known) : [];
-  if (whole.length > 0) return whole;
-  const byBareName = new Map(known.map((key) => [key.slice(key.indexOf(':') + 1), key]));
-  const bare = wanted.slice(wanted.indexOf(':') + 1);
-  const near = nearestTexts(bare, byBareName.keys());
-  const found = near.length > 0 ? near : withNearWord(bare, [...byBareName.keys()]);
-  return found.map((name) => byBareName.get(name) ?? name);
-}
-
-/** Names that hold a word almost like the wanted one: `unlok` means `front_door_unlock`. */
-function withNearWord(wanted: string, names: readonly string[]): readonly string[] {
-  const isNear = (word: string) => editDistance(wanted.toLowerCase(), word) <= NEAR_WORD_DISTANCE && word.length > NEAR_WORD_DISTANCE;
-  return names.filter((name) => name.split(/[_.-]/).some(isNear)).slice(0, 3);
 }

@@ -1,9 +1,10 @@
 import type { AuditIntent, AuditOutcome, RunContext } from '../../core/audit-sink.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { redact } from '../../core/logger.ts';
-import { maskResult, maskSecrets, withoutSecretTexts } from '../schema/secret-params.ts';
+import { maskSecrets } from '../schema/secret-params.ts';
 import type { Call } from './call.ts';
 import type { CallAnswer } from './call-answer.ts';
+import { maskedResult } from './call-secrets.ts';
 import type { StageContext } from './stage-context.ts';
 
 /** Longest JSON text of parameters or a result that the journal and events repeat. */
@@ -75,9 +76,8 @@ function shownParams(call: Call): ShownParams {
 }
 
 function shownResult(call: Call, result: Json): Json | undefined {
-  const { returns, metadata } = call.tool.definition;
-  if (!metadata.audit.logResult) return undefined;
-  const masked = withoutSecretTexts(maskResult(returns, result), call.secrets);
+  if (!call.tool.definition.metadata.audit.logResult) return undefined;
+  const masked = maskedResult(call, result);
   return JSON.stringify(masked).length <= MAX_SHOWN_LENGTH ? masked : undefined;
 }
 

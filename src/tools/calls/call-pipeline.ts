@@ -1,9 +1,8 @@
 import type { Effect, Risk } from '../../core/authorizer.ts';
-import { AtmoError, ERROR_CODES, type ErrorBody, toAtmoError } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { type AtmoError, ERROR_CODES, type ErrorBody, toAtmoError } from '../../core/errors.ts';
 import type { Principal } from '../../core/principal.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
-import { maskResult, withoutSecretTexts } from '../schema/secret-params.ts';
+import { withoutSecretTexts } from '../schema/secret-params.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { ADMISSION_STAGES, PREFLIGHT_STAGES, type Stage, TOOL_PREFLIGHT_STAGES } from './admission-stages.ts';
 import { Call } from './call.ts';
@@ -11,6 +10,7 @@ import { type CallAnswer, type CallRequest, errorAnswer, successAnswer } from '.
 import { auditOutcome, eventData } from './call-audit.ts';
 import type { PipelineCollaborators, PipelineOptions } from './call-collaborators.ts';
 import { CallJournal } from './call-journal.ts';
+import { storableAnswer, tellableError } from './call-secrets.ts';
 import { startDeadline } from './call-time.ts';
 import { EXECUTION_STAGES } from './execution-stages.ts';
 import type { JobView } from './job-store.ts';
@@ -107,7 +107,7 @@ export class CallPipeline {
     const call = new Call(request, 'sync', this.#context.clock);
     const error = await this.#pass(call, stages);
     call.end();
-    if (error) return { allowed: false, error: withoutSecretsOf(call, error).toBody() };
+    if (error) return { allowed: false, error: tellableError(call, error).toBody() };
     return { allowed: true, risk: call.risk, effects: call.effects };
   }
 
@@ -161,13 +161,13 @@ export class CallPipeline {
   }
 
   async #finish(call: Call, error: AtmoError | undefined): Promise<CallAnswer> {
-    const answer = this.#answer(call, error && withoutSecretsOf(call, error));
+    const answer = this.#answer(call, error && tellableError(call, error));
     call.end();
     this.#giveApprovalBack(call);
     const isRepeatable = answer.status === 'error' && (!call.isDispatched || ERROR_CODES[answer.error.code].retry === 'later');
     await this.#audit(call, answer);
     try {
-      call.claim?.settle(copyJsonObject(answer, RESULT_LIMITS), isRepeatable ? undefined : withoutSecrets(call, answer));
+      call.claim?.settle(copyJsonObject(answer, RESULT_LIMITS), isRepeatable ? undefined : storableAnswer(call, answer));
     } catch (failure) {
       this.#logBug(call, toAtmoError(failure));
     }
@@ -260,19 +260,4 @@ function createJob(call: Call, context: StageContext): void {
   call.claim?.settle(view, view);
   delete call.claim;
   startDeadline(call, context, job.signal);
-}
-
-/** The answer as it may lie on the disk. */
-function withoutSecrets(call: Call, answer: CallAnswer): JsonObject {
-  if (answer.status === 'error') return copyJsonObject(answer, RESULT_LIMITS);
-  const result = withoutSecretTexts(maskResult(call.tool.definition.returns, answer.result), call.secrets);
-  return copyJsonObject({ ...answer, result }, RESULT_LIMITS);
-}
-
-/** A tool's error may repeat what it was given: nobody is told a secret, and none is kept. */
-function withoutSecretsOf(call: Call, error: AtmoError): AtmoError {
-  const { secrets } = call;
-  if (secrets.length === 0) return error;
-  const { code, message, details } = error;
-  return new AtmoError(code, withoutSecretTexts(message, secrets), withoutSecretTexts(details, secrets), { cause: error.cause });
 }

@@ -1,0 +1,20 @@
+import { editDistance, nearestTexts } from '../core/edit-distance.ts';
+
+const NEAR_WORD_DISTANCE = 2;
+
+/** Unversioned names like the wanted one: by the whole name, else by the part after the namespace, else by one word of it. */
+export function suggestTools(wanted: string, known: readonly string[]): readonly string[] {
+  const whole = wanted.includes(':') ? nearestTexts(wanted, known) : [];
+  if (whole.length > 0) return whole;
+  const byBareName = new Map(known.map((key) => [key.slice(key.indexOf(':') + 1), key]));
+  const bare = wanted.slice(wanted.indexOf(':') + 1);
+  const near = nearestTexts(bare, byBareName.keys());
+  const found = near.length > 0 ? near : withNearWord(bare, [...byBareName.keys()]);
+  return found.map((name) => byBareName.get(name) ?? name);
+}
+
+/** Names that hold a word almost like the wanted one: `unlok` means `front_door_unlock`. */
+function withNearWord(wanted: string, names: readonly string[]): readonly string[] {
+  const isNear = (word: string) => editDistance(wanted.toLowerCase(), word) <= NEAR_WORD_DISTANCE && word.length > NEAR_WORD_DISTANCE;
+  return names.filter((name) => name.split(/[_.-]/).some(isNear)).slice(0, 3);
+}
