@@ -13,17 +13,17 @@ import { EventBus } from './core/events.ts';
 import type { JsonObject } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
 import { NO_DEVICES } from './core/no-devices.ts';
-import type { Principal } from './core/principal.ts';
 import { type Service, ServiceStack } from './core/service.ts';
 import { HttpGateway } from './gateway/http-gateway.ts';
 import { MetricRegistry } from './gateway/metrics.ts';
 import type { HealthReport } from './gateway/ports.ts';
-import { DEVICE_CAPABILITIES, OWN_CAPABILITIES } from './hub-capabilities.ts';
+import { DEVICE_CAPABILITIES } from './hub-capabilities.ts';
 import { HistoryStore } from './journal/history/history-store.ts';
 import { prepareStateDirectory } from './journal/state-directory.ts';
 import { StateLock } from './journal/state-lock.ts';
 import { StateStore } from './journal/state-store.ts';
 import { type Access, openAccess } from './open-access.ts';
+import { openWorkshop, type Workshop } from './open-workshop.ts';
 import { classTools } from './profiles/class-tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from './profiles/control-matter-device.ts';
 import { DeviceGroups } from './profiles/device-groups.ts';
@@ -35,19 +35,13 @@ import { deviceAdminTools } from './tools/builtin/device-admin-tools.ts';
 import { jobTools } from './tools/builtin/job-tools.ts';
 import { sensorTools } from './tools/builtin/sensor-tools.ts';
 import { thermalTool } from './tools/builtin/thermal-tool.ts';
-import { CallPipeline } from './tools/calls/call-pipeline.ts';
-import { IdempotencyStore } from './tools/calls/idempotency-store.ts';
-import { JobStore } from './tools/calls/job-store.ts';
+import type { CallPipeline } from './tools/calls/call-pipeline.ts';
 import { namesOfNone } from './tools/calls/tool-offer.ts';
-import { UsageCounter } from './tools/calls/usage-counter.ts';
-import { UsageKeeper } from './tools/calls/usage-keeper.ts';
-import { CapabilityCatalogue } from './tools/capability-catalogue.ts';
 import { ToolOrchestrator } from './tools/forms/tool-orchestrator.ts';
 import { deviceNames } from './tools/resolve-device.ts';
-import { SchemaValidator } from './tools/schema/schema-validator.ts';
 import type { RegisteredTool } from './tools/tool-definition.ts';
 import { loadManifest } from './tools/tool-manifest.ts';
-import { ToolRegistry } from './tools/tool-registry.ts';
+import type { ToolRegistry } from './tools/tool-registry.ts';
 import { lexicalSearch } from './tools/tool-search.ts';
 
 const DAY_MS = 86_400_000;
@@ -71,15 +65,6 @@ interface Ground {
   readonly room: DeviceRoom | undefined;
   readonly directory: DeviceDirectory;
   readonly access: Access;
-}
-
-/** Tools, and the one way to them. */
-interface Workshop {
-  readonly registry: ToolRegistry;
-  readonly validator: SchemaValidator;
-  readonly jobs: JobStore;
-  readonly capabilities: CapabilityCatalogue;
-  readonly pipeline: CallPipeline;
 }
 
 /** One running hub: makes every part, hands each its collaborators, starts them in order and stops them in reverse. */
@@ -124,7 +109,12 @@ export class Hub implements Service {
   async #startParts(): Promise<void> {
     const ground = await this.#layGround();
     this.#health = { ...this.#health, nodeId: ground.access.key.hubId, startedAtMs: this.#clock.now() };
-    const workshop = await this.#openWorkshop(ground);
+    const workshop = await openWorkshop({ ...ground, clock: this.#clock, logger: this.#logger }, this.#config, this.#stack);
+    this.#pipeline = workshop.pipeline;
+    this.#orchestrator = new ToolOrchestrator(
+      { ...workshop, ...ground.access },
+      { orchestratorId: ground.access.key.hubId, isDynamicRegistrationAllowed: this.#config.tools.isDynamicRegistrationAllowed },
+    );
     this.#registerAll(workshop.registry, [...basicTools, ...jobTools(workshop.jobs), ...sensorTools(ground.readings)]);
     this.#registerAll(workshop.registry, accessTools({ ...ground, ...workshop }, this.#config));
     if (ground.room) await this.#admitDevices(ground, ground.room, workshop);
@@ -159,51 +149,6 @@ export class Hub implements Service {
     const devices = room?.directory ?? NO_DEVICES;
     const shared = { ...journal, store, devices: new DeviceGroups(devices) };
     return { events, store, readings, room, directory: devices, access: await openAccess(shared, this.#config, this.#stack) };
-  }
-
-  async #openWorkshop({ events, store, access }: Ground): Promise<Workshop> {
-    const validator = new SchemaValidator();
-    const { disabled, logsCalls, features, refusesUndescribed, ...bounds } = this.#config.tools;
-    const registry = new ToolRegistry({ validator }, { onWarning: refusesUndescribed ? 'error' : 'keep' });
-    const jobs = new JobStore({ store, clock: this.#clock, events });
-    jobs.recover();
-    const capabilities = new CapabilityCatalogue(registry);
-    const usage = new UsageCounter();
-    await this.#stack.start(new UsageKeeper({ usage, store, clock: this.#clock, logger: this.#logger }));
-    for (const capability of OWN_CAPABILITIES) capabilities.add(capability);
-    this.#stack.own(registry);
-    const roleOf = ({ token }: Principal) => token && access.tokens.find(token.id)?.role;
-    const pipeline = new CallPipeline(
-      {
-        registry,
-        validator,
-        ...access,
-        clock: this.#clock,
-        logger: this.#logger,
-        events,
-        nodeId: access.key.hubId,
-        capabilities: () => capabilities.types(),
-        jobs,
-        idempotency: new IdempotencyStore({ store }),
-        usage,
-        validity: access.authenticator,
-        sealSecret: (value) => access.key.sealSecret(value),
-        features: { required: features, granted: (principal) => this.#featuresOf(roleOf(principal)) },
-        roleOf,
-      },
-      { ...bounds, logCalls: logsCalls, disabledTools: disabled },
-    );
-    this.#pipeline = pipeline;
-    const { isDynamicRegistrationAllowed } = this.#config.tools;
-    this.#orchestrator = new ToolOrchestrator(
-      { pipeline, registry, ...access },
-      { orchestratorId: access.key.hubId, isDynamicRegistrationAllowed },
-    );
-    access.tokens.onRevoked((tokenId) => {
-      jobs.cancelOf(tokenId);
-      pipeline.abortOf(({ token }) => token?.chain.includes(tokenId) ?? false);
-    });
-    return { registry, validator, jobs, capabilities, pipeline };
   }
 
   async #admitDevices(ground: Ground, room: DeviceRoom, { registry, validator, capabilities }: Workshop): Promise<void> {
@@ -241,11 +186,6 @@ export class Hub implements Service {
     const runner = new AgentRunner({ ...workshop, ...access, clock: this.#clock, logger: this.#logger, events, readings, store, devices });
     this.#registerAll(workshop.registry, agentTools(runner));
     await this.#stack.start(runner);
-  }
-
-  /** An agent has the features of the role that its token was minted for. */
-  #featuresOf(role: string | undefined): readonly string[] {
-    return role === undefined ? [] : (this.#config.roles[role]?.features ?? []);
   }
 
   async #loadOwnTools(registry: ToolRegistry): Promise<void> {

@@ -1,0 +1,85 @@
+import type { HubConfig } from './config.ts';
+import type { Clock } from './core/clock.ts';
+import type { EventBus } from './core/events.ts';
+import type { KeyValueStore } from './core/key-value-store.ts';
+import type { Logger } from './core/logger.ts';
+import type { Principal } from './core/principal.ts';
+import type { ServiceStack } from './core/service.ts';
+import { OWN_CAPABILITIES } from './hub-capabilities.ts';
+import type { Access } from './open-access.ts';
+import { CallPipeline } from './tools/calls/call-pipeline.ts';
+import { IdempotencyStore } from './tools/calls/idempotency-store.ts';
+import { JobStore } from './tools/calls/job-store.ts';
+import { UsageCounter } from './tools/calls/usage-counter.ts';
+import { UsageKeeper } from './tools/calls/usage-keeper.ts';
+import { CapabilityCatalogue } from './tools/capability-catalogue.ts';
+import { SchemaValidator } from './tools/schema/schema-validator.ts';
+import { ToolRegistry } from './tools/tool-registry.ts';
+
+/** What the tools room needs of the rest of the hub. */
+export interface WorkshopGround {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: EventBus;
+  readonly store: KeyValueStore;
+  readonly access: Access;
+}
+
+/** Tools, and the one way to them. */
+export interface Workshop {
+  readonly registry: ToolRegistry;
+  readonly validator: SchemaValidator;
+  readonly jobs: JobStore;
+  readonly capabilities: CapabilityCatalogue;
+  readonly pipeline: CallPipeline;
+}
+
+/** Opens a registry without tools yet and the pipeline of calls over it. */
+export async function openWorkshop(ground: WorkshopGround, config: HubConfig, stack: ServiceStack): Promise<Workshop> {
+  const { access, store, clock, logger, events } = ground;
+  const validator = new SchemaValidator();
+  const registry = new ToolRegistry({ validator }, { onWarning: config.tools.refusesUndescribed ? 'error' : 'keep' });
+  const jobs = new JobStore({ store, clock, events });
+  jobs.recover();
+  const capabilities = new CapabilityCatalogue(registry);
+  for (const capability of OWN_CAPABILITIES) capabilities.add(capability);
+  const usage = new UsageCounter();
+  await stack.start(new UsageKeeper({ usage, store, clock, logger }));
+  stack.own(registry);
+  const pipeline = openPipeline(ground, { registry, validator, jobs, capabilities, usage }, config);
+  access.tokens.onRevoked((tokenId) => {
+    jobs.cancelOf(tokenId);
+    pipeline.abortOf(({ token }) => token?.chain.includes(tokenId) ?? false);
+  });
+  return { registry, validator, jobs, capabilities, pipeline };
+}
+
+type PipelineParts = Omit<Workshop, 'pipeline'> & { readonly usage: UsageCounter };
+
+function openPipeline(ground: WorkshopGround, parts: PipelineParts, { tools, roles }: HubConfig): CallPipeline {
+  const { access, store, clock, logger, events } = ground;
+  const { disabled, logsCalls, features, refusesUndescribed: _, ...bounds } = tools;
+  const roleOf = ({ token }: Principal) => token && access.tokens.find(token.id)?.role;
+  // An agent has the features of the role that its token was minted for.
+  const featuresOf = (principal: Principal) => {
+    const role = roleOf(principal);
+    return role === undefined ? [] : (roles[role]?.features ?? []);
+  };
+  return new CallPipeline(
+    {
+      ...parts,
+      ...access,
+      clock,
+      logger,
+      events,
+      nodeId: access.key.hubId,
+      capabilities: () => parts.capabilities.types(),
+      idempotency: new IdempotencyStore({ store }),
+      validity: access.authenticator,
+      sealSecret: (value) => access.key.sealSecret(value),
+      features: { required: features, granted: featuresOf },
+      roleOf,
+    },
+    { ...bounds, logCalls: logsCalls, disabledTools: disabled },
+  );
+}
