@@ -1,8 +1,9 @@
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import { toAtmoError } from '../core/errors.ts';
 import type { CliIo } from './cli-io.ts';
-import { ownerTokenFile, stateDirs } from './state-dir.ts';
+import { findCredential, ownerTokenFile, stateDirs } from './state-dir.ts';
 
 /** One finding of the doctor. `advice` says what to do unless the check is ok. */
 export interface CheckResult {
@@ -113,6 +114,12 @@ function storageCheck(dir: string): CheckResult {
 
 function tokenCheck(env: Environment): CheckResult {
   if (env.ATMO_TOKEN) return { check: 'token', state: 'ok', found: 'ATMO_TOKEN' };
+  try {
+    const login = findCredential(env)?.login;
+    if (login !== undefined) return { check: 'token', state: 'ok', found: `your login in ${login.file}` };
+  } catch (error) {
+    return { check: 'token', state: 'failed', found: toAtmoError(error).message, advice: 'without a token little can be asked' };
+  }
   const file = ownerTokenFile(env);
   if (file === undefined) {
     const places = stateDirs(env).map((dir) => join(dir, 'owner.token'));

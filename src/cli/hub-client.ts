@@ -51,8 +51,12 @@ export class HubClient {
 
   /** Calls a tool and answers its result alone. */
   async call(tool: string, params: JsonObject): Promise<Json> {
-    const envelope = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params);
-    return envelope.result ?? null;
+    try {
+      const envelope = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params);
+      return envelope.result ?? null;
+    } catch (error) {
+      throw this.#missingRight(error, `"${tool}"`);
+    }
   }
 
   /** The health page, also of a hub that is starting or stopping (HTTP 503). */
@@ -85,7 +89,7 @@ export class HubClient {
       return await this.#jsonOnce(path, parts);
     } catch (error) {
       if (await this.#ownerConsents(error)) return this.#jsonOnce(path, parts);
-      throw error;
+      throw path.startsWith('/api/v1/tools/') ? error : this.#missingRight(error, '"hub:');
     }
   }
 
@@ -94,6 +98,21 @@ export class HubClient {
     const answer = await readJson(response);
     if (!response.ok || response.status === ERROR_CODES.APPROVAL_REQUIRED.httpStatus) refuse(answer, response);
     return answer;
+  }
+
+  /** A tool of the hub itself that does not exist for this token: the person at the command line is told what that means. */
+  #missingRight(error: unknown, tool: string): unknown {
+    const isHidden = error instanceof AtmoError && error.code === 'TOOL_NOT_FOUND' && error.message.startsWith(`There is no tool ${tool}`);
+    const source = this.#credential()?.source;
+    if (!isHidden || source === undefined || source === 'owner') return error;
+    const whose = source === 'login' ? 'your login' : 'the token in ATMO_TOKEN';
+    const name = /^There is no tool "([^"]*)"/.exec(error.message)?.[1] ?? tool;
+    return new AtmoError(
+      'TOOL_NOT_FOUND',
+      `${name} does not exist for ${whose}; where its rights do not reach, use the owner's ("sudo atmo …", without ATMO_TOKEN)`,
+      error.details,
+      { cause: error },
+    );
   }
 
   /** True when the error was that people have to agree, and the owner, whose call it was, has just done so. */

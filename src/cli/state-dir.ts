@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
@@ -64,13 +64,29 @@ export function findCredential(env: Environment): Credential | undefined {
 /** The owner's token, if a hub of this machine has written one. UNAUTHENTICATED when this user cannot read it. */
 export function findOwnerCredential(env: Environment): Credential | undefined {
   const file = isLocal(env) ? ownerTokenFile(env) : undefined;
-  if (file === undefined) return undefined;
+  if (file === undefined) return requireOpenDirs(env);
   try {
     return { token: readFileSync(file, 'utf8').trim(), source: 'owner', stateDir: dirname(file) };
   } catch (cause) {
-    const advice = `run as the hub's user (sudo -u atmosphere-edge atmo …), run "sudo atmo login" once, or set ATMO_TOKEN`;
-    throw new AtmoError('UNAUTHENTICATED', `The owner's token in ${file} cannot be read; ${advice}`, { file }, { cause });
+    throw unreadable(file, cause);
   }
+}
+
+/** A directory that this user may not look into may hold the token: the hub's own is closed to all others. */
+function requireOpenDirs(env: Environment): undefined {
+  for (const file of stateDirs(env).map((dir) => join(dir, 'owner.token'))) {
+    try {
+      if (isLocal(env)) statSync(file);
+    } catch (cause) {
+      if (cause instanceof Error && 'code' in cause && cause.code === 'EACCES') throw unreadable(file, cause);
+    }
+  }
+  return undefined;
+}
+
+function unreadable(file: string, cause: unknown): AtmoError {
+  const advice = 'use "sudo atmo …", give yourself a login once with "sudo atmo login", or set ATMO_TOKEN';
+  return new AtmoError('UNAUTHENTICATED', `The owner's token in ${file} cannot be read; ${advice}`, { file }, { cause });
 }
 
 /** Nothing narrows the owner's token: it does not cross a network in clear. */

@@ -109,6 +109,15 @@ describe('behind sudo', () => {
     expect(() => loginUser({ ...SUDO, SUDO_UID: '4294900000' })).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }));
   });
 
+  test.runIf(isRoot)('a user who may not look into the state directory is told of sudo and login', async () => {
+    await withDirectory(async (dir) => {
+      const user = { name: 'ann', home: dir, ids: { uid: 65534, gid: 65534 } };
+      expect(() => asUser(user, () => findCredential({ ATMO_STATE_DIR: dir, HOME: '/nonexistent' }))).toThrow(
+        expect.objectContaining({ code: 'UNAUTHENTICATED', message: expect.stringMatching(/"sudo atmo …".*"sudo atmo login"/) }),
+      );
+    });
+  });
+
   test.runIf(isRoot)('files belong to the user, and a link in the home leads no further than the user could go', async () => {
     await withDirectory(async (dir) => {
       chmodSync(dir, 0o755);
