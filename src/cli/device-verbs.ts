@@ -14,6 +14,8 @@ export interface ToolVerb {
   params(call: Invocation): JsonObject | Promise<JsonObject>;
   /** Members to show in a table when the result is a list. */
   readonly columns?: readonly string[];
+  /** What people are told instead of the members of the result. */
+  sentence?(result: JsonObject, call: Invocation): string;
 }
 
 /** The command of a verb: thin, since checks, permissions and answers are the tool's. */
@@ -26,7 +28,9 @@ export function commandOf(verb: ToolVerb): Command {
     ...(options && { options }),
     async run(call) {
       const result = await call.hub.call(verb.tool, await verb.params(call));
-      call.output.answer(result, () => humanText(result, verb));
+      call.output.answer(result, () =>
+        verb.sentence && isJsonObject(result) ? `${verb.sentence(result, call)}\n` : humanText(result, verb),
+      );
       return undefined;
     },
   };

@@ -99,15 +99,32 @@ describe('tokens that exist', () => {
     expect((await run(['tokens'])).out).toMatch(/0000 +helper +valid +2026-01-02T00:00:00.000Z +device:control:lamp\n/);
     expect((await run(['token', 'show', 'at1.x'])).out).toMatch(/state +revoked/);
     await run(['token', 'show', '-'], { stdin: 'at1.y\n' });
-    expect((await run(['token', 'revoke', '0'.repeat(32)])).out).toMatch(/revoked +true/);
-    expect((await run(['token', 'rotate-owner'])).code).toBe(0);
+    expect((await run(['token', 'revoke', '0'.repeat(32)])).out).toMatch(/is revoked, with all/);
+    expect((await run(['token', 'revoke', '9'])).err).toMatch(/No token begins with "9"/);
+    expect((await run(['token', 'rotate-owner'])).out).toMatch(/owner\.token/);
     expect(asked.slice(1)).toEqual([
       ['show_token', { token: 'at1.x' }],
       ['show_token', { token: 'at1.y' }],
       ['revoke_token', { token_id: '0'.repeat(32) }],
+      ['list_tokens', {}],
       ['rotate_owner', {}],
     ]);
   });
+});
+
+test('a command that the token does not reach says whose token it is, and whose to use', async () => {
+  const fetch = fetchFrom(makeGateway().gateway);
+  for (const argv of [
+    ['audit', 'tail'],
+    ['token', 'rotate-owner'],
+  ]) {
+    const { code, err } = await atmo(argv, { fetch });
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(/^TOOL_NOT_FOUND: hub:\w+ does not exist for the token in ATMO_TOKEN; .*"sudo atmo …"/),
+    ]);
+  }
+  expect((await atmo(['tools', 'hub:nothing'], { fetch })).err).toContain('There is no tool "hub:nothing"');
 });
 
 describe('atmo token check', () => {

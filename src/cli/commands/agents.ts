@@ -4,7 +4,7 @@ import { commandOf } from '../device-verbs.ts';
 import { durationSeconds } from '../duration.ts';
 import { objectsIn } from '../json-list.ts';
 import { readInput } from '../text-input.ts';
-import { textTable } from '../text-table.ts';
+import { cellText, textTable } from '../text-table.ts';
 
 const AGENT = { name: 'ID', help: 'id of the agent, as atmo agents lists it' };
 const REASON = { value: 'TEXT', help: 'why, for the journal and the list' };
@@ -30,7 +30,7 @@ const spawn: Command = {
   options: {
     config: { value: 'FILE', help: 'what an automation does, JSON or YAML (docs/agents.md), or - for stdin' },
     allow: { value: 'PERMISSION', help: 'what it may do, such as device:control:lamp; may be repeated', isRepeated: true },
-    ttl: { value: 'TIME', help: 'how long it lives: 15m, 24h (the default), 30d' },
+    ttl: { value: 'TIME', help: 'how long it lives: 15m, 24h (the default), 30d, at most 400d' },
     external: { help: 'a process elsewhere: stdout gets its token alone, which is told this once' },
   },
   async run(call) {
@@ -51,6 +51,7 @@ const kill = commandOf({
   operands: [AGENT],
   options: { reason: REASON },
   params: (call) => ({ agent_id: call.operand(0), ...reasonOf(call) }),
+  sentence: ended,
 });
 
 const dismiss = commandOf({
@@ -60,6 +61,7 @@ const dismiss = commandOf({
   operands: [{ name: 'CHILD', help: 'the part of its id after your own and the slash' }],
   options: { reason: REASON },
   params: (call) => ({ child: call.operand(0), ...reasonOf(call) }),
+  sentence: ended,
 });
 
 const set = commandOf({
@@ -68,10 +70,15 @@ const set = commandOf({
   tool: 'adjust_threshold',
   operands: [AGENT, { name: 'PARAM', help: 'name of the parameter' }, { name: 'VALUE', help: 'its new value' }],
   params: async (call) => ({ agent_id: call.operand(0), param: call.operand(1), value: await typedValue(call) }),
+  sentence: ({ old_value: before }, { operands: [id, param, value] }) => `${param} of ${id} is ${value} now; it was ${cellText(before)}`,
 });
 
 /** Agents: listed, spawned, adjusted, ended. */
 export const agentCommands: readonly Command[] = [agents, spawn, set, kill, dismiss];
+
+function ended({ success }: JsonObject, call: Invocation): string {
+  return success === true ? `agent ${call.operand(0)} has ended` : `agent ${call.operand(0)} had ended before`;
+}
 
 async function spawnParams(call: Invocation): Promise<JsonObject> {
   const ttl = call.text('ttl');

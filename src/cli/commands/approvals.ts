@@ -57,8 +57,14 @@ async function decide(call: Invocation, decision: 'approve' | 'deny'): Promise<u
   if (String(request.summary).includes('…')) call.output.note(JSON.stringify(request.params, null, 2));
   const path = `/api/v1/approvals/${encodeURIComponent(String(request.approval_id))}`;
   const decided = await call.hub.post(path, signedDecision(request, { decision, person, key }));
-  call.output.answer(decided, () => `${decided.state}, ${decided.given} of ${decided.needed} approvals given\n`);
+  call.output.answer(decided, () => `${decided.state}, ${whatNext(decided, request)}\n`);
   return undefined;
+}
+
+function whatNext({ state, given, needed }: JsonObject, { agent_id: agent, expires_at: until }: JsonObject): string {
+  if (state === 'denied') return `the same call of ${agent} is refused until ${until}`;
+  const next = state === 'approved' ? `the same call of ${agent} now runs once` : 'another person has to agree';
+  return `${given} of ${needed} approvals given; ${next}, until ${until}`;
 }
 
 /** A key belongs to one person: nobody has to say who they are. */

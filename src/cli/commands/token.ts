@@ -18,7 +18,7 @@ const mint: Command = {
     agent: { value: 'ID', help: 'what to call the agent' },
     allow: ALLOW,
     role: { value: 'NAME', help: 'role of the configuration whose permissions it gets' },
-    ttl: { value: 'TIME', help: 'how long it lasts: 15m, 24h (the default), 30d' },
+    ttl: { value: 'TIME', help: 'how long it lasts: 15m, 24h (the default), 30d, at most 400d' },
     'max-hops': { value: 'N', help: 'over how many hubs its calls may go' },
     rate: { value: 'N/min', help: 'how many calls it may make' },
     node: { value: 'HUB', help: 'only this hub may act for it; may be repeated', isRepeated: true },
@@ -61,8 +61,10 @@ const revoke = commandOf({
   name: 'token revoke',
   summary: 'end a token and all that come from it',
   tool: 'hub:revoke_token',
-  operands: [{ name: 'ID', help: 'id of the token, as atmo tokens lists it' }],
-  params: (call) => ({ token_id: call.operand(0) }),
+  operands: [{ name: 'ID', help: 'id of the token, as atmo tokens lists it; its first characters are enough where they fit one' }],
+  params: async (call) => ({ token_id: await fullId(call) }),
+  sentence: ({ revoked }, call) =>
+    revoked === true ? `token ${call.operand(0)} is revoked, with all that came from it` : `token ${call.operand(0)} was revoked before`,
 });
 
 const rotateOwner = commandOf({
@@ -70,6 +72,7 @@ const rotateOwner = commandOf({
   summary: "replace the owner's token; the old one ends at once",
   tool: 'hub:rotate_owner',
   params: () => ({}),
+  sentence: () => "the owner's token is a new one, in owner.token of the state directory; the old one has ended",
 });
 
 const check: Command = {
@@ -95,6 +98,20 @@ function allowed(call: Invocation): readonly string[] {
   const texts = [...call.texts('allow'), ...call.operands].flatMap((text) => text.split(',')).filter((text) => text !== '');
   if (texts.length > 0 || call.text('role') !== undefined) return texts;
   throw usage('--allow is missing: name what the token may do, such as --allow device:control:lamp');
+}
+
+const FULL_ID = /^[0-9a-f]{32}$/;
+
+async function fullId(call: Invocation): Promise<string> {
+  const start = call.operand(0);
+  if (FULL_ID.test(start)) return start;
+  const answer = await call.hub.call('hub:list_tokens', {});
+  const ids = (isJsonObject(answer) ? objectsIn(answer, 'tokens') : []).map(({ token_id: id }) => String(id));
+  const [found, ...more] = ids.filter((id) => id.startsWith(start));
+  if (found !== undefined && more.length === 0 && start !== '') return found;
+  throw usage(
+    `${found === undefined ? 'No token' : 'More than one token'} begins with ${JSON.stringify(start)}; atmo tokens lists the ids`,
+  );
 }
 
 function mintParams(call: Invocation): JsonObject {
