@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import { terminalText } from './terminal-text.ts';
 import { cellText } from './text-table.ts';
 
@@ -39,10 +39,19 @@ export function auditLine(row: JsonObject): string {
 
 function story({ kind, content }: JsonObject): string {
   if (!isJsonObject(content)) return '';
-  if (kind === 'note') return `${content.event} ${JSON.stringify(content.data)}`;
-  if (kind === 'intent') return isJsonObject(content.decision) ? JSON.stringify(content.decision) : '';
+  if (kind === 'note') return [content.event, jsonOf(content.data)].join(' ');
+  if (kind === 'intent') return [jsonOf(content.params), jsonOf(content.decision)].filter((text) => text !== '').join('  ');
   const duration = `${content.duration_ms} ms`;
   return content.error === undefined ? `ok, ${duration}` : `${content.error}, ${duration}: ${content.message ?? ''}`;
+}
+
+const FOR_PROGRAMS = new Set(['signature', 'call_hash']);
+
+/** An object in one line, without what only a program can read; nothing for an empty one. */
+function jsonOf(value: Json | undefined): string {
+  if (!isJsonObject(value)) return '';
+  const members = Object.entries(value).filter(([name]) => !FOR_PROGRAMS.has(name));
+  return members.length === 0 ? '' : JSON.stringify(Object.fromEntries(members));
 }
 
 function memberOf(row: JsonObject, column: string): unknown {

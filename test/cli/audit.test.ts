@@ -47,7 +47,7 @@ describe('atmo audit tail', () => {
     const { run } = await hubWith(fixture, 3);
     const { lines } = await run(['tail', '--limit', '2']);
     expect(lines()).toEqual([
-      '6  2026-01-01T00:00:00.000Z  intent  lamp-bot  matter:lamp_turn_on@1.0.0  ',
+      '6  2026-01-01T00:00:00.000Z  intent  lamp-bot  matter:lamp_turn_on@1.0.0  {"level":40}',
       '7  2026-01-01T00:00:00.000Z  outcome  lamp-bot  matter:lamp_turn_on@1.0.0  ok, 1.5 ms',
     ]);
     expect((await run(['tail', '--agent', 'nobody'])).out).toBe('(none)\n');
@@ -130,7 +130,9 @@ test('atmo audit head tells what verify --head takes', async () => {
   await using fixture = new AuditFixture();
   const { audit, run } = await hubWith(fixture, 1);
   const { seq, hash } = audit.head();
-  expect((await run(['head'])).out).toMatch(`Head  ${seq}:${hash}`);
+  const { out } = await run(['head']);
+  expect(out).toMatch(new RegExp(`^${seq}:${hash}  \\S+  \\S+\\n$`));
+  expect((await run(['verify', '--head', out])).code).toBe(0);
 });
 
 test('atmo audit replay asks for the calls and is 1 when any differs', async () => {
@@ -149,6 +151,7 @@ test('atmo audit replay asks for the calls and is 1 when any differs', async () 
       const calls = [
         { request: 'r1', tool: 'core:echo@1.0.0', at: '2026-01-01T00:00:00Z', verdict: 'differs', recorded_hash: 'ab'.repeat(32) },
       ];
+      if (params.request === 'r2') return { calls: [], differing: 0 };
       return { calls, differing: params.request === undefined ? 1 : 0 };
     },
   );
@@ -157,4 +160,5 @@ test('atmo audit replay asks for the calls and is 1 when any differs', async () 
   const { code, out } = await run(['replay', 'r1']);
   expect([code, out]).toEqual([0, expect.stringMatching(/^REQUEST.*\nr1 .*core:echo@1\.0\.0 +differs +abababababababab\n$/)]);
   expect(asked).toEqual([{ since: '2026-01-01T00:00:00Z', limit: 5 }, { request: 'r1' }]);
+  await expect(run(['replay', 'r2'])).rejects.toMatchObject({ code: 'VALIDATION_ERROR', message: expect.stringContaining('"r2"') });
 });

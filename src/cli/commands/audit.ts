@@ -7,7 +7,7 @@ import { allRows, newestPages } from '../audit-pages.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { durationSeconds } from '../duration.ts';
 import { objectsIn } from '../json-list.ts';
-import { textPairs, textTable } from '../text-table.ts';
+import { textTable } from '../text-table.ts';
 
 const FOLLOW_EVERY_MS = 1_000;
 const FOLLOW_ROWS = 100;
@@ -22,11 +22,11 @@ const tail: Command = {
   options: {
     limit: { value: 'N', help: 'this many rows (20)' },
     agent: { value: 'ID', help: 'only calls of this agent' },
-    tool: { value: 'TOOL', help: 'only calls of this tool, by its id' },
+    tool: { value: 'TOOL', help: 'only calls of this tool, as atmo tools lists it' },
     follow: { help: 'go on with what comes, until Ctrl-C; with --json one row a line' },
   },
   async run(call) {
-    const query = { agent: call.text('agent'), tool: call.text('tool') };
+    const query = { agent: call.text('agent'), tool: await toolId(call) };
     const answer = await call.hub.get('/api/v1/audit', { ...query, limit: call.integer('limit') ?? 20 });
     const rows = objectsIn(answer, 'rows').toReversed();
     if (!call.isSet('follow')) {
@@ -42,7 +42,7 @@ const tail: Command = {
 const verify: Command = {
   name: 'audit verify',
   summary: 'recompute the chain of the journal: exit code 0 when nothing was changed, removed, inserted or cut off',
-  options: { head: { value: 'SEQ:HASH', help: 'a head that was kept elsewhere (atmo audit head)' } },
+  options: { head: { value: 'HEAD', help: 'a line of atmo audit head that was kept elsewhere, or its SEQ:HASH alone' } },
   async run(call) {
     const answer = await call.hub.post('/api/v1/audit/verify', expectedHead(call.text('head')));
     const problem = isJsonObject(answer.problem) ? answer.problem : undefined;
@@ -61,7 +61,7 @@ const head: Command = {
   summary: 'where the chain of the journal stands; keep it elsewhere for audit verify --head',
   async run(call) {
     const answer = await call.hub.get('/api/v1/audit/head');
-    call.output.answer(answer, () => textPairs({ Head: `${answer.seq}:${answer.hash}`, Hub: answer.hub, At: answer.at }));
+    call.output.answer(answer, () => `${answer.seq}:${answer.hash}  ${answer.hub}  ${answer.at}\n`);
     return undefined;
   },
 };
@@ -88,7 +88,7 @@ const exportCommand: Command = {
 const replay: Command = {
   name: 'audit replay',
   summary: 'run pure calls of the past again and compare; nothing that acts is done again',
-  operands: [{ name: 'REQUEST', help: 'request id of one call', isOptional: true }],
+  operands: [{ name: 'REQUEST', help: 'request id of one call, as atmo audit tail --json tells it', isOptional: true }],
   options: {
     since: SINCE,
     until: UNTIL,
@@ -97,7 +97,7 @@ const replay: Command = {
   },
   async run(call) {
     const { operands } = call;
-    const [since, until, tool] = [timeOf(call, 'since'), timeOf(call, 'until'), call.text('tool')];
+    const [since, until, tool] = [timeOf(call, 'since'), timeOf(call, 'until'), await toolId(call)];
     const limit = call.integer('limit');
     const answer = await call.hub.post('/api/v1/audit/replay', {
       ...(operands[0] !== undefined && { request: operands[0] }),
@@ -106,6 +106,8 @@ const replay: Command = {
       ...(tool !== undefined && { tool }),
       ...(limit !== undefined && { limit }),
     });
+    if (operands[0] !== undefined && objectsIn(answer, 'calls').length === 0)
+      throw usage(`The journal has no call with the request id ${JSON.stringify(operands[0])}; atmo audit tail --json tells the ids`);
     call.output.answer(answer, () => textTable(['REQUEST', 'AT', 'TOOL', 'VERDICT', 'HASH'], objectsIn(answer, 'calls').map(replayRow)));
     return Number(answer.differing) > 0 ? 1 : 0;
   },
@@ -137,6 +139,18 @@ async function rowsAfter(call: Invocation, query: Readonly<Record<string, string
   return fresh.toReversed();
 }
 
+/** The id of the tool that `--tool` names, as rows have it; a name that no tool has now is taken as it is. */
+async function toolId(call: Invocation): Promise<string | undefined> {
+  const name = call.text('tool');
+  if (name === undefined || name.includes('@')) return name;
+  try {
+    return String((await call.hub.get(`/api/v1/tools/${encodeURIComponent(name)}`)).id ?? name);
+  } catch (error) {
+    if (error instanceof AtmoError && error.code === 'TOOL_NOT_FOUND') return name;
+    throw error;
+  }
+}
+
 async function writeExport(call: Invocation, format: ExportFormat, write: (text: string) => Promise<void>): Promise<string> {
   const end = await call.hub.get('/api/v1/audit/head');
   await write(format.begin);
@@ -161,7 +175,7 @@ async function exportToFile(call: Invocation, format: ExportFormat, path: string
 
 function expectedHead(text: string | undefined): JsonObject {
   if (text === undefined) return {};
-  const [, seq, hash] = /^(\d{1,15}):([0-9a-fA-F]{64})$/.exec(text) ?? [];
+  const [, seq, hash] = /^(\d{1,15}):([0-9a-fA-F]{64})(?:\s|$)/.exec(text.trim()) ?? [];
   if (seq !== undefined && hash !== undefined) return { seq: Number(seq), hash };
   throw usage(`--head takes what "atmo audit head" says, number:hash, not ${JSON.stringify(text)}`);
 }
