@@ -1,4 +1,4 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import { AtmoError } from './errors.ts';
 import type { JsonSchema } from './json.ts';
@@ -15,7 +15,7 @@ export function parseCheckedYaml(text: string, file: string, schema: JsonSchema)
   const path = (error?.instancePath ?? '').split('/').slice(1).map(unescapePointer);
   const unknownKey: unknown = error?.params.additionalProperty;
   const line = lineAt(document, lines, typeof unknownKey === 'string' ? [...path, unknownKey] : path);
-  throw invalid(file, line, describe(path, error?.message ?? 'is not allowed', error?.params ?? {}));
+  throw invalid(file, line, (error && missingKey(error, path)) ?? describe(path, error?.message ?? 'is not allowed', error?.params ?? {}));
 }
 
 /** The lines of places in a YAML text that `parseCheckedYaml` took, for mistakes that a schema cannot tell. */
@@ -52,15 +52,26 @@ const validators = new WeakMap<JsonSchema, ValidateFunction>();
 function validatorOf(schema: JsonSchema): ValidateFunction {
   const known = validators.get(schema);
   if (known) return known;
-  const validate = new Ajv2020({ useDefaults: true, allErrors: false, strict: false }).compile(schema);
+  const validate = new Ajv2020({ useDefaults: true, allErrors: false, strict: false, verbose: true }).compile(schema);
   validators.set(schema, validate);
   return validate;
 }
 
 const unescapePointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 
+/** A key that is missing, with one that is not known in its place: most often the two are one, misspelled. */
+function missingKey({ params, data, parentSchema }: ErrorObject, path: readonly string[]): string | undefined {
+  const { missingProperty: missing }: { missingProperty?: unknown } = params;
+  if (typeof missing !== 'string') return undefined;
+  const known = Object.keys((parentSchema?.properties ?? {}) as object);
+  const unknown = Object.keys((data ?? {}) as object).find((key) => known.length > 0 && !known.includes(key));
+  return `${placeOf(path)} has no "${missing}"${unknown === undefined ? '' : `; "${unknown}" is not known there`}`;
+}
+
+const placeOf = (path: readonly string[]): string => (path.length > 0 ? path.join('.') : 'the file');
+
 function describe(path: readonly string[], message: string, params: Readonly<Record<string, unknown>>): string {
-  const where = path.length > 0 ? path.join('.') : 'the file';
+  const where = placeOf(path);
   if (typeof params.additionalProperty === 'string') return `unknown key "${params.additionalProperty}" in ${where}`;
   if (Array.isArray(params.allowedValues)) return `${where} must be one of ${params.allowedValues.join(', ')}`;
   return `${where} ${message}`;

@@ -2,7 +2,8 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats, st
 import { AtmoError } from '../../core/errors.ts';
 
 const MAX_BYTES = 1_000_000;
-const WRITABLE_BY_OTHERS = 0o022;
+/** Bits of a file's mode with which others than its owner may write it. */
+export const WRITABLE_BY_OTHERS = 0o022;
 
 /** The rules file on the disk: its text, and a cheap way to see that it changed. */
 export class RuleSource {
