@@ -147,7 +147,7 @@ export class Hub implements Service {
     await this.#stack.start(readings);
     const room = await this.#openMatter(store, directory.matter);
     const devices = room?.directory ?? NO_DEVICES;
-    const shared = { ...journal, store, devices: new DeviceGroups(devices) };
+    const shared = { ...journal, store, snapshotDirectory: directory.snapshots, devices: new DeviceGroups(devices) };
     return { events, store, readings, room, directory: devices, access: await openAccess(shared, this.#config, this.#stack) };
   }
 

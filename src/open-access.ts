@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { ApprovalStore } from './access/approvals/approval-store.ts';
 import { ApproverRegistry } from './access/approvals/approver-registry.ts';
 import { OwnerApproverKey } from './access/approvals/owner-approver-key.ts';
@@ -35,6 +34,7 @@ export interface AccessGround {
   readonly logger: Logger;
   readonly events: EventBus;
   readonly store: KeyValueStore;
+  readonly snapshotDirectory: string;
   /** What is known of devices for grants by type or area, and for rules. */
   readonly devices: ResourceGroups & DeviceFacts;
 }
@@ -73,14 +73,15 @@ export async function openAccess(ground: AccessGround, config: HubConfig, stack:
   return { ...identity, ...tokens, authorizer, rateLimiter: new TokenRateLimiter(clock), approvers, approvals, rules };
 }
 
-async function openIdentity({ clock, logger, events, store }: AccessGround, config: HubConfig, stack: ServiceStack): Promise<Identity> {
+async function openIdentity(ground: AccessGround, config: HubConfig, stack: ServiceStack): Promise<Identity> {
+  const { clock, logger, events, store, snapshotDirectory } = ground;
   const { stateDir } = config;
   const key = new HubKey(stateDir);
   await stack.start(key);
   const options = { trust: config.clockTrust, buildTimeMs: buildTimeMs() };
   const time = new ClockFloor({ clock, store, evidence: new SystemClockEvidence() }, options);
   await stack.start(time);
-  const places = { directory: stateDir, snapshotDirectory: join(stateDir, 'snapshots'), hubId: key.hubId };
+  const places = { directory: stateDir, snapshotDirectory, hubId: key.hubId };
   const audit = new AuditStore({ clock, logger, events, anchors: store }, { ...places, ...config.audit });
   await stack.start(audit);
   const credential = new OwnerCredential(stateDir);

@@ -15,7 +15,8 @@ import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import { IdempotencyStore } from '../../src/tools/calls/idempotency-store.ts';
 import { tokenRoom } from '../access/tokens/token-room.ts';
 import { MemoryDirectory, makeDevice } from '../gateway/gateway-room.ts';
-import { type MemoryKeyValueStore, makeRoom, makeTool, owner, settled } from '../tools/tool-room.ts';
+import type { MemoryKeyValueStore } from '../memory-key-value-store.ts';
+import { makeRoom, makeTool, owner, settled } from '../tools/tool-room.ts';
 
 export const SENSOR = 'hall-sensor/temperature';
 /** What an automation needs that watches the sensor and switches the lamp. */

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { AuditIntent, AuditNote, AuditOutcome } from '../../src/core/audit-sink.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { AuditStore, type AuditStoreOptions } from '../../src/journal/audit/audit-store.ts';
-import { MemoryKeyValueStore } from '../tools/tool-room.ts';
+import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { JournalFixture } from './journal-fixture.ts';
 
 const HUB = 'hub-0123456789abcdef';

@@ -3,8 +3,6 @@ import type { AuditIntent, AuditOutcome, AuditSink } from '../../src/core/audit-
 import type { Authorizer } from '../../src/core/authorizer.ts';
 import { ManualClock } from '../../src/core/clock.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
-import type { Json } from '../../src/core/json.ts';
-import type { KeyValueStore } from '../../src/core/key-value-store.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { NO_GROUPS } from '../../src/core/permission.ts';
 import type { Principal, TokenFacts } from '../../src/core/principal.ts';
@@ -18,6 +16,7 @@ import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import type { RegisteredTool, ToolHandler } from '../../src/tools/tool-definition.ts';
 import { toolId } from '../../src/tools/tool-name.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
+import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 
 export const owner: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
@@ -33,39 +32,6 @@ export function withToken(principal: Principal, facts: Partial<TokenFacts> = {})
 
 /** Decides by the grants, with tokens that never end and no groups of devices. */
 export const listAuthorizer: Authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: { isStillValid: () => true } });
-
-export class MemoryKeyValueStore implements KeyValueStore {
-  readonly #spaces = new Map<string, Map<string, { value: Json; untilMs: number }>>();
-  readonly #clock: ManualClock;
-
-  constructor(clock: ManualClock) {
-    this.#clock = clock;
-  }
-
-  get(space: string, key: string): Json | undefined {
-    const entry = this.#space(space).get(key);
-    return entry && entry.untilMs > this.#clock.now() ? entry.value : undefined;
-  }
-
-  set(space: string, key: string, value: Json, options: { readonly ttlMs?: number } = {}): void {
-    const untilMs = this.#clock.now() + (options.ttlMs ?? Number.MAX_SAFE_INTEGER / 2);
-    this.#space(space).set(key, { value: JSON.parse(JSON.stringify(value)), untilMs });
-  }
-
-  delete(space: string, key: string): boolean {
-    return this.#space(space).delete(key);
-  }
-
-  entries(space: string): readonly { readonly key: string; readonly value: Json }[] {
-    return [...this.#space(space)].filter(([, entry]) => entry.untilMs > this.#clock.now()).map(([key, { value }]) => ({ key, value }));
-  }
-
-  #space(name: string): Map<string, { value: Json; untilMs: number }> {
-    const space = this.#spaces.get(name) ?? new Map();
-    this.#spaces.set(name, space);
-    return space;
-  }
-}
 
 type ToolInput = Record<string, unknown> & { readonly handler?: ToolHandler } & Partial<
     Pick<RegisteredTool, 'effects' | 'canonicalize' | 'isAvailable' | 'isolation'>

@@ -11,7 +11,7 @@ import type { KeyValueStore } from '../../../src/core/key-value-store.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { Principal } from '../../../src/core/principal.ts';
 import { type ApprovalStatement, signStatement } from '../../../src/wire/approval-statement.ts';
-import { MemoryKeyValueStore } from '../../tools/tool-room.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
 export const HUB = 'hub-0123456789abcdef';
 export const AGENT: Principal = { id: 'kitchen', kind: 'agent', permissions: ['device:control:*'] };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ReplayCache } from '../../../src/access/tokens/replay-cache.ts';
 import { ManualClock } from '../../../src/core/clock.ts';
-import { MemoryKeyValueStore } from '../../tools/tool-room.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { refusalOf } from './token-room.ts';
 
 async function cacheRoom(limits: { readonly maxNonces?: number; readonly maxPerHolder?: number } = {}) {

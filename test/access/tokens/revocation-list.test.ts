@@ -4,7 +4,7 @@ import { ManualClock } from '../../../src/core/clock.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { encodeCbor } from '../../../src/wire/cbor.ts';
 import { signSign1 } from '../../../src/wire/cose-sign1.ts';
-import { MemoryKeyValueStore } from '../../tools/tool-room.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { keyPair, refusalOf, tokenRoom } from './token-room.ts';
 
 const ID = '00112233445566778899aabbccddeeff';

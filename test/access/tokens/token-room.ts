@@ -11,7 +11,7 @@ import { TokenVerifier } from '../../../src/access/tokens/token-verifier.ts';
 import { ManualClock } from '../../../src/core/clock.ts';
 import { EventBus, type HubEvent } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { MemoryKeyValueStore } from '../../tools/tool-room.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
 export interface KeyPair {
   readonly privateKey: KeyObject;

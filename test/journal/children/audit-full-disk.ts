@@ -4,7 +4,7 @@ import { ManualClock, systemClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { AuditStore } from '../../../src/journal/audit/audit-store.ts';
-import { MemoryKeyValueStore } from '../../tools/tool-room.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
 /** Fills the disk it is given with rows until one is refused, makes room, goes on, starts again; says what it saw as JSON. */
 const directory = process.argv[2] ?? '';

@@ -4,7 +4,8 @@ import type { ErrorCode } from '../../../src/core/errors.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { UsageCounter } from '../../../src/tools/calls/usage-counter.ts';
 import { UsageKeeper } from '../../../src/tools/calls/usage-keeper.ts';
-import { MemoryKeyValueStore, makeRoom, makeTool, owner } from '../tool-room.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
+import { makeRoom, makeTool, owner } from '../tool-room.ts';
 
 const ended = (toolId: string, agentId: string, error?: ErrorCode, atMs = 1) => ({
   toolId,
