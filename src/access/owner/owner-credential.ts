@@ -5,7 +5,7 @@ import type { Service } from '../../core/service.ts';
 import { readSecretFile, writeSecretFile } from '../keys/secret-file.ts';
 
 /** Name of the token's file in the state directory. */
-export const OWNER_TOKEN_FILE = 'owner.token';
+const OWNER_TOKEN_FILE = 'owner.token';
 const TOKEN = /^at0\.[A-Za-z0-9_-]{43}$/;
 
 /**
@@ -19,11 +19,6 @@ export class OwnerCredential implements Service {
 
   constructor(stateDirectory: string) {
     this.#path = join(stateDirectory, OWNER_TOKEN_FILE);
-  }
-
-  /** Where the owner finds the token. */
-  get path(): string {
-    return this.#path;
   }
 
   /** Changes with each replacement of the token. */
