@@ -106,6 +106,6 @@ async function openTokens({ clock, logger, events, store }: AccessGround, identi
   };
   return {
     authenticator: new TokenAuthenticator(parts, { hubKey: hub.publicKey }),
-    tokens: new TokenIssuer({ hub, verifier, revocations, records: new TokenRecords({ store, time }), time, events }),
+    tokens: new TokenIssuer({ hub, verifier, revocations, records: new TokenRecords({ store, time }, hubId), time, events }),
   };
 }

@@ -15,7 +15,7 @@ import { events } from './commands/events.ts';
 import { groupCommands } from './commands/groups.ts';
 import { forget, halfCommissioned } from './commands/half-commissioned.ts';
 import { jobCancel, jobs } from './commands/jobs.ts';
-import { login } from './commands/login.ts';
+import { login, logout } from './commands/login.ts';
 import { profileCommands } from './commands/profile.ts';
 import { read } from './commands/read.ts';
 import { ruleCommands } from './commands/rules.ts';
@@ -50,6 +50,7 @@ export const COMMANDS: readonly Command[] = [
   ...ruleCommands,
   ...auditCommands,
   login,
+  logout,
   ...clockCommands,
   ...credentialCommands,
   halfCommissioned,

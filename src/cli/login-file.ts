@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
@@ -33,6 +33,14 @@ export function approverKeyPath(home: string): string {
 /** Path of a user's login. */
 export function loginPath(home: string): string {
   return join(configDir(home), 'login.json');
+}
+
+/** Forgets the login of a user; false when there was none. */
+export function removeLogin(home: string): boolean {
+  const path = loginPath(home);
+  if (!existsSync(path)) return false;
+  rmSync(path);
+  return true;
 }
 
 /** The login of this user, if there is one that can be read. STORAGE_FAILED when other users could read it too. */

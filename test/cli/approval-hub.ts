@@ -7,7 +7,7 @@ import { type Command, Invocation } from '../../src/cli/command.ts';
 import { approvalCommands } from '../../src/cli/commands/approvals.ts';
 import { approverCommands } from '../../src/cli/commands/approvers.ts';
 import { call } from '../../src/cli/commands/call.ts';
-import { login } from '../../src/cli/commands/login.ts';
+import { login, logout } from '../../src/cli/commands/login.ts';
 import { HubClient } from '../../src/cli/hub-client.ts';
 import { Output } from '../../src/cli/output.ts';
 import { toAtmoError } from '../../src/core/errors.ts';
@@ -22,7 +22,7 @@ import { makeApprovals } from '../access/approvals/approval-room.ts';
 import { authenticatorOf, HOST, PORT, TOKEN } from '../gateway/gateway-room.ts';
 import { listAuthorizer, makeRoom, makeTool } from '../tools/tool-room.ts';
 
-const COMMANDS: readonly Command[] = [...approvalCommands, ...approverCommands, login, call];
+const COMMANDS: readonly Command[] = [...approvalCommands, ...approverCommands, login, logout, call];
 const CALLER: Principal = { id: 'kitchen', kind: 'agent', permissions: ['device:control:door'] };
 const OTHER: Principal = { id: 'garden', kind: 'agent', permissions: ['*'] };
 const person = (id: string): Principal => ({ id, kind: 'agent', permissions: ['*', 'admin:approvals'] });

@@ -98,6 +98,17 @@ describe('which credential is used', () => {
   });
 });
 
+test('after a logout the owner speaks again', async () => {
+  await withDirectory(async (dir) => {
+    const hub = await makeApprovalHub();
+    const env = await hub.makeOwner(dir);
+    await hub.atmo(['login', '--person', 'ann'], env);
+    expect((await hub.atmo(['logout', '--json'], env)).json()).toEqual({ was_logged_in: true });
+    expect(findCredential(env)?.source).toBe('owner');
+    expect((await hub.atmo(['logout'], env)).out).toBe('nobody was logged in\n');
+  });
+});
+
 describe('behind sudo', () => {
   const SUDO = { SUDO_UID: '65534', SUDO_GID: '65534', SUDO_USER: 'ann', HOME: '/root', USER: 'root' };
   const isRoot = process.geteuid?.() === 0;

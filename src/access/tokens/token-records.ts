@@ -14,16 +14,19 @@ const MAX_OF_FAMILY = 256;
 export class TokenRecords {
   readonly #store: KeyValueStore;
   readonly #time: TrustedTime;
+  readonly #hubId: string;
 
-  constructor({ store, time }: { readonly store: KeyValueStore; readonly time: TrustedTime }) {
+  /** Tokens of another key of this hub are dead and not shown. */
+  constructor({ store, time }: { readonly store: KeyValueStore; readonly time: TrustedTime }, hubId: string) {
     this.#store = store;
     this.#time = time;
+    this.#hubId = hubId;
   }
 
   /** STORAGE_FAILED. */
   save(record: TokenRecord): void {
     const ttlMs = Math.max(1, record.expiresAtMs + KEPT_AFTER_END_MS - this.#time.now());
-    this.#store.set(SPACE, record.id, { ...record }, { ttlMs });
+    this.#store.set(SPACE, record.id, { ...record, hub: this.#hubId }, { ttlMs });
     if (record.parent !== undefined) this.#forgetSurplus(record);
   }
 
@@ -36,16 +39,20 @@ export class TokenRecords {
   }
 
   get(tokenId: string): TokenRecord | undefined {
-    return parseRecord(this.#store.get(SPACE, tokenId));
+    return this.#parse(this.#store.get(SPACE, tokenId));
   }
 
   /** Newest first. */
   list(): readonly TokenRecord[] {
     return this.#store
       .entries(SPACE)
-      .map(({ value }) => parseRecord(value))
+      .map(({ value }) => this.#parse(value))
       .filter((record) => record !== undefined)
       .sort((a, b) => b.issuedAtMs - a.issuedAtMs);
+  }
+
+  #parse(value: Json | undefined): TokenRecord | undefined {
+    return isJsonObject(value) && value.hub === this.#hubId ? parseRecord(value) : undefined;
   }
 }
 

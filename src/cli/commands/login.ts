@@ -6,7 +6,7 @@ import { type Command, type Invocation, usage } from '../command.ts';
 import { HubClient } from '../hub-client.ts';
 import { hubOfStateDir } from '../hub-proof.ts';
 import { objectsIn } from '../json-list.ts';
-import { approverKeyPath, configDir, writeLogin } from '../login-file.ts';
+import { approverKeyPath, configDir, homeOf, removeLogin, writeLogin } from '../login-file.ts';
 import { asUser, type LoginUser, loginUser } from '../login-user.ts';
 import { findOwnerCredential, hubUrl } from '../state-dir.ts';
 
@@ -30,6 +30,17 @@ export const login: Command = {
     asUser(user, () => writeLogin(user.home, { url: hubUrl(call.io.env), person, token, ...(hubKey !== undefined && { hubKey }) }));
     const answer = { person, key_id: keyId, directory: configDir(user.home), days: TTL_SECONDS / 86_400 };
     call.output.answer(answer, () => `${person} is logged in for ${answer.days} days; token and key are in ${answer.directory}\n`);
+    return undefined;
+  },
+};
+
+/** Back to the token that comes next: the owner's, where it can be read. */
+export const logout: Command = {
+  name: 'logout',
+  summary: 'forget your login on this machine; your token ends with "atmo token revoke"',
+  async run({ io, output }) {
+    const wasLoggedIn = removeLogin(homeOf(io.env));
+    output.answer({ was_logged_in: wasLoggedIn }, () => (wasLoggedIn ? 'logged out\n' : 'nobody was logged in\n'));
     return undefined;
   },
 };

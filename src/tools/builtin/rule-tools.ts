@@ -57,14 +57,15 @@ function testRulesTool(ports: RuleToolPorts): RegisteredTool {
     {
       ...FOR_RULES,
       name: 'test_rules',
+      // A PIN may be among the parameters, under a name that only its own tool knows.
+      audit: { logParams: false, logResult: false },
       title: "Try the owner's rules",
       description:
         'Tells which of the rules would decide about a call, and why, for each thing that the call would do. Nothing runs. Permissions are not looked at.',
       tags: ['rules', 'safety', 'dry run'],
       parameters: {
         tool: p.string({ description: 'Name of the tool', maxLength: 160 }),
-        // A PIN may be among them.
-        params: p.record({ description: 'Its parameters', default: {}, secret: true }),
+        params: p.record({ description: 'Its parameters', default: {}, secretMembers: true }),
         agent: p.string({ description: 'Agent that would call; the owner when absent', minLength: 1, maxLength: 256 }).optional(),
         at: p
           .string({ description: 'When, such as 22:30, "fri 22:30" or 2026-01-31T22:30:00Z; now when absent', maxLength: 40 })

@@ -211,6 +211,12 @@ describe('what the hub remembers of its tokens', () => {
     ]);
   });
 
+  test('records of the key that the hub had before are not shown as if their tokens lived', async () => {
+    const { issuer, store } = await tokenRoom();
+    issuer.issue(request(), OWNER);
+    expect((await tokenRoom({ store })).issuer.list()).toEqual([]);
+  });
+
   test('records of ended tokens go after a month', async () => {
     const { issuer, clock } = await tokenRoom();
     issuer.issue(request(), OWNER);

@@ -46,7 +46,7 @@ export async function tokenRoom(options: RoomOptions = {}) {
   await revocations.start();
   const mesh = options.meshId === undefined ? {} : { meshId: options.meshId };
   const verifier = new TokenVerifier({ issuers, revocations, time }, { hubId: hub.hubId, ...mesh });
-  const records = new TokenRecords({ store, time });
+  const records = new TokenRecords({ store, time }, hub.hubId);
   const issuer = new TokenIssuer({ hub, verifier, revocations, records, time, events }, mesh);
   const nowSeconds = () => Math.floor(clock.now() / 1000);
   /** Sound claims of a root token that the hub made a moment ago. */
