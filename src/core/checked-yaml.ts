@@ -1,4 +1,4 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import { AtmoError } from './errors.ts';
 import type { JsonSchema } from './json.ts';
@@ -9,7 +9,7 @@ import type { JsonSchema } from './json.ts';
  */
 export function parseCheckedYaml(text: string, file: string, schema: JsonSchema): unknown {
   const { document, lines, value } = parsed(text, file);
-  const validate = validatorOf(schema);
+  const validate = ajv.compile(schema);
   if (validate(value)) return value;
   const error = validate.errors?.[0];
   const path = (error?.instancePath ?? '').split('/').slice(1).map(unescapePointer);
@@ -46,16 +46,8 @@ function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (s
   return path.length === 0 ? 1 : lineAt(document, lines, path.slice(0, -1));
 }
 
-const validators = new WeakMap<JsonSchema, ValidateFunction>();
-
-/** Compiling takes tens of milliseconds, and the hub reads the rules again while it answers calls. */
-function validatorOf(schema: JsonSchema): ValidateFunction {
-  const known = validators.get(schema);
-  if (known) return known;
-  const validate = new Ajv2020({ useDefaults: true, allErrors: false, strict: false, verbose: true }).compile(schema);
-  validators.set(schema, validate);
-  return validate;
-}
+/** One for all files: the schema of schemas takes as long to compile as the others together. It remembers what it compiled. */
+const ajv = new Ajv2020({ useDefaults: true, allErrors: false, strict: false, verbose: true });
 
 const unescapePointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 

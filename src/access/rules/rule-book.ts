@@ -13,7 +13,7 @@ import type { Service } from '../../core/service.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
 import { keepNote } from '../kept-note.ts';
-import { type CompiledRules, compileRules } from './rule-compiler.ts';
+import { type CompiledRules, compileRules, noRules } from './rule-compiler.ts';
 import { lintRules } from './rule-lint.ts';
 import { RuleSource } from './rule-source.ts';
 import { type MinuteOfWeek, shownMinute } from './rule-time.ts';
@@ -50,7 +50,7 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
   constructor(ports: RuleBookPorts, file: string) {
     this.#ports = ports;
     this.#source = new RuleSource(file);
-    this.#rules = compileRules('', file);
+    this.#rules = noRules();
   }
 
   async start(): Promise<void> {

@@ -15,6 +15,11 @@ export interface CompiledRules {
   readonly warnings: readonly RuleWarning[];
 }
 
+/** What holds where there is no file. */
+export function noRules(): CompiledRules {
+  return { set: new RuleSet([], 'allow'), zone: new ZoneClock(), warnings: [] };
+}
+
 /** Rules from the text of their file; CONFIG_INVALID with file and line of the first mistake. */
 export function compileRules(text: string, file: string): CompiledRules {
   const content = parseRulesFile(text, file);
