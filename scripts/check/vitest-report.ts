@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { failure, type Outcome, sum } from './tally.ts';
 
 /** The part of vitest's JSON report that counts. */
@@ -6,9 +7,15 @@ interface VitestReport {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages?: readonly string[];
+    }[];
   }[];
 }
+
+const REASON_LENGTH = 400;
 
 /** The outcome of one vitest run from its JSON report; a file that did not load and a run without tests are failures. */
 export function outcomeOf(title: string, report: VitestReport): Outcome {
@@ -20,6 +27,9 @@ export function outcomeOf(title: string, report: VitestReport): Outcome {
   const skippedNotes = tests
     .filter((test) => test.status !== 'passed' && test.status !== 'failed')
     .map((test) => `skipped: ${test.fullName.trim()}`);
+  const failedNotes = tests
+    .filter((test) => test.status === 'failed')
+    .map(({ fullName, failureMessages }) => `failed: ${title}: ${fullName.trim()}: ${reason(failureMessages?.at(-1))}`);
   const broken = report.testResults.filter(
     (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
   );
@@ -29,6 +39,12 @@ export function outcomeOf(title: string, report: VitestReport): Outcome {
   const extra = [...brokenFiles, ...stray];
   return {
     tally: sum([{ passed, failed, skipped: skippedNotes.length }, ...extra.map((outcome) => outcome.tally)]),
-    notes: [...skippedNotes, ...extra.flatMap((outcome) => outcome.notes)],
+    notes: [...skippedNotes, ...failedNotes, ...extra.flatMap((outcome) => outcome.notes)],
   };
+}
+
+/** Enough to see what went wrong where only the end of the output is kept. */
+function reason(message = 'no message'): string {
+  const plain = stripVTControlCharacters(message).split(/\n\s+at /, 1)[0] ?? '';
+  return plain.replace(/\s+/g, ' ').slice(0, REASON_LENGTH);
 }

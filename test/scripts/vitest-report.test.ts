@@ -7,13 +7,20 @@ function file(status: string, ...statuses: string[]) {
 }
 
 describe('report of a test run', () => {
-  test('counts what passed, failed and was skipped, and names the skipped', () => {
+  test('counts what passed, failed and was skipped, and names the skipped and the failed', () => {
     const outcome = outcomeOf('unit', {
       success: false,
       testResults: [file('failed', 'passed', 'failed', 'pending'), file('passed', 'passed')],
     });
     expect(closingLine(outcome.tally)).toBe('2 passed, 1 failed, 1 skipped');
-    expect(outcome.notes).toEqual(['skipped: test 2']);
+    expect(outcome.notes).toEqual(['skipped: test 2', 'failed: unit: test 1: no message']);
+  });
+
+  test('says why a test failed, in one line without colours and stack', () => {
+    const failureMessages = ['the first try', '\u001b[31mAssertionError\u001b[39m: expected 1\n  to be 2\n    at file.ts:1:2'];
+    const broken = { name: 'a.test.ts', status: 'failed', assertionResults: [{ fullName: 'adds', status: 'failed', failureMessages }] };
+    const outcome = outcomeOf('unit', { success: false, testResults: [broken] });
+    expect(outcome.notes).toEqual(['failed: unit: adds: AssertionError: expected 1 to be 2']);
   });
 
   test('a file that does not load is a failure', () => {
