@@ -35,6 +35,19 @@ export const CONFIG_SCHEMA = {
       plugins: names,
       features: { type: 'object', additionalProperties: names, default: {} },
     }),
+    mesh: section({
+      name: { type: 'string', minLength: 1, maxLength: 64 },
+      host: { type: 'string', default: '' },
+      port: { type: 'integer', minimum: 0, maximum: 65535, default: 8082 },
+      interfaces: names,
+      peers: { ...names, items: { type: 'string', minLength: 1, maxLength: 261 }, maxItems: 64 },
+      announce_addresses: { ...names, items: { type: 'string', minLength: 1, maxLength: 261 }, maxItems: 8 },
+      announce_devices: { type: 'boolean', default: true },
+      discovery: { type: 'boolean', default: true },
+      relay: { type: 'boolean', default: true },
+      max_peers: { ...positive, maximum: 256, default: 64 },
+      pre_shared_key_file: { type: 'string' },
+    }),
     rules: { type: 'string' },
     roles: {
       type: 'object',
@@ -87,6 +100,19 @@ export interface ConfigFile {
     dynamic_registration: boolean;
     plugins: string[];
     features: Record<string, string[]>;
+  };
+  mesh: {
+    name?: string;
+    host: string;
+    port: number;
+    interfaces: string[];
+    peers: string[];
+    announce_addresses: string[];
+    announce_devices: boolean;
+    discovery: boolean;
+    relay: boolean;
+    max_peers: number;
+    pre_shared_key_file?: string;
   };
   rules?: string;
   roles: Record<string, { permissions: string[]; ttl_seconds?: number; max_hops?: number; rate_per_minute?: number; features: string[] }>;

@@ -53,6 +53,26 @@ export interface HubConfig {
     /** Packages that manifest entries `plugin:<name>` may load. */
     readonly plugins: readonly string[];
   };
+  readonly mesh: {
+    /** What other hubs and people call this one; the machine's host name when absent. */
+    readonly name?: string;
+    /** Address to listen on; all when empty. */
+    readonly host: string;
+    readonly port: number;
+    /** Network interfaces for discovery; all when empty. */
+    readonly interfaces: readonly string[];
+    /** `host:port` of hubs that discovery cannot find. */
+    readonly peers: readonly string[];
+    /** `host:port` under which hubs of other networks reach this one. */
+    readonly announceAddresses: readonly string[];
+    readonly announcesDevices: boolean;
+    readonly isDiscoveryEnabled: boolean;
+    /** Whether it passes calls on between hubs that do not reach each other. */
+    readonly isRelay: boolean;
+    readonly maxPeers: number;
+    /** File with 64 hex digits that every member has too (libp2p private network). */
+    readonly preSharedKeyFile?: string;
+  };
   /** File with the owner's rules. */
   readonly rulesFile: string;
   /** Named profiles for tokens (source 002, persona). */
@@ -104,6 +124,7 @@ export function loadConfig(env: Environment, stateDir: string): HubConfig {
       plugins: file.tools.plugins,
       isDynamicRegistrationAllowed: file.tools.dynamic_registration,
     },
+    mesh: meshOf(file.mesh, env.ATMO_MESH_PORT),
     rulesFile: file.rules ?? join(stateDir, 'rules.yaml'),
     roles: Object.fromEntries(Object.entries(file.roles).map(([name, role]) => [name, roleOf(role)])),
     clockTrust: file.clock.trust,
@@ -114,6 +135,22 @@ export function loadConfig(env: Environment, stateDir: string): HubConfig {
       fiveMinuteDays: file.history.five_minute_days,
       hourlyDays: file.history.hourly_days,
     },
+  };
+}
+
+function meshOf(mesh: ConfigFile['mesh'], portText: string | undefined): HubConfig['mesh'] {
+  return {
+    ...(mesh.name !== undefined && { name: mesh.name }),
+    host: mesh.host,
+    port: portOf('ATMO_MESH_PORT', portText) ?? mesh.port,
+    interfaces: mesh.interfaces,
+    peers: mesh.peers,
+    announceAddresses: mesh.announce_addresses,
+    announcesDevices: mesh.announce_devices,
+    isDiscoveryEnabled: mesh.discovery,
+    isRelay: mesh.relay,
+    maxPeers: mesh.max_peers,
+    ...(mesh.pre_shared_key_file !== undefined && { preSharedKeyFile: mesh.pre_shared_key_file }),
   };
 }
 

@@ -24,6 +24,8 @@ export const EVENT_TYPES = [
   'agent.changed',
   'rules.changed',
   'commissioning.progress',
+  'mesh.changed',
+  'peer.changed',
   'hub.warning',
 ] as const;
 /** A type of the list. */
@@ -35,7 +37,7 @@ export interface HubEvent {
   readonly id: string;
   readonly source: string;
   readonly type: EventType;
-  /** What it is about: the id of a device, tool, sensor, job, approval, token or agent. */
+  /** What it is about: the id of a device, tool, sensor, job, approval, token, agent or hub. */
   readonly subject: string;
   readonly time: string;
   readonly data: JsonObject;

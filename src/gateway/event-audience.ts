@@ -82,6 +82,8 @@ export class EventAudience {
       'agent.changed': ({ subject }, listener) => isKin(listener, subject) || this.#has(listener, 'admin:agents'),
       'rules.changed': hub,
       'commissioning.progress': hub,
+      'mesh.changed': hub,
+      'peer.changed': (_event, listener) => this.#has(listener, 'mesh:read'),
       'hub.warning': hub,
     };
   }

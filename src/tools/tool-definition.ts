@@ -1,7 +1,7 @@
 import type { RunContext } from '../core/audit-sink.ts';
 import type { Effect } from '../core/authorizer.ts';
 import type { Clock } from '../core/clock.ts';
-import type { ToolId } from '../core/ids.ts';
+import type { HubId, ToolId } from '../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Principal } from '../core/principal.ts';
@@ -120,6 +120,8 @@ export interface RegisteredTool {
   readonly isolation?: 'process';
   /** False for a device that is away: listed, answers DEVICE_UNREACHABLE. */
   readonly isAvailable?: () => boolean;
+  /** The hubs that have it, for a tool that this hub does not have itself; its handler is never called here. */
+  readonly hubs?: () => readonly HubId[];
   /** Gives back what the tool holds; called when it is removed and when the hub stops. */
   readonly shutdown?: () => Promise<void>;
 }

@@ -18,7 +18,8 @@ interface RegistryOptions {
   readonly onWarning?: 'error' | 'keep';
 }
 
-interface ResolveOptions {
+/** Which tools a name may mean. */
+export interface ResolveOptions {
   readonly versionRange?: string;
   /** Tools for which it answers false do not exist for the caller. */
   readonly isVisible?: (tool: RegisteredTool) => boolean;

@@ -5,7 +5,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { MeshView } from '../../core/mesh-view.ts';
+import type { RoutePeer } from '../../core/mesh-view.ts';
 import type { Authenticator, Principal } from '../../core/principal.ts';
 import type { RateLimiter } from '../../core/rate-limiter.ts';
 import type { RuleEngine } from '../../core/rule-engine.ts';
@@ -60,7 +60,7 @@ export interface PipelineCollaborators {
   readonly rules?: RuleEngine;
   readonly rateLimiter?: RateLimiter;
   readonly router?: CallRouter;
-  readonly mesh?: MeshView;
+  readonly mesh?: { peers(): readonly RoutePeer[] };
   /** Whether a token still counts; asked when a call comes and again right before it runs. */
   readonly validity?: Pick<Authenticator, 'isStillValid'>;
   /** Dangerous calls are refused until it is trusted; the clock counts as trusted when absent. */

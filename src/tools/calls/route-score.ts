@@ -17,6 +17,8 @@ export interface RouteCandidate {
 export interface RoutingWish {
   readonly prefer_nodes?: readonly string[];
   readonly exclude_nodes?: readonly string[];
+  /** Ids or names of the only hubs that may run it. */
+  readonly only_nodes?: readonly string[];
   readonly hop_budget?: number;
 }
 
@@ -72,6 +74,7 @@ function obstacle(definition: ToolDefinition, wish: RouteWish, candidate: RouteC
   if (!candidate.isReachable) return 'is not reachable';
   if (wish.allowed_nodes?.includes(candidate.id) === false) return 'is not among the hubs that the token allows';
   if (isNamed(candidate, wish.exclude_nodes ?? [])) return 'is excluded by the request';
+  if (wish.only_nodes && !isNamed(candidate, wish.only_nodes)) return 'is not among the hubs that the request names';
   if (missing.length > 0) return `lacks ${missing.join(', ')}`;
   if (requires.gpu && !candidate.capabilities.includes('gpu')) return 'has no GPU';
   if (requires.network && !candidate.isOnline) return 'has no network';

@@ -1,0 +1,17 @@
+/** A hub that the mesh vouches for. */
+export interface TrustedHub {
+  /** Raw Ed25519 key, 32 bytes, base64url. */
+  readonly key: string;
+  /** Grants that tokens issued by the hub may hold at most, as in the permission grammar. */
+  readonly permissions: readonly string[];
+}
+
+/** Port: whom this hub believes beyond itself. A certificate that expired or was revoked vouches for nobody. */
+export interface MeshTrust {
+  /** Undefined while the hub is in no mesh. */
+  meshId(): string | undefined;
+  hub(id: string): TrustedHub | undefined;
+}
+
+/** A hub on its own trusts no other. */
+export const NO_MESH: MeshTrust = { meshId: () => undefined, hub: () => undefined };
