@@ -24,6 +24,8 @@ export interface CallRequest {
   readonly sessionId?: string;
   /** Aborts when the caller gives up. */
   readonly signal?: AbortSignal;
+  /** Told once when the call was let through, right before its handler starts or another hub is asked. */
+  readonly onDispatch?: () => void;
   readonly routing?: RoutingWish;
   /**
    * The running call of which this one is a step, as its handler was given it: the step runs in the slot of that call, ends

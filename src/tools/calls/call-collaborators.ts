@@ -10,6 +10,7 @@ import type { Authenticator, Principal } from '../../core/principal.ts';
 import type { RateLimiter } from '../../core/rate-limiter.ts';
 import type { RuleEngine } from '../../core/rule-engine.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { RemoteTools } from '../remote-tools.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
@@ -22,18 +23,36 @@ import type { UsageCounter } from './usage-counter.ts';
 export interface ForwardedCall {
   readonly principal: Principal;
   readonly tool: RegisteredTool;
+  /** What the caller asked for; the version of `tool` is one of them. */
+  readonly versionRange?: string;
+  /** Valid by the tool's schema, with defaults filled in; devices are named as the caller named them. */
   readonly params: JsonObject;
   readonly requestId: string;
   readonly traceId: string;
+  readonly sessionId?: string;
+  /** `job`: the result is a `JobView` of a job that lives on that hub. */
+  readonly mode: 'sync' | 'job';
+  /** Milliseconds since 1970 by this hub's clock. */
   readonly deadlineMs: number;
+  /** Hops that are left beyond the first: 0 goes to a directly connected hub only. */
   readonly hopBudget: number;
   readonly idempotencyKey?: string;
   readonly signal: AbortSignal;
+  /** The other hub has let the call through: from now on nobody else may run it. */
+  readonly onAccept?: () => void;
 }
 
-/** Port: runs a call on another hub. NODE_UNAVAILABLE only when that hub has not accepted it. */
+/** What another hub answered to a call that went well there. */
+export interface RemoteResult {
+  readonly result: Json;
+  /** The hub that ran it. */
+  readonly nodeId: string;
+  readonly hops: number;
+}
+
+/** Port: runs a call on another hub. NODE_UNAVAILABLE only when that hub has not accepted it; else its errors as they are. */
 export interface CallRouter {
-  forward(hubId: string, call: ForwardedCall): Promise<Json>;
+  forward(hubId: string, call: ForwardedCall): Promise<RemoteResult>;
 }
 
 /** Facts about this hub that decide whether it can run a tool. */
@@ -60,6 +79,8 @@ export interface PipelineCollaborators {
   readonly rules?: RuleEngine;
   readonly rateLimiter?: RateLimiter;
   readonly router?: CallRouter;
+  /** Tools of other hubs; without them this hub's own are all there are. */
+  readonly remoteTools?: RemoteTools;
   readonly mesh?: { peers(): readonly RoutePeer[] };
   /** Whether a token still counts; asked when a call comes and again right before it runs. */
   readonly validity?: Pick<Authenticator, 'isStillValid'>;

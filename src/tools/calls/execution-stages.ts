@@ -6,6 +6,7 @@ import type { Stage } from './admission-stages.ts';
 import type { Call } from './call.ts';
 import { normalizeResult } from './call-answer.ts';
 import { auditIntent, eventData, eventParams } from './call-audit.ts';
+import type { ForwardedCall } from './call-collaborators.ts';
 import { confirmRules } from './consent-stages.ts';
 import { confirmEffects } from './effect-stages.ts';
 import { type RouteCandidate, type RouteRefusal, type RouteWish, rankRoute } from './route-score.ts';
@@ -50,6 +51,7 @@ async function writeIntent(call: Call, context: StageContext): Promise<void> {
 async function runTool(call: Call, context: StageContext): Promise<void> {
   call.claim?.dispatched();
   call.isDispatched = true;
+  call.request.onDispatch?.();
   context.events.emit('agi.tool.invoked', call.tool.id, { ...eventData(call), ...eventParams(call) });
   const { definition } = call.tool;
   const attempts = { definition, deadline: call.deadline, clock: context.clock };
@@ -88,21 +90,30 @@ async function runOnRoute(call: Call, context: StageContext): Promise<Json> {
   throw noCapableNode(call, tries);
 }
 
-function runOn(candidate: RouteCandidate, call: Call, context: StageContext): Promise<Json> {
+async function runOn(candidate: RouteCandidate, call: Call, context: StageContext): Promise<Json> {
   const { router } = context;
   if (candidate.isLocal || !router) return runHere(call, context);
-  const { idempotencyKey, principal } = call.request;
-  return router.forward(candidate.id, {
+  const { result, nodeId, hops } = await router.forward(candidate.id, forwarded(call));
+  call.ranOn = { ...candidate, id: nodeId, hops };
+  return result;
+}
+
+function forwarded(call: Call): ForwardedCall {
+  const { idempotencyKey, principal, sessionId, version } = call.request;
+  return {
     principal,
     tool: call.tool,
+    ...(version !== undefined && { versionRange: version }),
     params: call.params,
     requestId: call.requestId,
     traceId: call.traceId,
+    ...(sessionId !== undefined && { sessionId }),
+    mode: call.mode,
     deadlineMs: call.deadline.atMs,
     hopBudget: routeWish(call).hop_budget - 1,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     signal: call.deadline.signal,
-  });
+  };
 }
 
 async function runHere(call: Call, context: StageContext): Promise<Json> {

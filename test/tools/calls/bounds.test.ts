@@ -251,7 +251,7 @@ describe('hops and hubs', () => {
       router: {
         forward: async (hub: string, call: ForwardedCall) => {
           forwarded.push({ hub, budget: call.hopBudget });
-          return 'seen';
+          return { result: 'seen', nodeId: hub, hops: 1 };
         },
       },
     });
