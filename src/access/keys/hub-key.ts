@@ -1,10 +1,11 @@
-import { createHash, createHmac, hkdfSync, type KeyObject } from 'node:crypto';
+import { createHmac, hkdfSync, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
 import type { Service } from '../../core/service.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
+import { hubIdOf } from '../../wire/hub-id.ts';
 import { rawPublicKey } from './ed25519-key.ts';
 import { openKeyFile } from './key-file.ts';
 
@@ -67,11 +68,6 @@ export class HubKey implements Service {
     if (this.#open) return this.#open;
     throw new AtmoError('INTERNAL_ERROR', "The hub's key was asked for before it was read or after the hub stopped");
   }
-}
-
-/** The id of the hub that has this raw public key (base64url). */
-export function hubIdOf(publicKey: string): HubId {
-  return `hub-${createHash('sha256').update(Buffer.from(publicKey, 'base64url')).digest('hex').slice(0, 16)}` as HubId;
 }
 
 function sealKeyOf(key: KeyObject): Uint8Array {
