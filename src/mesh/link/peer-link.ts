@@ -16,13 +16,23 @@ export const REQUEST_KINDS = {
 /** A kind of the list. */
 export type RequestKind = keyof typeof REQUEST_KINDS;
 
+/** Longest part of an answer. */
+export const MAX_PART_BYTES = 49_152;
+
 /** What the sender of a request hears before its answer. */
 export interface RequestOptions {
   readonly signal: AbortSignal;
   /** The peer has taken the request on: from now on a lost connection leaves its outcome unknown. */
   readonly onAccept?: () => void;
-  /** Partial results and events, in order. The sender of parts waits while more than a window of them is unread. */
-  readonly onPart?: (part: Uint8Array) => void;
+  /** The connection ended after the request was sent and before its answer: whether the peer took it on is not known. */
+  readonly onLost?: () => void;
+  /**
+   * Partial results and events, in order. A part counts as read when the promise resolves; the sender of parts waits while
+   * more than a window of them is unread, and the answer waits until all are read.
+   */
+  readonly onPart?: (part: Uint8Array) => void | Promise<void>;
+  /** How long after an abort the peer's answer still counts, milliseconds; default 0. */
+  readonly cancelGraceMs?: number;
 }
 
 /** The one control stream to a directly connected hub. */
@@ -45,7 +55,7 @@ export interface IncomingRequest {
   readonly signal: AbortSignal;
   /** Tells the peer that the request was taken on; `detached` work goes on when the connection is lost. */
   accept(mode?: 'attached' | 'detached'): void;
-  /** Sends a part; resolves when the peer has room for more. */
+  /** Sends a part of at most `MAX_PART_BYTES`; resolves when it is on its way, rejects when the request has ended. */
   part(bytes: Uint8Array): Promise<void>;
 }
 

@@ -1,0 +1,35 @@
+import { AtmoError, ERROR_CODES, type ErrorCode } from '../../core/errors.ts';
+import { isJsonObject } from '../../core/json.ts';
+import type { Frame } from '../../wire/messages/frame.ts';
+
+const MAX_MESSAGE_LENGTH = 2_048;
+const MAX_DETAILS_LENGTH = 16_384;
+
+type ErrorFrame = Extract<Frame, { readonly type: 'error' }>;
+
+/** An error as it travels; details that are too long for a frame stay here. */
+export function errorFrame(id: number, { code, message, details }: AtmoError): ErrorFrame {
+  const text = JSON.stringify(details);
+  return {
+    type: 'error',
+    id,
+    code,
+    message: message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed(),
+    details: text.length <= MAX_DETAILS_LENGTH && text.isWellFormed() ? text : '{}',
+  };
+}
+
+/** The error that a peer told; a code that this hub does not know is INTERNAL_ERROR. */
+export function errorOfFrame({ code, message, details }: ErrorFrame): AtmoError {
+  const known = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'INTERNAL_ERROR';
+  return new AtmoError(known, message, parsed(details));
+}
+
+function parsed(text: string) {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,85 @@
+import type { Clock } from '../../core/clock.ts';
+
+/** How often a link is asked whether it lives, how long it may be silent, and how late an own timer may be unnoticed. */
+export interface HeartbeatTimes {
+  readonly everyMs: number;
+  readonly silenceMs: number;
+  readonly stallMs: number;
+}
+
+/** A peer that is stopped for 8 s survives; a cut link is noticed within 10 s. */
+export const HEARTBEAT_TIMES: HeartbeatTimes = { everyMs: 2_000, silenceMs: 9_000, stallMs: 1_000 };
+/** Weight of a new measurement in the smoothed round trip, as TCP's (RFC 6298 §2). */
+const SMOOTHING = 1 / 8;
+
+interface HeartbeatCollaborators {
+  readonly clock: Clock;
+  readonly ping: (number: number) => void;
+  /** Told once, when the peer has been silent for too long. */
+  readonly onSilence: () => void;
+}
+
+/** Asks a peer every 2 s whether it is there, and measures how long its answer takes. */
+export class Heartbeat {
+  readonly #collaborators: HeartbeatCollaborators;
+  readonly #times: HeartbeatTimes;
+  #heardMs = 0;
+  #pinged: { readonly number: number; readonly atMs: number } | undefined;
+  #number = 0;
+  #roundTripMs: number | undefined;
+  #stop = () => {};
+
+  constructor(collaborators: HeartbeatCollaborators, times: HeartbeatTimes = HEARTBEAT_TIMES) {
+    this.#collaborators = collaborators;
+    this.#times = times;
+  }
+
+  get roundTripMs(): number | undefined {
+    return this.#roundTripMs;
+  }
+
+  start(): void {
+    this.heard();
+    this.#beat();
+  }
+
+  stop(): void {
+    this.#stop();
+  }
+
+  /** Anything at all came from the peer. */
+  heard(): void {
+    this.#heardMs = this.#collaborators.clock.monotonic();
+  }
+
+  ponged(number: number): void {
+    if (this.#pinged?.number !== number) return;
+    const measuredMs = this.#collaborators.clock.monotonic() - this.#pinged.atMs;
+    this.#pinged = undefined;
+    this.#roundTripMs = this.#roundTripMs === undefined ? measuredMs : this.#roundTripMs + SMOOTHING * (measuredMs - this.#roundTripMs);
+  }
+
+  #beat(): void {
+    const { clock, ping } = this.#collaborators;
+    this.#number++;
+    this.#pinged = { number: this.#number, atMs: clock.monotonic() };
+    ping(this.#number);
+    this.#wait();
+  }
+
+  #wait(): void {
+    const { clock } = this.#collaborators;
+    const startMs = clock.monotonic();
+    const leftMs = this.#heardMs + this.#times.silenceMs - startMs;
+    const waitMs = Math.max(1, Math.min(this.#times.everyMs, leftMs));
+    this.#stop = clock.after(waitMs, () => this.#check(clock.monotonic() - startMs - waitMs));
+  }
+
+  #check(lateMs: number): void {
+    // This process stood still, and with it everything that the peer may have said.
+    if (lateMs > this.#times.stallMs) this.#heardMs += lateMs;
+    const silentMs = this.#collaborators.clock.monotonic() - this.#heardMs;
+    if (silentMs >= this.#times.silenceMs) this.#collaborators.onSilence();
+    else this.#beat();
+  }
+}
