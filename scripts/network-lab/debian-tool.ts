@@ -1,0 +1,81 @@
+/**
+ * Programs of Debian that the lab can use where nobody installed them: downloaded once into `.run/debian` and unpacked there.
+ * The system's own packages stay as they are.
+ */
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { ROOT } from '../bundle.ts';
+import { runTool } from './run-tool.ts';
+
+const CACHE = join(ROOT, '.run/debian');
+/** The libraries are what each program needs beyond a Debian without recommended packages. */
+const PACKAGES = {
+  nft: ['nftables', 'libnftables1', 'libnftnl11', 'libmnl0', 'libjansson4', 'libedit2', 'libbsd0', 'libmd0', 'libxtables12'],
+  serf: ['serf'],
+  faketime: ['faketime', 'libfaketime'],
+} as const;
+
+/** A program that the lab can do without, at the price of skipping what needs it. */
+export type DebianToolName = keyof typeof PACKAGES;
+
+/** How to run one. */
+export interface DebianTool {
+  readonly path: string;
+  /** Environment that finds its libraries. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** The program as it is installed, else as `fetchDebianTools` unpacked it; undefined where there is neither. */
+export function findDebianTool(name: DebianToolName): DebianTool | undefined {
+  const installed = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'].map((dir) => join(dir, name)).find(isExecutable);
+  if (installed !== undefined) return { path: installed, env: process.env };
+  const root = join(CACHE, name);
+  const path = ['usr/sbin', 'usr/bin', 'sbin', 'bin'].map((dir) => join(root, dir, name)).find(isExecutable);
+  if (path === undefined) return undefined;
+  return { path, env: { ...process.env, LD_LIBRARY_PATH: libraryFolders(root).join(delimiter) } };
+}
+
+/** Downloads what is neither installed nor there; answers what it could not get, each with the reason. Needs the network and apt. */
+export async function fetchDebianTools(): Promise<ReadonlyMap<DebianToolName, string>> {
+  const failures = new Map<DebianToolName, string>();
+  for (const name of Object.keys(PACKAGES) as DebianToolName[]) {
+    if (findDebianTool(name)) continue;
+    await fetchTool(name).catch((error: unknown) => failures.set(name, error instanceof Error ? error.message : String(error)));
+  }
+  return failures;
+}
+
+async function fetchTool(name: DebianToolName): Promise<void> {
+  const work = join(CACHE, `${name}.${process.pid}`);
+  mkdirSync(work, { recursive: true });
+  try {
+    await runTool('sh', ['-c', 'cd "$0" && exec apt-get -q download "$@"', work, ...PACKAGES[name]]);
+    const root = join(work, 'root');
+    for (const file of readdirSync(work).filter((file) => file.endsWith('.deb'))) await runTool('dpkg', ['-x', join(work, file), root]);
+    // Whoever comes second finds it complete or not at all.
+    if (!existsSync(join(CACHE, name))) renameSync(root, join(CACHE, name));
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** Debian keeps libraries under the name of the machine, such as `usr/lib/x86_64-linux-gnu`. */
+function libraryFolders(root: string): readonly string[] {
+  return ['usr/lib', 'lib']
+    .map((dir) => join(root, dir))
+    .filter((dir) => existsSync(dir))
+    .flatMap((dir) =>
+      readdirSync(dir, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map((entry) => join(dir, entry.name)),
+    );
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
