@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { decodeCbor, encodeCbor } from './cbor.ts';
-import type { CborLimits } from './cbor-scan.ts';
+import { CBOR_LIMITS, type CborLimits } from './cbor-scan.ts';
 import { signSign1, verifySign1 } from './cose-sign1.ts';
 import { refuse, type WireType } from './message-type.ts';
 
@@ -15,12 +15,11 @@ export interface MessageCodec<Value> {
 /** The codec of a message called `name`; the limits of the look over the raw bytes are those of CBOR_LIMITS unless given. */
 export function messageCodec<Value>(name: string, type: WireType<Value>, limits: Partial<CborLimits> = {}): MessageCodec<Value> {
   const place = { within: undefined, step: name };
-  const { maxBytes } = limits;
+  const { maxBytes } = { ...CBOR_LIMITS, ...limits };
   return {
     encode: (value) => {
       const bytes = encodeCbor(type.toCbor(value, place));
-      if (maxBytes !== undefined && bytes.length > maxBytes)
-        refuse(place, `has ${bytes.length} bytes, more than the ${maxBytes} that are allowed`);
+      if (bytes.length > maxBytes) refuse(place, `has ${bytes.length} bytes, more than the ${maxBytes} that are allowed`);
       return bytes;
     },
     decode: (bytes) => type.fromCbor(decodeCbor(bytes, limits), place),

@@ -1,0 +1,100 @@
+import { message, required, tuple } from '../message.ts';
+import { messageCodec } from '../message-codec.ts';
+import { hex, hubId } from '../message-encodings.ts';
+import { list } from '../message-lists.ts';
+import { bytes, choice, uint } from '../message-scalars.ts';
+import type { ValueOf } from '../message-type.ts';
+import { CERTIFICATE_CHAIN } from './certificate.ts';
+
+/** Longest body between two hubs, bytes. */
+const MAX_BODY_BYTES = 4_194_304;
+const MAX_HUBS = 512;
+
+/** The newest announcement that is known of a hub. */
+const VERSION = tuple({ hubId: required(0, hubId), epoch: required(1, uint()), sequence: required(2, uint()) });
+const VECTOR = list(VERSION, { max: MAX_HUBS });
+const ENVELOPE = bytes({ min: 1, max: 4_096 });
+
+const SYNC_REQUEST = message({ vector: required(1, VECTOR) });
+const SYNC_ANSWER = message({
+  vector: required(1, VECTOR),
+  /** What the other side does not know yet. */
+  entries: required(
+    2,
+    list(
+      message({
+        certificate: required(1, CERTIFICATE_CHAIN),
+        /** Signed announcements as they came, the last full one first. */
+        envelopes: required(2, list(ENVELOPE, { max: 1_024 })),
+      }),
+      { max: MAX_HUBS },
+    ),
+  ),
+});
+
+const STATEMENT = message({
+  kind: required(1, choice({ member_revocation: 1, token_revocation: 2 })),
+  bytes: required(2, bytes({ min: 1, max: 4_096 })),
+});
+const STATEMENT_REQUEST = message({
+  /** First 16 bytes, hex, of the SHA-256 of each statement that is known already. */
+  known: required(1, list(hex({ min: 16, max: 16 }), { max: 65_536 })),
+});
+const STATEMENT_ANSWER = message({ statements: required(1, list(STATEMENT, { max: 16_384 })) });
+
+/** A version vector. */
+export type VersionVector = ValueOf<typeof VECTOR>;
+export type SyncRequest = ValueOf<typeof SYNC_REQUEST>;
+export type SyncAnswer = ValueOf<typeof SYNC_ANSWER>;
+/** Something that is true for good: a revocation under its signature. */
+export type SpreadStatement = ValueOf<typeof STATEMENT>;
+export type StatementRequest = ValueOf<typeof STATEMENT_REQUEST>;
+export type StatementAnswer = ValueOf<typeof STATEMENT_ANSWER>;
+
+const SYNC_REQUEST_CODEC = messageCodec('SyncRequest', SYNC_REQUEST, { maxDepth: 3, maxItems: 3 + 4 * MAX_HUBS });
+const SYNC_ANSWER_CODEC = messageCodec('SyncAnswer', SYNC_ANSWER, { maxBytes: MAX_BODY_BYTES, maxDepth: 5, maxItems: 65_536 });
+const STATEMENT_REQUEST_CODEC = messageCodec('StatementRequest', STATEMENT_REQUEST, {
+  maxBytes: MAX_BODY_BYTES,
+  maxDepth: 2,
+  maxItems: 65_539,
+});
+const STATEMENT_ANSWER_CODEC = messageCodec('StatementAnswer', STATEMENT_ANSWER, {
+  maxBytes: MAX_BODY_BYTES,
+  maxDepth: 3,
+  maxItems: 81_924,
+});
+
+/** VALIDATION_ERROR, as each of these. */
+export function encodeSyncRequest(value: SyncRequest): Uint8Array {
+  return SYNC_REQUEST_CODEC.encode(value);
+}
+
+export function decodeSyncRequest(encoded: Uint8Array): SyncRequest {
+  return SYNC_REQUEST_CODEC.decode(encoded);
+}
+
+export function encodeSyncAnswer(value: SyncAnswer): Uint8Array {
+  return SYNC_ANSWER_CODEC.encode(value);
+}
+
+/** Nothing in it is verified. */
+export function decodeSyncAnswer(encoded: Uint8Array): SyncAnswer {
+  return SYNC_ANSWER_CODEC.decode(encoded);
+}
+
+export function encodeStatementRequest(value: StatementRequest): Uint8Array {
+  return STATEMENT_REQUEST_CODEC.encode(value);
+}
+
+export function decodeStatementRequest(encoded: Uint8Array): StatementRequest {
+  return STATEMENT_REQUEST_CODEC.decode(encoded);
+}
+
+export function encodeStatementAnswer(value: StatementAnswer): Uint8Array {
+  return STATEMENT_ANSWER_CODEC.encode(value);
+}
+
+/** Nothing in it is verified. */
+export function decodeStatementAnswer(encoded: Uint8Array): StatementAnswer {
+  return STATEMENT_ANSWER_CODEC.decode(encoded);
+}
