@@ -1,0 +1,70 @@
+import { Agent, request } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { socketOnHost } from '../../../scripts/network-lab/host-socket.ts';
+import type { LabHost } from '../../../scripts/network-lab/lab-host.ts';
+import type { Json } from '../../../src/core/json.ts';
+
+const LIMIT_MS = 60_000;
+
+/** What a door answered. */
+export interface DoorAnswer {
+  readonly status: number;
+  readonly body: Json;
+}
+
+/** HTTP at the loopback of a host of the lab, as somebody who sits in front of it. */
+export class HostDoor implements Disposable {
+  readonly #agent: HostAgent;
+  readonly #port: number;
+  readonly #token: () => string;
+
+  constructor(host: LabHost, port: number, token: () => string) {
+    this.#agent = new HostAgent(host, port);
+    this.#port = port;
+    this.#token = token;
+  }
+
+  /** GET without a body, POST with one; answers what came, errors included. */
+  async send(path: string, body?: Json, options: { readonly method?: string; readonly token?: string } = {}): Promise<DoorAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<DoorAnswer>();
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const headers = {
+      authorization: `Bearer ${options.token ?? this.#token()}`,
+      host: `127.0.0.1:${this.#port}`,
+      ...(text !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
+    };
+    const method = options.method ?? (text === undefined ? 'GET' : 'POST');
+    const sent = request({ agent: this.#agent, path, method, headers, timeout: LIMIT_MS }, (response) => {
+      response
+        .toArray()
+        .then((chunks) => resolve({ status: response.statusCode ?? 0, body: parse(Buffer.concat(chunks).toString()) }), reject);
+    });
+    sent.on('timeout', () => sent.destroy(new Error(`${path} did not answer within ${LIMIT_MS} ms`)));
+    sent.on('error', reject);
+    sent.end(text);
+    return promise;
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+}
+
+class HostAgent extends Agent {
+  readonly #host: LabHost;
+  readonly #port: number;
+
+  constructor(host: LabHost, port: number) {
+    super({ keepAlive: true });
+    this.#host = host;
+    this.#port = port;
+  }
+
+  override createConnection(): Duplex {
+    return socketOnHost(this.#host.name, this.#port);
+  }
+}
+
+function parse(text: string): Json {
+  return text === '' ? null : JSON.parse(text);
+}

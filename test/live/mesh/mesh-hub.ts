@@ -1,0 +1,202 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { LabHost } from '../../../scripts/network-lab/lab-host.ts';
+import { ownerDecision } from '../../../src/cli/owner-consent.ts';
+import type { Json, JsonObject } from '../../../src/core/json.ts';
+import type { CallAnswer } from '../../../src/tools/calls/call-answer.ts';
+import { HostDoor } from './host-door.ts';
+import { writeLabTools } from './lab-tools.ts';
+
+const MAIN = join(import.meta.dirname, '../../../src/main.ts');
+const NODE_FLAGS = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'];
+export const MESH_PORT = 8082;
+const READY_LIMIT_MS = 60_000;
+
+export interface MeshHubOptions {
+  readonly host: LabHost;
+  /** Folder of its state and of its configuration. */
+  readonly dir: string;
+  /** Section `mesh` of its configuration beside the name, which is the host's. */
+  readonly mesh?: JsonObject;
+  /** Further sections. */
+  readonly config?: JsonObject;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Program to run instead of src/main.ts, such as a bundle, with its arguments. */
+  readonly program?: readonly string[];
+}
+
+/** A peer as `GET /api/v1/mesh` tells it. */
+export interface SeenPeer {
+  readonly id: string;
+  readonly name: string;
+  readonly state: string;
+  readonly isReachable: boolean;
+  readonly hops: number;
+  readonly tools: number;
+  readonly missingTools: number;
+}
+
+/** A hub in a process of its own on a host of the lab, without Matter, and its owner at its door. */
+export class MeshHub implements AsyncDisposable {
+  readonly host: LabHost;
+  readonly stateDir: string;
+  /** Everything it logged. */
+  readonly log: string[] = [];
+  readonly #options: MeshHubOptions;
+  #process: ChildProcess | undefined;
+  #door: HostDoor | undefined;
+  #id = '';
+
+  constructor(options: MeshHubOptions) {
+    this.#options = options;
+    this.host = options.host;
+    this.stateDir = join(options.dir, options.host.name);
+  }
+
+  get name(): string {
+    return this.host.name;
+  }
+
+  /** Its id, once it has started. */
+  get id(): string {
+    return this.#id;
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
+  /** `host:port` under which members reach it. */
+  get meshAddress(): string {
+    return `${this.host.address()}:${MESH_PORT}`;
+  }
+
+  /** Starts it, or starts it again with the state that it has; resolves when its door answers. */
+  async start(): Promise<this> {
+    this.#configure();
+    const settings = { ATMO_STATE_DIR: this.stateDir, ATMO_HTTP_PORT: '0', ...this.#options.env };
+    const [command, ...args] = this.host.command([process.execPath, ...NODE_FLAGS, ...(this.#options.program ?? [MAIN, 'serve'])]);
+    const child = spawn(command, args, { env: { ...process.env, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#process = child;
+    const url = await this.#untilReady(child);
+    this.#door?.[Symbol.dispose]();
+    this.#door = new HostDoor(this.host, Number(url.port), () => readFileSync(join(this.stateDir, 'owner.token'), 'utf8').trim());
+    const { node_id } = (await this.get('/healthz')) as JsonObject;
+    this.#id = String(node_id);
+    return this;
+  }
+
+  /** What its door answers to a GET. */
+  async get(path: string): Promise<Json> {
+    return (await this.door.send(path)).body;
+  }
+
+  get door(): HostDoor {
+    if (!this.#door) throw new Error(`Hub ${this.name} has not started`);
+    return this.#door;
+  }
+
+  /** Calls a tool; the answer as the door gave it, errors included. The owner agrees to dangerous calls. */
+  async call(tool: string, params: JsonObject = {}, query = ''): Promise<CallAnswer> {
+    const path = `/api/v1/tools/${encodeURIComponent(tool)}/invoke${query}`;
+    return this.#agreeing(async () => (await this.door.send(path, params)).body as unknown as CallAnswer);
+  }
+
+  /** The result of a call that has to succeed. */
+  async result(tool: string, params: JsonObject = {}, query = ''): Promise<JsonObject> {
+    const answer = await this.call(tool, params, query);
+    if (answer.status !== 'success') throw new Error(`${this.name}: ${tool} ${JSON.stringify(params)}: ${JSON.stringify(answer)}`);
+    return answer.result as JsonObject;
+  }
+
+  /** Everybody else that it knows of. */
+  async peers(): Promise<readonly SeenPeer[]> {
+    const { peers } = (await this.get('/api/v1/mesh')) as { readonly peers?: readonly JsonObject[] };
+    return (peers ?? []).map((peer) => ({
+      id: String(peer.id),
+      name: String(peer.name),
+      state: String(peer.state),
+      isReachable: peer.reachable === true,
+      hops: Number(peer.hops),
+      tools: Number(peer.tools),
+      missingTools: Number(peer.missing_tools),
+    }));
+  }
+
+  async peer(hub: MeshHub): Promise<SeenPeer | undefined> {
+    return (await this.peers()).find((peer) => peer.id === hub.id);
+  }
+
+  /** Whether it knows the hub, reaches it and has the definition of each of its tools. */
+  async knows(hub: MeshHub): Promise<boolean> {
+    const peer = await this.peer(hub);
+    return peer?.isReachable === true && peer.state === 'fresh' && peer.tools > 0 && peer.missingTools === 0;
+  }
+
+  /** Stops it as systemd does; answers the exit code. */
+  async stop(): Promise<number | null> {
+    return this.#end('SIGTERM');
+  }
+
+  /** As a power cut: no goodbye. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  /** Stops its processes where they are, as a board that has run out of memory. */
+  pause(): void {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#process?.kill('SIGCONT');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.resume();
+    await this.stop();
+    this.#door?.[Symbol.dispose]();
+  }
+
+  #configure(): void {
+    mkdirSync(this.stateDir, { recursive: true, mode: 0o700 });
+    const mesh = { name: this.name, port: MESH_PORT, ...this.#options.mesh };
+    const config = { matter: { enabled: false }, ...this.#options.config, mesh };
+    writeFileSync(join(this.stateDir, 'config.yaml'), JSON.stringify(config), { mode: 0o600 });
+    writeLabTools(this.stateDir);
+  }
+
+  async #untilReady(child: ChildProcess): Promise<URL> {
+    const { promise, resolve, reject } = Promise.withResolvers<URL>();
+    if (!child.stdout || !child.stderr) throw new Error('A child without pipes');
+    createInterface({ input: child.stderr }).on('line', (line) => this.log.push(line));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line.startsWith('READY ')) resolve(new URL(line.slice('READY '.length)));
+    });
+    child.once('exit', (code) => reject(new Error(`hub ${this.name} ended with ${code}: ${this.log.join('\n')}`)));
+    const timer = setTimeout(() => reject(new Error(`hub ${this.name} was not ready in time: ${this.log.join('\n')}`)), READY_LIMIT_MS);
+    return promise.finally(() => clearTimeout(timer));
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<number | null> {
+    const child = this.#process;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    const [code] = (await ended) as [number | null];
+    return code;
+  }
+
+  async #agreeing(send: () => Promise<CallAnswer>): Promise<CallAnswer> {
+    const answer = await send();
+    if (answer.status !== 'error' || answer.error.code !== 'APPROVAL_REQUIRED') return answer;
+    const path = `/api/v1/approvals/${answer.error.details.approval_id}`;
+    const decision = ownerDecision((await this.get(path)) as JsonObject, this.stateDir);
+    if (!decision) throw new Error(`the owner cannot approve at ${path}`);
+    await this.door.send(path, decision);
+    return send();
+  }
+}
