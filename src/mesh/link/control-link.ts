@@ -49,7 +49,8 @@ export class ControlLink implements PeerLink {
     this.#sender = new FrameSender(stream);
     this.#heartbeat = new Heartbeat({
       clock,
-      ping: (number) => this.#sender.send({ type: 'ping', nonce: number }),
+      role: ids === 'odd' ? 'leads' : 'follows',
+      ping: (number) => this.#sender.send({ type: 'ping', number }),
       onSilence: () => this.end('silent'),
     });
     const from = stream.peer.id;
@@ -143,10 +144,10 @@ export class ControlLink implements PeerLink {
       case 'cancel':
         return this.#isOfPeer(frame.id) && this.#incoming.cancel(frame.id);
       case 'ping':
-        if (!this.#sender.room) this.#sender.send({ type: 'pong', nonce: frame.nonce });
+        if (!this.#sender.room) this.#sender.send({ type: 'pong', number: frame.number });
         return true;
       case 'pong':
-        this.#heartbeat.ponged(frame.nonce);
+        this.#heartbeat.ponged(frame.number);
         return true;
       case 'goodbye':
         this.end('goodbye');

@@ -1,0 +1,107 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { ManualClock } from '../../../src/core/clock.ts';
+import type { HubId } from '../../../src/core/ids.ts';
+import { silentLogger } from '../../../src/core/logger.ts';
+import { MemoryEngine } from '../../../src/mesh/engine/memory-engine.ts';
+import { MemoryNetwork } from '../../../src/mesh/engine/memory-network.ts';
+import type { ConnectionGate } from '../../../src/mesh/engine/mesh-engine.ts';
+import { ControlLinks } from '../../../src/mesh/link/control-links.ts';
+import type { PeerLink } from '../../../src/mesh/link/peer-link.ts';
+import type { BucketRate } from '../../../src/mesh/link/token-bucket.ts';
+import { hubIdOf } from '../../../src/wire/hub-id.ts';
+import { settled } from '../../tools/tool-room.ts';
+
+/** Lets everybody in. */
+export const OPEN_GATE: ConnectionGate = {
+  admit: async (channel, { direction }) => {
+    if (direction === 'outbound') await channel.write(Uint8Array.of(1));
+    await channel.read();
+    if (direction === 'inbound') await channel.write(Uint8Array.of(1));
+  },
+};
+
+export interface HubIdentity {
+  readonly id: HubId;
+  readonly publicKey: string;
+  readonly key: KeyObject;
+}
+
+/** Hub keys, lowest id first. */
+export function identities(count: number): readonly HubIdentity[] {
+  const made = Array.from({ length: count }, () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+    const raw = publicKey.export({ format: 'jwk' }).x ?? '';
+    return { id: hubIdOf(raw), publicKey: raw, key: privateKey };
+  });
+  return made.sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+export class CountedDrops {
+  readonly counts: Record<string, number> = {};
+  count(reason: string): void {
+    this.counts[reason] = (this.counts[reason] ?? 0) + 1;
+  }
+}
+
+/** Engines in one memory network, each with its links. */
+export class LinkRoom implements AsyncDisposable {
+  readonly #latencyMs: number;
+  readonly clock = new ManualClock();
+  readonly network: MemoryNetwork;
+  readonly hubs: {
+    readonly identity: HubIdentity;
+    readonly engine: MemoryEngine;
+    readonly links: ControlLinks;
+    readonly drops: CountedDrops;
+  }[] = [];
+
+  constructor(options: { readonly latencyMs?: number } = {}) {
+    this.#latencyMs = options.latencyMs ?? 0;
+    this.network = new MemoryNetwork({ clock: this.clock, latencyMs: () => this.#latencyMs });
+  }
+
+  async add(identity: HubIdentity, options: { readonly rate?: BucketRate; readonly linksRun?: boolean } = {}) {
+    const { id, publicKey } = identity;
+    const engine = new MemoryEngine({ network: this.network, address: `${id}:1`, self: { id, publicKey }, gate: OPEN_GATE });
+    const drops = new CountedDrops();
+    const links = new ControlLinks({ engine, clock: this.clock, logger: silentLogger, drops }, options);
+    await engine.start();
+    if (options.linksRun ?? true) await links.start();
+    const hub = { identity, engine, links, drops };
+    this.hubs.push(hub);
+    return hub;
+  }
+
+  /** Dials, and lets the control streams be opened. */
+  async connect(from: number, to: number): Promise<void> {
+    const target = this.hubs[to]?.engine.id ?? '';
+    const dialled = this.hubs[from]?.engine.connect({ host: target, port: 1 }, { signal: new AbortController().signal });
+    const greetingMs = 12 * this.#latencyMs;
+    await this.run(greetingMs);
+    await dialled;
+    await this.run(greetingMs);
+  }
+
+  /** Moves time on in small steps, with everything that becomes ready in between. */
+  async run(ms: number, stepMs = 250): Promise<void> {
+    await settled();
+    for (let left = ms; left > 0; left -= stepMs) {
+      this.clock.advance(Math.min(stepMs, left));
+      await settled();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { links, engine } of this.hubs) {
+      await links[Symbol.asyncDispose]();
+      await engine[Symbol.asyncDispose]();
+    }
+  }
+}
+
+export function requireLink(link: PeerLink | undefined): PeerLink {
+  if (link) return link;
+  throw new Error('there is no link');
+}
+
+export const never = new AbortController().signal;
