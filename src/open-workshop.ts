@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { HubConfig } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import type { EventBus } from './core/events.ts';
@@ -9,10 +10,14 @@ import { OWN_CAPABILITIES } from './hub-capabilities.ts';
 import type { Access } from './open-access.ts';
 import { CallPipeline } from './tools/calls/call-pipeline.ts';
 import { IdempotencyStore } from './tools/calls/idempotency-store.ts';
+import { JobPlaces } from './tools/calls/job-places.ts';
 import { JobStore } from './tools/calls/job-store.ts';
 import { UsageCounter } from './tools/calls/usage-counter.ts';
 import { UsageKeeper } from './tools/calls/usage-keeper.ts';
 import { CapabilityCatalogue } from './tools/capability-catalogue.ts';
+import { KnownJobs } from './tools/known-jobs.ts';
+import { KnownTools } from './tools/known-tools.ts';
+import { MeshOutlook, type MeshPorts } from './tools/mesh-outlook.ts';
 import { SchemaValidator } from './tools/schema/schema-validator.ts';
 import { ToolRegistry } from './tools/tool-registry.ts';
 
@@ -23,13 +28,20 @@ export interface WorkshopGround {
   readonly events: EventBus;
   readonly store: KeyValueStore;
   readonly access: Access;
+  /** The mesh, while the hub is in one. */
+  readonly mesh?: () => MeshPorts | undefined;
 }
 
 /** Tools, and the one way to them. */
 export interface Workshop {
   readonly registry: ToolRegistry;
+  /** Those of the registry and of other hubs. */
+  readonly tools: KnownTools;
   readonly validator: SchemaValidator;
-  readonly jobs: JobStore;
+  readonly jobs: KnownJobs;
+  /** Those of this hub alone. */
+  readonly jobStore: JobStore;
+  readonly outlook: MeshOutlook;
   readonly capabilities: CapabilityCatalogue;
   readonly pipeline: CallPipeline;
 }
@@ -39,24 +51,36 @@ export async function openWorkshop(ground: WorkshopGround, config: HubConfig, st
   const { access, store, clock, logger, events } = ground;
   const validator = new SchemaValidator();
   const registry = new ToolRegistry({ validator }, { onWarning: config.tools.refusesUndescribed ? 'error' : 'keep' });
-  const jobs = new JobStore({ store, clock, events });
-  jobs.recover();
+  const outlook = new MeshOutlook(ground.mesh ?? (() => undefined));
+  const self = { id: access.key.hubId, name: hubName(config) };
+  const known = new KnownTools({ registry, self, remote: outlook.tools, mesh: outlook.view });
+  const jobStore = new JobStore({ store, clock, events });
+  jobStore.recover();
+  const jobPlaces = new JobPlaces(store);
+  const jobs = new KnownJobs({ jobs: jobStore, places: jobPlaces, remote: outlook.jobs });
   const capabilities = new CapabilityCatalogue(registry);
   for (const capability of OWN_CAPABILITIES) capabilities.add(capability);
   const usage = new UsageCounter();
   await stack.start(new UsageKeeper({ usage, store, clock, logger }));
   stack.own(registry);
-  const pipeline = openPipeline(ground, { registry, validator, jobs, capabilities, usage }, config);
+  const parts = { registry, tools: known, validator, jobStore, jobPlaces, outlook, capabilities, usage };
+  const pipeline = openPipeline(ground, parts, config);
   access.tokens.onRevoked((tokenId) => {
-    jobs.cancelOf(tokenId);
+    jobStore.cancelOf(tokenId);
     pipeline.abortOf(({ token }) => token?.chain.includes(tokenId) ?? false);
   });
-  return { registry, validator, jobs, capabilities, pipeline };
+  return { registry, tools: known, validator, jobs, jobStore, outlook, capabilities, pipeline };
 }
 
-type PipelineParts = Omit<Workshop, 'pipeline'> & { readonly usage: UsageCounter };
+/** What people call the hub. */
+export function hubName({ mesh }: HubConfig): string {
+  return mesh.name ?? hostname();
+}
 
-function openPipeline(ground: WorkshopGround, parts: PipelineParts, { tools, roles }: HubConfig): CallPipeline {
+type PipelineParts = Omit<Workshop, 'pipeline' | 'jobs'> & { readonly usage: UsageCounter; readonly jobPlaces: JobPlaces };
+
+function openPipeline(ground: WorkshopGround, parts: PipelineParts, config: HubConfig): CallPipeline {
+  const { tools, roles } = config;
   const { access, store, clock, logger, events } = ground;
   const { disabled, logsCalls, features, refusesUndescribed: _, ...bounds } = tools;
   const roleOf = ({ token }: Principal) => token && access.tokens.find(token.id)?.role;
@@ -74,6 +98,10 @@ function openPipeline(ground: WorkshopGround, parts: PipelineParts, { tools, rol
       events,
       nodeId: access.key.hubId,
       capabilities: () => parts.capabilities.types(),
+      facts: () => ({ name: hubName(config), isOnline: true }),
+      jobs: parts.jobStore,
+      router: parts.outlook.router,
+      mesh: parts.outlook.view,
       idempotency: new IdempotencyStore({ store }),
       validity: access.authenticator,
       sealSecret: (value) => access.key.sealSecret(value),

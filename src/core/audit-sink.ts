@@ -8,6 +8,8 @@ interface AuditBase {
   readonly traceId: string;
   readonly principal: Principal;
   readonly toolId: string;
+  /** The other hub that runs or ran the call; absent when it is this one. */
+  readonly nodeId?: string;
   readonly atMs: number;
 }
 

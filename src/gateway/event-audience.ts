@@ -13,7 +13,7 @@ import type { JobPort } from './ports.ts';
 interface AudienceCollaborators {
   readonly authorizer: Authorizer;
   readonly registry: ToolRegistry;
-  readonly jobs: JobPort;
+  readonly jobs: Pick<JobPort, 'get'>;
   readonly sight: CallerSight;
 }
 
@@ -26,7 +26,7 @@ const MAX_REMOVED = 1_000;
 export class EventAudience {
   readonly #authorizer: Authorizer;
   readonly #registry: ToolRegistry;
-  readonly #jobs: JobPort;
+  readonly #jobs: Pick<JobPort, 'get'>;
   readonly #sight: CallerSight;
   /** A tool's own permissions say who may hear that it is gone, when the registry no longer knows them. */
   readonly #removed = new Map<string, RegisteredTool>();

@@ -9,7 +9,7 @@ export function jobRoutes(jobs: JobPort): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/v1/jobs',
-      summary: "The caller's jobs, newest first",
+      summary: "The caller's jobs on this hub, newest first",
       query: {
         status: field.choice('only jobs in this state', ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired']),
         limit: field.integer('at most this many', 1, 1_000),
@@ -23,9 +23,9 @@ export function jobRoutes(jobs: JobPort): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/v1/jobs/:id',
-      summary: 'State, progress and result of a job',
+      summary: 'State, progress and result of a job, on whichever hub it runs',
       answers: { 200: 'job' },
-      handle: (request) => json(jobs.get(request.path.id ?? '', request.principal)),
+      handle: async (request) => json(await jobs.status(request.path.id ?? '', request)),
     }),
     defineRoute({
       method: 'DELETE',
@@ -33,7 +33,7 @@ export function jobRoutes(jobs: JobPort): readonly Route[] {
       summary: 'Cancel a job; what has been sent to a device may still take effect',
       scope: 'invoke_tool',
       answers: { 200: 'job, as it is now' },
-      handle: (request) => json(jobs.cancel(request.path.id ?? '', request.principal)),
+      handle: async (request) => json(await jobs.cancel(request.path.id ?? '', request)),
     }),
   ];
 }

@@ -1,5 +1,5 @@
 import type { CallPipeline } from '../tools/calls/call-pipeline.ts';
-import type { JobStore } from '../tools/calls/job-store.ts';
+import type { KnownJobs } from '../tools/known-jobs.ts';
 
 /** How the hub is, as a load balancer and a watchdog want to know it. */
 export interface HealthReport {
@@ -20,4 +20,4 @@ export interface HealthSource {
 export type CallPort = Pick<CallPipeline, 'call' | 'callAsync' | 'offeredTo' | 'usage' | 'agentUsage' | 'usageHistory'>;
 
 /** What the door uses of the jobs. */
-export type JobPort = Pick<JobStore, 'get' | 'list' | 'cancel'>;
+export type JobPort = Pick<KnownJobs, 'get' | 'list' | 'status' | 'cancel'>;

@@ -38,6 +38,11 @@ export function canSeeDevice(id: DeviceId, caller: CallerView): boolean {
   return caller.canSee(`device:read:${id}`) || caller.canSee(`admin:device:${id}`);
 }
 
+/** True when `text` is the device's id, or its name, letter case aside. */
+export function isDeviceNamed(text: string, { id, name }: { readonly id: string; readonly name: string }): boolean {
+  return id === text || fold(name) === fold(text);
+}
+
 function fold(text: string): string {
   return text.normalize('NFKC').trim().toLowerCase();
 }

@@ -1,6 +1,7 @@
 import semver from 'semver';
 import { AtmoError } from '../core/errors.ts';
 import type { ToolId } from '../core/ids.ts';
+import type { ToolDefinition } from './tool-definition.ts';
 
 const NAMESPACE = /^[a-z][a-z0-9-]{0,31}$/;
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
@@ -42,6 +43,11 @@ export function toolId(parts: { readonly namespace: string; readonly name: strin
     `Version ${JSON.stringify(parts.version)} is not a semantic version such as 1.0.0`,
   );
   return formatToolName(parts) as ToolId;
+}
+
+/** `namespace:name` of a tool, which all its versions have. */
+export function toolKey({ definition: { namespace, name } }: { readonly definition: Pick<ToolDefinition, 'namespace' | 'name'> }): string {
+  return `${namespace}:${name}`;
 }
 
 /** True for a semantic version or a range of them, such as `>=1.0.0 <2`. */

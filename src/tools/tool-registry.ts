@@ -7,8 +7,8 @@ import { modelNames } from './forms/model-name.ts';
 import type { SchemaValidator } from './schema/schema-validator.ts';
 import type { Category, RegisteredTool } from './tool-definition.ts';
 import { filterTools, type ToolFilter, type ToolPage } from './tool-filter.ts';
-import { parseToolName, type ToolReference, toolId } from './tool-name.ts';
-import { suggestTools } from './tool-suggestion.ts';
+import { toolKey as keyOf, parseToolName, type ToolReference, toolId } from './tool-name.ts';
+import { toolNotFound } from './tool-suggestion.ts';
 
 /** A tool came or went. */
 export type ToolChange = { readonly kind: 'added' | 'removed'; readonly tool: RegisteredTool };
@@ -43,6 +43,7 @@ export class ToolRegistry implements AsyncDisposable {
   readonly #shuttingDown = new Set<Promise<void>>();
   #sorted: readonly RegisteredTool[] | undefined;
   #modelNames: ReadonlyMap<string, string> | undefined;
+  #takenNames: ReadonlySet<string> | undefined;
 
   constructor(collaborators: { readonly validator: SchemaValidator }, options: RegistryOptions = {}) {
     this.#validator = collaborators.validator;
@@ -100,9 +101,14 @@ export class ToolRegistry implements AsyncDisposable {
    * `@` that version or range. Model-facing names and aliases work too. TOOL_NOT_FOUND suggests, AMBIGUOUS_TOOL lists.
    */
   resolve(name: string, options: ResolveOptions = {}): RegisteredTool {
-    const found = this.#find(name, options) ?? this.#findAlias(name, options) ?? this.#findByModelName(name, options);
+    const found = this.find(name, options);
     if (found) return found;
-    throw this.#notFound(name, options.isListed ?? options.isVisible ?? everything);
+    throw toolNotFound(name, this.all().filter(options.isListed ?? options.isVisible ?? everything));
+  }
+
+  /** As `resolve`; undefined when no tool has the name. */
+  find(name: string, options: ResolveOptions = {}): RegisteredTool | undefined {
+    return this.#find(name, options) ?? this.#findAlias(name, options) ?? this.#findByModelName(name, options);
   }
 
   /** One page of tools in the order of their ids. VALIDATION_ERROR for a limit out of range. */
@@ -121,6 +127,17 @@ export class ToolRegistry implements AsyncDisposable {
 
   listByCategory(category: Category): readonly RegisteredTool[] {
     return this.#sortedTools().filter((tool) => tool.definition.metadata.category === category);
+  }
+
+  /** True when a tool of this `namespace:name` is here, in whatever version. */
+  has(key: string): boolean {
+    return this.#versions.has(key);
+  }
+
+  /** True when a tool here has this name for models. */
+  hasModelName(name: string): boolean {
+    this.#takenNames ??= new Set(this.#names().values());
+    return this.#takenNames.has(name);
   }
 
   /** The name that models use for a tool, `[a-z0-9_]`, at most 40 characters. */
@@ -182,6 +199,7 @@ export class ToolRegistry implements AsyncDisposable {
     else this.#namespaces.delete(tool.definition.name);
     this.#sorted = undefined;
     this.#modelNames = undefined;
+    this.#takenNames = undefined;
   }
 
   #versionsOf(key: string): readonly RegisteredTool[] {
@@ -222,13 +240,6 @@ export class ToolRegistry implements AsyncDisposable {
     return undefined;
   }
 
-  #notFound(name: string, isListed: (tool: RegisteredTool) => boolean): AtmoError {
-    const visible = [...this.#versions].filter(([, versions]) => versions.some(isListed)).map(([key]) => key);
-    const suggestions = suggestTools(name.split('@')[0] ?? name, visible);
-    const hint = suggestions.length === 0 ? 'list the tools to see what there is' : `did you mean ${suggestions.join(' or ')}?`;
-    return new AtmoError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 160))}; ${hint}`, { suggestions });
-  }
-
   #names(): ReadonlyMap<string, string> {
     this.#modelNames ??= modelNames([...this.#versions.keys()]);
     return this.#modelNames;
@@ -242,10 +253,6 @@ export class ToolRegistry implements AsyncDisposable {
   #tell(change: ToolChange): void {
     for (const listener of this.#listeners) listener(change);
   }
-}
-
-function keyOf(tool: RegisteredTool): string {
-  return `${tool.definition.namespace}:${tool.definition.name}`;
 }
 
 function fitsAll(tool: RegisteredTool, ranges: readonly string[]): boolean {

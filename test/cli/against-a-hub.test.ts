@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { AtmoError, type ErrorCode } from '../../src/core/errors.ts';
 import { jobTools } from '../../src/tools/builtin/job-tools.ts';
 import { AGENT_TOKEN, makeDevice, makeGateway, makeReading } from '../gateway/gateway-room.ts';
+import { jobsHere } from '../tools/tool-room.ts';
 import { atmo, fetchFrom, withDirectory } from './cli-room.ts';
 
 const DIM = {
@@ -26,7 +27,7 @@ function makeHome() {
   ];
   room.readings.readings = [makeReading('hall-lamp/temperature', 21.5, room.clock.now() - 9_000)];
   room.addTool({ ...DIM, handler: async ({ level = 0 }) => ({ level, settled: true }) });
-  for (const tool of jobTools(room.jobs)) room.registry.register(tool);
+  for (const tool of jobTools(jobsHere(room.jobs))) room.registry.register(tool);
   const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(room.gateway), ...io });
   return { ...room, run };
 }

@@ -13,7 +13,7 @@ import type { PipelineOptions } from '../../src/tools/calls/call-collaborators.t
 import type { ToolFeatures } from '../../src/tools/calls/tool-features.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
 import { lexicalSearch } from '../../src/tools/tool-search.ts';
-import { agent, makeRoom, makeTool, owner } from '../tools/tool-room.ts';
+import { agent, jobsHere, makeRoom, makeTool, owner } from '../tools/tool-room.ts';
 
 export const PORT = 8081;
 export const HOST = `127.0.0.1:${PORT}`;
@@ -122,6 +122,8 @@ export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = 
   const gateway = new HttpGateway(
     {
       ...room.collaborators,
+      tools: room.tools,
+      jobs: jobsHere(room.jobs),
       capabilities,
       pipeline: room.pipeline,
       directory,

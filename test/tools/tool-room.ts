@@ -11,7 +11,10 @@ import type { PipelineCollaborators, PipelineOptions } from '../../src/tools/cal
 import { CallPipeline } from '../../src/tools/calls/call-pipeline.ts';
 import { IdempotencyStore } from '../../src/tools/calls/idempotency-store.ts';
 import { JobStore } from '../../src/tools/calls/job-store.ts';
+import { KnownJobs } from '../../src/tools/known-jobs.ts';
+import { KnownTools } from '../../src/tools/known-tools.ts';
 import { normalizeDefinition } from '../../src/tools/normalize-definition.ts';
+import type { RemoteTools } from '../../src/tools/remote-tools.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import type { RegisteredTool, ToolHandler } from '../../src/tools/tool-definition.ts';
 import { toolId } from '../../src/tools/tool-name.ts';
@@ -52,8 +55,16 @@ export function makeTool({ handler, effects, canonicalize, isAvailable, isolatio
   };
 }
 
+/** The jobs of a hub without others. */
+export function jobsHere(jobs: JobStore): KnownJobs {
+  return new KnownJobs({ jobs, places: { hubOf: () => undefined } });
+}
+
+/** What a test gives a room instead of what it has by itself, and the tools of other hubs. */
+type RoomParts = Partial<PipelineCollaborators> & { readonly remote?: RemoteTools };
+
 /** A pipeline with everything around it in memory. */
-export function makeRoom(extra: Partial<PipelineCollaborators> = {}, options: PipelineOptions = {}) {
+export function makeRoom({ remote, ...extra }: RoomParts = {}, options: PipelineOptions = {}) {
   const clock = new ManualClock();
   const validator = new SchemaValidator();
   const registry = new ToolRegistry({ validator });
@@ -69,8 +80,11 @@ export function makeRoom(extra: Partial<PipelineCollaborators> = {}, options: Pi
       if (entry.kind !== 'note') audited.push(entry);
     },
   };
+  const self = { id: 'hub-1', name: 'cellar' };
+  const tools = new KnownTools({ registry, self, ...(remote && { remote }), ...(extra.mesh && { mesh: extra.mesh }) });
   const collaborators: PipelineCollaborators = {
     registry,
+    tools,
     validator,
     authorizer: listAuthorizer,
     clock,
@@ -84,7 +98,7 @@ export function makeRoom(extra: Partial<PipelineCollaborators> = {}, options: Pi
     ...extra,
   };
   const pipeline = new CallPipeline(collaborators, options);
-  return { clock, validator, registry, events, heard, store, jobs, idempotency, audited, pipeline, collaborators };
+  return { clock, validator, registry, tools, events, heard, store, jobs, idempotency, audited, pipeline, collaborators };
 }
 
 /** The code of a refused or failed call; `success` for one that worked. */

@@ -54,13 +54,14 @@ function tokenIds({ id, chain }: NonNullable<Principal['token']>): readonly stri
   return [id, ...chain].map((tokenId) => name(tokenId).replace(/\s/g, '_'));
 }
 
-function intentContent({ principal, argumentsHash, params, effects, decision, run, mustSync }: AuditIntent): Members {
+function intentContent({ principal, argumentsHash, params, effects, decision, run, mustSync, nodeId }: AuditIntent): Members {
   const { runId, logicalTimeMs, randomSeed } = run;
   return {
     arguments_hash: JSON.stringify(argumentsHash),
     decision: Object.keys(decision).length > 0 ? canonical(decisionContent(decision)) : undefined,
     effects: effects.length > 0 ? canonical(effects.map(effectContent)) : undefined,
     must_sync: mustSync ? 'true' : undefined,
+    node_id: nodeId && JSON.stringify(nodeId),
     params: params && canonical(params),
     principal_kind: `"${principal.kind}"`,
     run: `{"logical_time_ms":${logicalTimeMs},"random_seed":${JSON.stringify(randomSeed)},"run_id":${JSON.stringify(runId)}}`,
@@ -86,11 +87,12 @@ function decisionContent({ approvedBy, approvalId, rule }: AuditIntent['decision
   };
 }
 
-function outcomeContent({ principal, error, message, responseHash, result, durationMs }: AuditOutcome): Members {
+function outcomeContent({ principal, error, message, responseHash, result, durationMs, nodeId }: AuditOutcome): Members {
   return {
     duration_ms: JSON.stringify(durationMs),
     error: error && `"${error}"`,
     message: message === undefined ? undefined : JSON.stringify(redact(message.toWellFormed())),
+    node_id: nodeId && JSON.stringify(nodeId),
     principal_kind: `"${principal.kind}"`,
     response_hash: responseHash && `"${responseHash}"`,
     result: result === undefined ? undefined : canonical(result),

@@ -1,6 +1,7 @@
 import type { Json } from '../../core/json.ts';
-import type { JobStore, JobView } from '../calls/job-store.ts';
+import type { JobView } from '../calls/job-store.ts';
 import { defineTool } from '../define-tool.ts';
+import type { KnownJobs } from '../known-jobs.ts';
 import { p } from '../schema/parameter-builder.ts';
 import { copyJson, RESULT_LIMITS } from '../schema/plain-json.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
@@ -17,7 +18,7 @@ const returns = {
 const parameters = { job_id: p.string({ description: 'Id that the asynchronous call answered with', maxLength: 64 }) };
 
 /** `job_status` and `job_cancel` (source 000 §4): a job belongs to who started it, nobody else can tell that it exists. */
-export function jobTools(jobs: JobStore): readonly RegisteredTool[] {
+export function jobTools(jobs: Pick<KnownJobs, 'status' | 'cancel'>): readonly RegisteredTool[] {
   const status = defineTool(
     {
       name: 'job_status',
@@ -28,7 +29,7 @@ export function jobTools(jobs: JobStore): readonly RegisteredTool[] {
       parameters,
       returns,
     },
-    async ({ job_id: id }, context) => viewJson(jobs.get(id, context.principal)),
+    async ({ job_id: id }, context) => viewJson(await jobs.status(id, context)),
   );
   const cancel = defineTool(
     {
@@ -42,7 +43,7 @@ export function jobTools(jobs: JobStore): readonly RegisteredTool[] {
       parameters,
       returns,
     },
-    async ({ job_id: id }, context) => viewJson(jobs.cancel(id, context.principal)),
+    async ({ job_id: id }, context) => viewJson(await jobs.cancel(id, context)),
   );
   return [status, cancel];
 }

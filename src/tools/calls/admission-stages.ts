@@ -5,6 +5,7 @@ import { callerView, canSeeTool } from '../visibility.ts';
 import type { Call } from './call.ts';
 import { startDeadline } from './call-time.ts';
 import { applyRules, peekApproval, requireApproval } from './consent-stages.ts';
+import { followDevice } from './device-elsewhere.ts';
 import { authorizeEffects, checkMayTry, checkStaticPermissions, requireValidToken } from './effect-stages.ts';
 import type { StageContext } from './stage-context.ts';
 import { missingFeatures } from './tool-features.ts';
@@ -53,9 +54,10 @@ function chargeRateLimit(call: Call, context: StageContext): void {
 }
 
 function resolveTool(call: Call, context: StageContext): void {
-  const { tool: name, version, principal, timeoutMs } = call.request;
-  const tool = context.registry.resolve(name, {
+  const { tool: name, version, principal, timeoutMs, routing } = call.request;
+  const tool = context.tools.resolve(name, {
     ...(version !== undefined && { versionRange: version }),
+    ...(routing?.only_nodes && { onlyNodes: routing.only_nodes }),
     isVisible: (candidate) => canSeeTool(candidate, principal, context.authorizer),
     isListed: (candidate) => isOffered(candidate, principal, context),
   });
@@ -93,7 +95,13 @@ function validateParameters(call: Call, context: StageContext): void {
 
 function canonicalizeParameters(call: Call, context: StageContext): void {
   if (!call.tool.canonicalize) return;
-  call.params = call.tool.canonicalize(call.params, callerView(call.request.principal, context.authorizer));
+  try {
+    call.params = call.tool.canonicalize(call.params, callerView(call.request.principal, context.authorizer));
+  } catch (error) {
+    followDevice(call, context, error);
+    // The other hub's tool of this id may be defined otherwise.
+    for (const stage of [checkStaticPermissions, checkFeatures, refuseSwitchedOff, validateParameters]) stage(call, context);
+  }
 }
 
 async function claimIdempotencyKey(call: Call, context: StageContext): Promise<void> {

@@ -5,6 +5,7 @@ import { maskSecrets } from '../schema/secret-params.ts';
 import type { Call } from './call.ts';
 import type { CallAnswer } from './call-answer.ts';
 import { maskedResult } from './call-secrets.ts';
+import type { RouteCandidate } from './route-score.ts';
 import type { StageContext } from './stage-context.ts';
 
 /** Longest JSON text of parameters or a result that the journal and events repeat. */
@@ -16,6 +17,7 @@ export function auditIntent(call: Call, context: StageContext, run: RunContext):
   return {
     kind: 'intent',
     ...commonEntry(call, run.logicalTimeMs),
+    ...nodeOf(call.route[0]),
     argumentsHash: call.hash(context.sealSecret),
     ...(params.isShort && { params: params.value }),
     effects: call.effects,
@@ -24,7 +26,7 @@ export function auditIntent(call: Call, context: StageContext, run: RunContext):
       ...(call.rule !== undefined && { rule: call.rule }),
     },
     run,
-    mustSync: call.risk === 'dangerous',
+    mustSync: call.risk === 'dangerous' || (call.isElsewhere && call.tool.definition.metadata.isDangerous),
   };
 }
 
@@ -34,6 +36,7 @@ export function auditOutcome(call: Call, answer: CallAnswer, atMs: number): Audi
   return {
     kind: call.isDispatched ? 'outcome' : 'refusal',
     ...commonEntry(call, atMs),
+    ...nodeOf(call.ranOn),
     durationMs: answer.execution.duration_ms,
     responseHash: answer.response_hash,
     ...(result !== undefined && { result }),
@@ -53,6 +56,10 @@ function commonEntry(call: Call, atMs: number) {
   // A name that no tool has is whatever the caller wrote, perhaps a token in the wrong place.
   const toolId = isResolved ? call.toolId : String(redact(call.toolId));
   return { requestId, traceId, principal: call.request.principal, toolId, atMs };
+}
+
+function nodeOf(candidate: RouteCandidate | undefined): { readonly nodeId?: string } {
+  return candidate && !candidate.isLocal ? { nodeId: candidate.id } : {};
 }
 
 interface ShownParams {

@@ -5,16 +5,17 @@ import type { Clock } from '../../core/clock.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { RoutePeer } from '../../core/mesh-view.ts';
+import type { PeerDevice, RoutePeer } from '../../core/mesh-view.ts';
 import type { Authenticator, Principal } from '../../core/principal.ts';
 import type { RateLimiter } from '../../core/rate-limiter.ts';
 import type { RuleEngine } from '../../core/rule-engine.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
-import type { RemoteTools } from '../remote-tools.ts';
+import type { KnownTools } from '../known-tools.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
+import type { JobPlaces } from './job-places.ts';
 import type { JobStore } from './job-store.ts';
 import type { ToolFeatures } from './tool-features.ts';
 import type { UsageCounter } from './usage-counter.ts';
@@ -61,6 +62,12 @@ export interface NodeFacts {
   readonly isOnline: boolean;
 }
 
+/** Another hub as calls see it. */
+export interface CallPeer extends RoutePeer {
+  /** Devices that it tells of. */
+  readonly devices?: readonly PeerDevice[];
+}
+
 /** Whom the call pipeline works with; what is optional does not exist on every hub. */
 export interface PipelineCollaborators {
   readonly registry: ToolRegistry;
@@ -79,9 +86,11 @@ export interface PipelineCollaborators {
   readonly rules?: RuleEngine;
   readonly rateLimiter?: RateLimiter;
   readonly router?: CallRouter;
-  /** Tools of other hubs; without them this hub's own are all there are. */
-  readonly remoteTools?: RemoteTools;
-  readonly mesh?: { peers(): readonly RoutePeer[] };
+  /** Tools of this hub and of others; those of `registry` are all when absent. */
+  readonly tools?: KnownTools;
+  /** Remembers on which other hub a job runs. */
+  readonly jobPlaces?: Pick<JobPlaces, 'remember'>;
+  readonly mesh?: { peers(): readonly CallPeer[] };
   /** Whether a token still counts; asked when a call comes and again right before it runs. */
   readonly validity?: Pick<Authenticator, 'isStillValid'>;
   /** Dangerous calls are refused until it is trusted; the clock counts as trusted when absent. */

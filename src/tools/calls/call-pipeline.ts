@@ -12,7 +12,7 @@ import type { PipelineCollaborators, PipelineOptions } from './call-collaborator
 import { CallJournal } from './call-journal.ts';
 import { storableAnswer, tellableError } from './call-secrets.ts';
 import { startDeadline } from './call-time.ts';
-import { EXECUTION_STAGES } from './execution-stages.ts';
+import { EXECUTION_STAGES, REMOTE_JOB_STAGES } from './execution-stages.ts';
 import type { JobView } from './job-store.ts';
 import { type StageContext, stageContext } from './stage-context.ts';
 import { isOffered } from './tool-offer.ts';
@@ -133,6 +133,7 @@ export class CallPipeline {
       await this.#endRepeated(call);
       return { kind: 'job', job: call.repeated as unknown as JobView };
     }
+    if (!refusal && call.isElsewhere) return this.#startElsewhere(call);
     const { job } = call;
     if (refusal || !job) {
       const answer = await this.#finish(call, refusal);
@@ -142,6 +143,18 @@ export class CallPipeline {
     const finished = this.#pass(call, EXECUTION_STAGES).then(async (error) => job.settle(await this.#finish(call, error), call.secrets));
     void this.#track(finished.catch((failure: unknown) => this.#logBug(call, toAtmoError(failure))));
     return { kind: 'job', job: job.view };
+  }
+
+  /** The job lives on the hub that has the tool; this one remembers where. */
+  async #startElsewhere(call: Call): Promise<AsyncAnswer> {
+    const error = await this.#pass(call, REMOTE_JOB_STAGES);
+    const { remoteJob: job } = call;
+    if (error || !job) return { kind: 'refused', answer: await this.#finish(call, error) };
+    const view = copyJsonObject(job, RESULT_LIMITS);
+    call.claim?.settle(view, view);
+    delete call.claim;
+    await this.#finish(call, undefined);
+    return { kind: 'job', job };
   }
 
   /** Runs stages in order; the error of the first that refuses. */
@@ -228,7 +241,8 @@ export class CallPipeline {
   }
 
   #tell(call: Call, answer: CallAnswer): void {
-    if (!call.isResolved) return;
+    // How a job ends that lives elsewhere is told there.
+    if (!call.isResolved || call.remoteJob) return;
     const durationMs = answer.execution.duration_ms;
     const data = { ...eventData(call), duration_ms: durationMs, response_hash: answer.response_hash };
     const { clock, events } = this.#context;
@@ -253,7 +267,7 @@ export class CallPipeline {
 
 /** The last step of admission for a job: from here on its own signal ends it, not the request's. */
 function createJob(call: Call, context: StageContext): void {
-  if (call.repeated) return;
+  if (call.repeated || call.isElsewhere) return;
   const job = context.jobs.create(call.request.principal, call.tool);
   call.job = job;
   const view = copyJsonObject(job.view, RESULT_LIMITS);

@@ -12,7 +12,7 @@ import type { RegisteredTool } from '../tool-definition.ts';
 import type { CallRequest, NormalResult } from './call-answer.ts';
 import { CallDeadline } from './call-deadline.ts';
 import type { IdempotencyClaim } from './idempotency-store.ts';
-import type { RunningJob } from './job-store.ts';
+import type { JobView, RunningJob } from './job-store.ts';
 import type { RouteCandidate } from './route-score.ts';
 
 /** One call on its way through the stages; each stage fills in what it found out. */
@@ -24,6 +24,8 @@ export class Call {
   readonly mode: 'sync' | 'job';
   /** The job that this call runs as. */
   job?: RunningJob;
+  /** The job on another hub that this call has become. */
+  remoteJob?: JobView;
   params: JsonObject = {};
   effects: readonly Effect[] = [];
   /** The owner's rule that decided about the call. */
@@ -72,6 +74,11 @@ export class Call {
   get deadline(): CallDeadline {
     if (!this.#deadline) throw outOfOrder('given a deadline');
     return this.#deadline;
+  }
+
+  /** True for a tool that only other hubs have: what it really does, they alone can tell. */
+  get isElsewhere(): boolean {
+    return this.tool.hubs !== undefined;
   }
 
   resolved(tool: RegisteredTool): void {

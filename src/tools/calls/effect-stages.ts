@@ -35,9 +35,10 @@ export function checkMayTry(call: Call, { authorizer }: StageContext): void {
   });
 }
 
-/** Permission and risk belong to what the call will really do. */
+/** Permission and risk belong to what the call will really do, which only a hub that has the tool can tell. */
 export function authorizeEffects(call: Call, context: StageContext): void {
-  call.effects = authorizedEffects(call, context);
+  if (call.isElsewhere) checkMayTry(call, context);
+  else call.effects = authorizedEffects(call, context);
 }
 
 /**
@@ -46,6 +47,7 @@ export function authorizeEffects(call: Call, context: StageContext): void {
  */
 export function confirmEffects(call: Call, context: StageContext): void {
   requireValidToken(call, context);
+  if (call.isElsewhere) return;
   const isSameTool = context.registry.get(call.tool.id) === call.tool;
   const known = new Set(call.effects.map(effectKey));
   const effects = isSameTool ? authorizedEffects(call, context) : [];

@@ -6,16 +6,21 @@ import type { Stage } from './admission-stages.ts';
 import type { Call } from './call.ts';
 import { normalizeResult } from './call-answer.ts';
 import { auditIntent, eventData, eventParams } from './call-audit.ts';
-import type { ForwardedCall } from './call-collaborators.ts';
+import { chooseRoute, noCapableNode } from './call-route.ts';
 import { confirmRules } from './consent-stages.ts';
 import { confirmEffects } from './effect-stages.ts';
-import { type RouteCandidate, type RouteRefusal, type RouteWish, rankRoute } from './route-score.ts';
+import { jobViewOf } from './job-store.ts';
+import { failsOver, runElsewhere } from './remote-run.ts';
+import type { RouteCandidate, RouteRefusal } from './route-score.ts';
 import { runAttempts } from './run-attempts.ts';
 import { boundedContext, newRun } from './run-context.ts';
 import type { StageContext } from './stage-context.ts';
 
 /** What happens to an admitted call, in the order of design 4. */
 export const EXECUTION_STAGES: readonly Stage[] = [takeSlot, chooseRoute, writeIntent, confirmEffects, confirmRules, runTool, checkResult];
+
+/** The same for a call that becomes a job of another hub. */
+export const REMOTE_JOB_STAGES: readonly Stage[] = [...EXECUTION_STAGES.slice(0, -1), keepJobPlace];
 
 async function takeSlot(call: Call, context: StageContext): Promise<void> {
   const { within, principal } = call.request;
@@ -24,15 +29,6 @@ async function takeSlot(call: Call, context: StageContext): Promise<void> {
   if (call.mode === 'sync' && within && context.running.has(within)) return;
   call.onEnd(await context.gates.enter(principal, call.deadline.signal));
   call.job?.running();
-}
-
-function chooseRoute(call: Call, context: StageContext): void {
-  const { ranked, refused } = rankRoute(call.tool.definition, routeWish(call), candidates(context));
-  call.route = ranked.filter((candidate) => candidate.isLocal || context.router);
-  if (call.route.length === 0) throw noCapableNode(call, refused);
-  if (call.tool.isAvailable?.() === false) {
-    throw new AtmoError('DEVICE_UNREACHABLE', `The device of ${call.tool.id} does not answer at the moment; nothing was sent`);
-  }
 }
 
 async function writeIntent(call: Call, context: StageContext): Promise<void> {
@@ -50,12 +46,26 @@ async function writeIntent(call: Call, context: StageContext): Promise<void> {
 
 async function runTool(call: Call, context: StageContext): Promise<void> {
   call.claim?.dispatched();
-  call.isDispatched = true;
   call.request.onDispatch?.();
   context.events.emit('agi.tool.invoked', call.tool.id, { ...eventData(call), ...eventParams(call) });
   const { definition } = call.tool;
-  const attempts = { definition, deadline: call.deadline, clock: context.clock };
-  call.rawResult = await runAttempts({ ...attempts, run: () => runOnRoute(call, context) });
+  // A hub that runs the call repeats it itself where that makes sense.
+  const retries = call.route[0]?.isLocal ? definition.execution.retries : 0;
+  const attempts = { definition, retries, deadline: call.deadline, clock: context.clock };
+  try {
+    call.rawResult = await runAttempts({ ...attempts, run: () => runOnRoute(call, context) });
+  } catch (error) {
+    if (toAtmoError(error).code === 'OUTCOME_UNKNOWN') call.isDispatched = true;
+    throw error;
+  }
+}
+
+function keepJobPlace(call: Call, context: StageContext): void {
+  const job = jobViewOf(call.rawResult);
+  if (!job) throw new AtmoError('RESULT_INVALID', `${call.ranOn?.id} did not answer with a job; ${call.tool.id} may be running there`);
+  call.remoteJob = job;
+  call.result = normalizeResult(copyJson(job, RESULT_LIMITS));
+  context.jobPlaces?.remember({ jobId: job.job_id, hubId: call.ranOn?.id ?? '', owner: call.request.principal });
 }
 
 function checkResult(call: Call, context: StageContext): void {
@@ -75,7 +85,7 @@ function checkResult(call: Call, context: StageContext): void {
   }
 }
 
-/** Tries hubs in order; the next one only while the one before has accepted nothing. */
+/** Tries hubs in order; the next one only while the one before has accepted nothing, or where twice is as good as once. */
 async function runOnRoute(call: Call, context: StageContext): Promise<Json> {
   const tries: RouteRefusal[] = [];
   for (const candidate of call.route) {
@@ -83,37 +93,18 @@ async function runOnRoute(call: Call, context: StageContext): Promise<Json> {
     try {
       return await runOn(candidate, call, context);
     } catch (error) {
-      if (candidate.isLocal || toAtmoError(error).code !== 'NODE_UNAVAILABLE') throw error;
+      if (candidate.isLocal || !failsOver(call, error)) throw error;
       tries.push({ node_id: candidate.id, reason: toAtmoError(error).message });
     }
   }
   throw noCapableNode(call, tries);
 }
 
-async function runOn(candidate: RouteCandidate, call: Call, context: StageContext): Promise<Json> {
+function runOn(candidate: RouteCandidate, call: Call, context: StageContext): Promise<Json> {
   const { router } = context;
-  if (candidate.isLocal || !router) return runHere(call, context);
-  const { result, nodeId, hops } = await router.forward(candidate.id, forwarded(call));
-  call.ranOn = { ...candidate, id: nodeId, hops };
-  return result;
-}
-
-function forwarded(call: Call): ForwardedCall {
-  const { idempotencyKey, principal, sessionId, version } = call.request;
-  return {
-    principal,
-    tool: call.tool,
-    ...(version !== undefined && { versionRange: version }),
-    params: call.params,
-    requestId: call.requestId,
-    traceId: call.traceId,
-    ...(sessionId !== undefined && { sessionId }),
-    mode: call.mode,
-    deadlineMs: call.deadline.atMs,
-    hopBudget: routeWish(call).hop_budget - 1,
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-    signal: call.deadline.signal,
-  };
+  if (!candidate.isLocal && router) return runElsewhere(candidate, call, router);
+  call.isDispatched = true;
+  return runHere(call, context);
 }
 
 async function runHere(call: Call, context: StageContext): Promise<Json> {
@@ -146,39 +137,4 @@ function toolContext(call: Call, context: StageContext): ToolContext {
     logger: context.logger.child({ tool: call.tool.id, trace_id: call.traceId }),
     progress: (fraction, note) => call.job?.progress(fraction, note),
   };
-}
-
-/** What the caller asks for, within what its token and the tool allow. */
-function routeWish(call: Call): RouteWish & { readonly hop_budget: number } {
-  const { routing, principal } = call.request;
-  const { hopLimit } = call.tool.definition.routing;
-  const { maxHops, allowedNodes } = principal.token ?? {};
-  return {
-    ...routing,
-    hop_budget: Math.min(routing?.hop_budget ?? hopLimit, hopLimit, maxHops ?? hopLimit),
-    ...(allowedNodes && { allowed_nodes: allowedNodes }),
-  };
-}
-
-function candidates(context: StageContext): readonly RouteCandidate[] {
-  const facts = context.facts?.() ?? { name: context.nodeId, isOnline: true };
-  const here: RouteCandidate = {
-    id: context.nodeId,
-    name: facts.name,
-    isLocal: true,
-    isReachable: true,
-    isOnline: facts.isOnline,
-    hops: 0,
-    roundTripMs: 0,
-    capabilities: context.capabilities(),
-  };
-  const peers = context.mesh?.peers() ?? [];
-  return [here, ...peers.map((peer) => ({ ...peer, isLocal: false, isOnline: true, roundTripMs: peer.roundTripMs ?? Number.MAX_VALUE }))];
-}
-
-function noCapableNode(call: Call, refused: readonly RouteRefusal[]): AtmoError {
-  const reasons = refused.map((refusal) => `${refusal.node_id} ${refusal.reason}`).join('; ');
-  return new AtmoError('NO_CAPABLE_NODE', `No hub can run ${call.tool.id}: ${reasons}`, {
-    tried: refused.map((refusal) => ({ ...refusal })),
-  });
 }

@@ -22,7 +22,9 @@ const DEFAULT_MAX_JOBS = 1_000;
 const MAX_RESULTS_LENGTH = 8_388_608;
 
 /** States of a job (source 000 §4); `expired` when its result is no longer kept. */
-export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'expired';
+const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
+export type JobStatus = (typeof JOB_STATUSES)[number];
+const STATUSES: ReadonlySet<string> = new Set(JOB_STATUSES);
 
 /** A job as callers see it (source 000 §4, job_status). */
 export interface JobView {
@@ -219,6 +221,14 @@ export class JobStore {
   #isoNow(): string {
     return isoTime(this.#clock.now());
   }
+}
+
+/** A job as another hub tells it; undefined for anything else. */
+export function jobViewOf(value: unknown): JobView | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { job_id: id, tool, status, created_at: createdAt } = value as Readonly<Record<string, unknown>>;
+  const texts = [id, tool, status, createdAt];
+  return texts.every((text) => typeof text === 'string') && STATUSES.has(String(status)) ? (value as JobView) : undefined;
 }
 
 function withoutResult({ result: _, error: __, ...rest }: JobView): JobView {

@@ -83,7 +83,8 @@ function obstacle(definition: ToolDefinition, wish: RouteWish, candidate: RouteC
   return undefined;
 }
 
-function isNamed(candidate: RouteCandidate, names: readonly string[]): boolean {
+/** True when one of the names is the hub's id or name. */
+export function isNamed(candidate: Pick<RouteCandidate, 'id' | 'name'>, names: readonly string[]): boolean {
   return names.includes(candidate.id) || names.includes(candidate.name);
 }
 

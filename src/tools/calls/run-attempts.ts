@@ -18,6 +18,8 @@ const NOTHING_DELIVERED: ReadonlySet<ErrorCode> = new Set([
 
 interface Attempts<T> {
   readonly definition: ToolDefinition;
+  /** Extra tries. */
+  readonly retries: number;
   readonly deadline: CallDeadline;
   readonly clock: Clock;
   readonly run: () => Promise<T>;
@@ -32,7 +34,7 @@ export async function runAttempts<T>(attempts: Attempts<T>): Promise<T> {
     try {
       return await runOnce(attempts);
     } catch (error) {
-      const isOver = repeats >= attempts.definition.execution.retries || !isRepeatable(error, attempts.definition);
+      const isOver = repeats >= attempts.retries || !isRepeatable(error, attempts.definition);
       const delayMs = retryDelayMs(repeats + 1);
       if (isOver || delayMs >= attempts.deadline.remainingMs) throw error;
       await pause(delayMs, attempts);

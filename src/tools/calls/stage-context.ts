@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Json } from '../../core/json.ts';
+import { KnownTools } from '../known-tools.ts';
 import type { ToolContext } from '../tool-definition.ts';
 import type { PipelineCollaborators, PipelineOptions } from './call-collaborators.ts';
 import { CallerGates } from './caller-gates.ts';
@@ -9,6 +10,7 @@ import { SessionBound } from './session-bound.ts';
 
 /** What the stages work with: the collaborators and what the pipeline keeps itself. */
 export interface StageContext extends PipelineCollaborators {
+  readonly tools: KnownTools;
   readonly gates: CallerGates;
   readonly memory: MemoryFloor;
   readonly sessions: SessionBound;
@@ -34,6 +36,7 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
   const availableMemory = collaborators.availableMemory ?? (() => process.availableMemory());
   return {
     ...collaborators,
+    tools: collaborators.tools ?? new KnownTools({ registry: collaborators.registry, self: selfOf(collaborators) }),
     gates: new CallerGates({
       maxRunning: options.maxConcurrent ?? DEFAULTS.maxConcurrent,
       maxWaiting: options.maxQueued ?? DEFAULTS.maxQueued,
@@ -51,6 +54,10 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     nowMs: () => (time ?? clock).now(),
     running: new WeakSet(),
   };
+}
+
+function selfOf({ nodeId, facts }: PipelineCollaborators): { readonly id: string; readonly name: string } {
+  return { id: nodeId, name: facts?.().name ?? nodeId };
 }
 
 function processSeal(): (value: Json) => string {

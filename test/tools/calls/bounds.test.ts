@@ -4,6 +4,7 @@ import type { Principal } from '../../../src/core/principal.ts';
 import type { ForwardedCall } from '../../../src/tools/calls/call-collaborators.ts';
 import { CallerGates } from '../../../src/tools/calls/caller-gates.ts';
 import type { ToolContext } from '../../../src/tools/tool-definition.ts';
+import { RemoteToolsFake } from '../remote-tools-fake.ts';
 import { agent, codeOf, makeRoom, makeTool, owner, settled, withToken } from '../tool-room.ts';
 
 const named = (id: string): Principal => ({ id, kind: 'agent', permissions: ['*'] });
@@ -247,6 +248,7 @@ describe('hops and hubs', () => {
   async function route(facts: object, request = {}) {
     const forwarded: { readonly hub: string; readonly budget: number }[] = [];
     const room = makeRoom({
+      remote: new RemoteToolsFake([], { 'core:probe@1.0.0': ['near', 'far'] }),
       mesh: { peers: () => [peer('near', 1), peer('far', 3)] },
       router: {
         forward: async (hub: string, call: ForwardedCall) => {

@@ -8,6 +8,7 @@ import { NO_GROUPS } from '../../../src/core/permission.ts';
 import type { PipelineCollaborators } from '../../../src/tools/calls/call-collaborators.ts';
 import { blake3Hex } from '../../../src/wire/hashes.ts';
 import { approvalsSaying } from '../approvals-saying.ts';
+import { RemoteToolsFake } from '../remote-tools-fake.ts';
 import { agent, makeRoom, makeTool, owner, settled } from '../tool-room.ts';
 
 const level = {
@@ -420,6 +421,7 @@ describe('routing', () => {
     const peer = { isReachable: true, hops: 1, capabilities: ['vision'] };
     const asked: string[] = [];
     const { pipeline, registry } = makeRoom({
+      remote: new RemoteToolsFake([], { 'core:probe@1.0.0': ['a', 'b', 'c'] }),
       mesh: { peers: () => ['a', 'b', 'c'].map((id) => ({ ...peer, id: id as never, name: id })) },
       router: {
         forward: async (hubId) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/core/json.ts';
 import { jobTools } from '../../../src/tools/builtin/job-tools.ts';
 import { JobStore } from '../../../src/tools/calls/job-store.ts';
-import { agent, makeRoom, makeTool, owner, settled } from '../tool-room.ts';
+import { agent, jobsHere, makeRoom, makeTool, owner, settled } from '../tool-room.ts';
 
 const me = agent('device:control', 'job:cancel');
 const asJob = { execution: { async_allowed: true, side_effects: true }, permissions: ['device:control'] };
@@ -60,7 +60,7 @@ describe('a job', () => {
 
   test('can be cancelled by its owner through job_cancel, and is not ended by the request going away', async () => {
     const room = makeRoom();
-    for (const tool of jobTools(room.jobs)) room.registry.register(tool);
+    for (const tool of jobTools(jobsHere(room.jobs))) room.registry.register(tool);
     room.registry.register(
       makeTool({ ...asJob, execution: { ...asJob.execution, idempotent: true }, handler: () => new Promise(() => {}) }),
     );
@@ -81,7 +81,7 @@ describe('a job', () => {
     const impostor = { ...me, id: 'owner' };
     const { pipeline, registry, jobs } = makeRoom();
     registry.register(makeTool({ handler: async () => 'private', execution: { async_allowed: true } }));
-    for (const tool of jobTools(jobs)) registry.register(tool);
+    for (const tool of jobTools(jobsHere(jobs))) registry.register(tool);
     const started = await pipeline.callAsync({ principal: owner, tool: 'probe', params: {} });
     const params = { job_id: started.kind === 'job' ? started.job.job_id : '' };
     expect(await pipeline.call({ principal: impostor, tool: 'job_status', params })).toMatchObject({ error: { code: 'JOB_NOT_FOUND' } });

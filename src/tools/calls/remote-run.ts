@@ -1,0 +1,73 @@
+import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import type { Call } from './call.ts';
+import type { CallRouter, ForwardedCall } from './call-collaborators.ts';
+import { routeWish } from './call-route.ts';
+import type { RouteCandidate } from './route-score.ts';
+
+/** Errors of a hub that has not let the call through, after which another one may. */
+const NEXT_HUB: ReadonlySet<ErrorCode> = new Set(['NODE_UNAVAILABLE', 'SHUTTING_DOWN', 'RESOURCE_EXCEEDED']);
+/** What a hub answers that was told to stop. */
+const STOPPED: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'TIMEOUT']);
+
+/** Runs the call on another hub, which checks everything itself. Its errors as they are, with its id in the details. */
+export async function runElsewhere(candidate: RouteCandidate, call: Call, router: CallRouter): Promise<Json> {
+  let isAccepted = false;
+  const onAccept = () => {
+    isAccepted = true;
+    call.isDispatched = true;
+  };
+  try {
+    const { result, nodeId, hops } = await router.forward(candidate.id, { ...forwarded(call), onAccept });
+    call.isDispatched = true;
+    call.ranOn = { ...candidate, id: nodeId, hops };
+    return result;
+  } catch (thrown) {
+    const error = toAtmoError(thrown);
+    if (isAccepted && call.deadline.signal.aborted && STOPPED.has(error.code) && mayHaveActed(call)) throw outcomeUnknown(candidate, call);
+    throw withNode(error, candidate);
+  }
+}
+
+/** Whether the next hub may be tried after this error: never when the call may have taken effect twice then. */
+export function failsOver(call: Call, thrown: unknown): boolean {
+  const { code } = toAtmoError(thrown);
+  if (call.deadline.signal.aborted) return false;
+  if (!call.isDispatched) return NEXT_HUB.has(code);
+  return call.tool.definition.execution.isIdempotent && (code === 'OUTCOME_UNKNOWN' || code === 'NODE_UNAVAILABLE');
+}
+
+function forwarded(call: Call): ForwardedCall {
+  const { idempotencyKey, principal, sessionId, version } = call.request;
+  return {
+    principal,
+    tool: call.tool,
+    ...(version !== undefined && { versionRange: version }),
+    params: call.params,
+    requestId: call.requestId,
+    traceId: call.traceId,
+    ...(sessionId !== undefined && { sessionId }),
+    // A job that lives here waits for the other hub's answer.
+    mode: call.job ? 'sync' : call.mode,
+    deadlineMs: call.deadline.atMs,
+    hopBudget: routeWish(call).hop_budget - 1,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    signal: call.deadline.signal,
+  };
+}
+
+function mayHaveActed({ tool }: Call): boolean {
+  const { hasSideEffects, isIdempotent } = tool.definition.execution;
+  return hasSideEffects && !isIdempotent;
+}
+
+function outcomeUnknown({ id }: RouteCandidate, call: Call): AtmoError {
+  const message = `${call.tool.id} was running on ${id} when this call ended; read the state before calling it again`;
+  return new AtmoError('OUTCOME_UNKNOWN', message, { node_id: id });
+}
+
+/** Which hub wants the approval, has the device or refused, the caller could not tell otherwise. A bug stays one. */
+function withNode(error: AtmoError, { id }: RouteCandidate): AtmoError {
+  if ('node_id' in error.details) return error;
+  return new AtmoError(error.code, error.message, { ...error.details, node_id: id }, { cause: error.cause ?? error });
+}
