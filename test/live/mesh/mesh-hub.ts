@@ -74,10 +74,10 @@ export class MeshHub implements AsyncDisposable {
     return `${this.host.address()}:${MESH_PORT}`;
   }
 
-  /** Starts it, or starts it again with the state that it has; resolves when its door answers. */
-  async start(): Promise<this> {
+  /** Starts it, or starts it again with the state that it has; resolves when its door answers. `env` is for this start only. */
+  async start(env: Readonly<Record<string, string>> = {}): Promise<this> {
     this.#configure();
-    const settings = { ATMO_STATE_DIR: this.stateDir, ATMO_HTTP_PORT: '0', ...this.#options.env };
+    const settings = { ATMO_STATE_DIR: this.stateDir, ATMO_HTTP_PORT: '0', ...this.#options.env, ...env };
     const [command, ...args] = this.host.command([process.execPath, ...NODE_FLAGS, ...(this.#options.program ?? [MAIN, 'serve'])]);
     const child = spawn(command, args, { env: { ...process.env, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#process = child;
