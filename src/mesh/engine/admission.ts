@@ -50,18 +50,21 @@ export interface Applicant {
  * Runs the gate, then agrees with the other hub that this is the one connection between the two. Of such a pair the hub
  * with the lower id decides, so that hubs that dial each other at the same moment keep the same connection. On return the
  * peer's seat is taken. Throws PERMISSION_DENIED for a refusal on either side, or what the own gate threw; RESOURCE_EXCEEDED
- * when there are too many connections; CONFLICT when there is another connection to the hub; TIMEOUT; NODE_UNAVAILABLE when
+ * when there are too many connections; CONFLICT when there is another connection to the hub, whose id the details tell as `hub`; TIMEOUT; NODE_UNAVAILABLE when
  * the peer closed.
  */
 export async function admit(desk: AdmissionDesk, applicant: Applicant): Promise<void> {
   const timeout = new AbortController();
   const timedOut = () => timeout.abort(new AtmoError('TIMEOUT', `The gate of ${applicant.peer.address} took longer than 5 s`));
   const cancelTimeout = desk.clock.after(GATE_TIMEOUT_MS, timedOut);
-  const admission = new Admission(desk, applicant, AbortSignal.any([timeout.signal, applicant.signal]));
+  const end = () => timeout.abort(endOf(applicant));
+  applicant.signal.addEventListener('abort', end);
+  if (applicant.signal.aborted) end();
   try {
-    await admission.run();
+    await new Admission(desk, applicant, timeout.signal).run();
   } finally {
     cancelTimeout();
+    applicant.signal.removeEventListener('abort', end);
   }
 }
 
@@ -172,7 +175,7 @@ class Admission {
 
   #duplicate(): AtmoError {
     this.#reason = 'duplicate';
-    return new AtmoError('CONFLICT', `There is another connection to ${this.#applicant.peer.id} already`);
+    return new AtmoError('CONFLICT', `There is another connection to ${this.#applicant.peer.id} already`, { hub: this.#applicant.peer.id });
   }
 
   #refusal(reason: RefusalReason, problem: string): AtmoError {
@@ -185,6 +188,11 @@ class Admission {
     const isDuplicate = error instanceof AtmoError && error.code === 'CONFLICT';
     await this.#applicant.transport.write(Uint8Array.of(isDuplicate ? DUPLICATE : REFUSED)).catch(() => undefined);
   }
+}
+
+function endOf({ signal, peer }: Applicant): AtmoError {
+  if (signal.reason instanceof AtmoError) return signal.reason;
+  return new AtmoError('TIMEOUT', `The connection to ${peer.address} took too long`, {}, { cause: signal.reason });
 }
 
 function reasonOf(error: unknown): RefusalReason {

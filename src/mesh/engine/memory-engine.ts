@@ -120,15 +120,12 @@ export class MemoryEngine implements MeshEngine {
 
   async #dial(address: PeerAddress, gate: ConnectionGate, signal: AbortSignal): Promise<EnginePeer> {
     const end = await this.#parts.network.dial(this.#parts.address, formatSocketAddress(address), signal);
-    const greeted = { id: undefined as HubId | undefined };
     try {
       const peer = await this.#greet(end, 'outbound', signal);
-      greeted.id = peer.id;
       await this.#admit(end, { peer, gate, expect: address.expect, signal });
       return peer;
     } catch (error) {
-      if (error instanceof AtmoError && error.code === 'CONFLICT' && greeted.id) return await this.#table.untilUp(greeted.id, signal);
-      throw error;
+      return await this.#table.untilOtherUp(error, signal);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { EnginePeer } from './mesh-engine.ts';
 
@@ -95,6 +96,13 @@ export class PeerTable<Connection extends TableConnection> {
   onDown(listener: PeerListener): () => void {
     this.#downListeners.add(listener);
     return () => this.#downListeners.delete(listener);
+  }
+
+  /** After a CONFLICT, which says that the other connection to the hub is the one, waits for that; throws any other error. */
+  async untilOtherUp(error: unknown, signal: AbortSignal): Promise<EnginePeer> {
+    const { hub } = error instanceof AtmoError && error.code === 'CONFLICT' ? error.details : {};
+    if (typeof hub !== 'string') throw error;
+    return await this.untilUp(hub as HubId, signal);
   }
 
   /** Resolves with the hub's connection as soon as there is one; rejects with the signal's reason. */

@@ -8,6 +8,8 @@ export type RefusalReason =
   | 'gate_malformed'
   | 'gate_message_too_long'
   | 'handshake_failed'
+  | 'inbound_rate'
+  | 'too_many_pending'
   | 'wrong_hub'
   | 'self'
   | 'too_many_connections'
