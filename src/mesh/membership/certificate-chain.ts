@@ -1,0 +1,106 @@
+import { createHash, type KeyObject } from 'node:crypto';
+import { AtmoError } from '../../core/errors.ts';
+import { requireGrant } from '../../core/permission.ts';
+import { signSign1, verifySign1 } from '../../wire/cose-sign1.ts';
+import { hubIdOf, meshIdOf } from '../../wire/hub-id.ts';
+import {
+  type CertificateChain,
+  type CertificateClaims,
+  decodeCertificateClaims,
+  encodeCertificateClaims,
+} from '../../wire/messages/certificate.ts';
+import { excessOf, startOf } from './certificate-narrowing.ts';
+import { refuseAtGate } from './gate-refusal.ts';
+import type { Member } from './member.ts';
+import { soundKeyOf } from './sound-key.ts';
+
+const ROOT_AAD: Uint8Array = Buffer.from('atmosphere-edge membership v1', 'utf8');
+
+/** The certificate of a hub that the root key lets in. */
+export function signByRoot(claims: CertificateClaims, rootKey: KeyObject): CertificateChain {
+  return [signSign1({ payload: encodeCertificateClaims(claims), key: rootKey, externalAad: ROOT_AAD })];
+}
+
+/** The certificate of a hub that `inviter` lets in, signed with the inviter's own key. */
+export function signByInviter(inviter: CertificateChain, claims: CertificateClaims, key: KeyObject): CertificateChain {
+  const { rootLink } = linksOf(inviter);
+  return [rootLink, signSign1({ payload: encodeCertificateClaims(claims), key, externalAad: aadAfter(rootLink) })];
+}
+
+/**
+ * Whom a chain speaks for: the first link is signed by the mesh's root key (raw, base64url), a second one by the hub of the
+ * first and narrower than it. PERMISSION_DENIED with the reason `certificate_invalid` or `other_mesh`; times and revocations
+ * are not looked at.
+ */
+export function verifyCertificate(certificate: CertificateChain, rootKey: string): Member {
+  const { rootLink, invitedLink } = linksOf(certificate);
+  const meshId = meshIdOf(rootKey);
+  const root = verifyLink(rootLink, ROOT_AAD, ({ meshId: claimed }) => {
+    if (claimed !== meshId) refuseAtGate('other_mesh', `The certificate is for ${claimed}, this is ${meshId}`);
+    return rootKey;
+  });
+  if (root.issuer !== meshId) refuse('it does not name the mesh that signed it');
+  if (!invitedLink) return memberOf(root, certificate);
+  const invited = verifyLink(invitedLink, aadAfter(rootLink), () => root.key);
+  const excess = excessOf(invited, root);
+  return excess === undefined ? memberOf(invited, certificate, root) : refuse(excess);
+}
+
+function linksOf([rootLink, invitedLink, ...more]: CertificateChain): { readonly rootLink: Uint8Array; readonly invitedLink?: Uint8Array } {
+  if (!rootLink || more.length > 0) return refuse('it is not a chain of one or two links');
+  return invitedLink ? { rootLink, invitedLink } : { rootLink };
+}
+
+function verifyLink(link: Uint8Array, externalAad: Uint8Array, keyOf: (claims: CertificateClaims) => string): CertificateClaims {
+  const opened: CertificateClaims[] = [];
+  strict(() =>
+    verifySign1(link, {
+      externalAad,
+      keyOf: (payload) => {
+        const claims = decodeCertificateClaims(payload);
+        opened.push(claims);
+        return soundKeyOf(keyOf(claims));
+      },
+    }),
+  );
+  const [claims] = opened;
+  if (!claims) return refuse('it says nothing');
+  if (claims.subject !== hubIdOf(claims.key)) refuse('the id of its hub does not come from its key');
+  strict(() => claims.permissions.forEach(requireGrant));
+  return claims;
+}
+
+function memberOf(claims: CertificateClaims, certificate: CertificateChain, inviter?: CertificateClaims): Member {
+  return {
+    hubId: claims.subject,
+    meshId: claims.meshId,
+    key: claims.key,
+    publicKey: strict(() => soundKeyOf(claims.key)),
+    roles: claims.roles,
+    permissions: claims.permissions,
+    issuedAtMs: claims.issuedAt * 1000,
+    notBeforeMs: startOf(claims) * 1000,
+    expiresAtMs: claims.expiresAt * 1000,
+    ...(inviter && { inviter: inviter.subject }),
+    certificate,
+  };
+}
+
+/** The second link's signature holds behind this one first link only. */
+function aadAfter(link: Uint8Array): Uint8Array {
+  return createHash('sha256').update(link).digest();
+}
+
+/** What the codec refuses is the certificate's fault, not that of a parameter. */
+function strict<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (thrown) {
+    if (thrown instanceof AtmoError && thrown.code === 'VALIDATION_ERROR') return refuse(thrown.message);
+    throw thrown;
+  }
+}
+
+function refuse(problem: string): never {
+  return refuseAtGate('certificate_invalid', `The membership certificate does not hold: ${problem}`);
+}

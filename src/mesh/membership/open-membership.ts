@@ -1,0 +1,40 @@
+import type { Clock } from '../../core/clock.ts';
+import type { EventBus } from '../../core/events.ts';
+import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { TrustedTime } from '../../core/trusted-time.ts';
+import { InviteBook } from './invite-book.ts';
+import { MemberAdmission } from './member-admission.ts';
+import { MembershipGate } from './membership-gate.ts';
+import { MeshAuthority } from './mesh-authority.ts';
+import { MeshMembership } from './mesh-membership.ts';
+import type { OwnHub } from './own-hub.ts';
+import { RootKey, type RootKeyFile } from './root-key.ts';
+
+/** What membership takes of the hub. */
+export interface MembershipPorts {
+  readonly self: OwnHub;
+  readonly store: KeyValueStore;
+  readonly rootKeyFile: RootKeyFile;
+  readonly time: TrustedTime;
+  readonly clock: Clock;
+  readonly events: EventBus;
+  readonly logger: Logger;
+}
+
+/** Everything about who belongs to the mesh; `membership` is to be started and disposed. */
+export interface Membership {
+  readonly membership: MeshMembership;
+  readonly authority: MeshAuthority;
+  readonly admission: MemberAdmission;
+  readonly gate: MembershipGate;
+}
+
+/** Puts the parts together; nothing happens before `membership.start()`. */
+export function openMembership({ rootKeyFile, ...ports }: MembershipPorts): Membership {
+  const { store, time, clock } = ports;
+  const membership = new MeshMembership(ports);
+  const authority = new MeshAuthority({ membership, rootKey: new RootKey(rootKeyFile), store, time });
+  const admission = new MemberAdmission({ membership, authority, invites: new InviteBook({ store, time }), time, clock });
+  return { membership, authority, admission, gate: new MembershipGate({ membership, admission }) };
+}
