@@ -164,7 +164,7 @@ export class MeshHub implements AsyncDisposable {
   #configure(): void {
     mkdirSync(this.stateDir, { recursive: true, mode: 0o700 });
     const mesh = { name: this.name, port: MESH_PORT, ...this.#options.mesh };
-    const config = { matter: { enabled: false }, ...this.#options.config, mesh };
+    const config = { matter: { enabled: false }, clock: { trust: 'always' }, ...this.#options.config, mesh };
     writeFileSync(join(this.stateDir, 'config.yaml'), JSON.stringify(config), { mode: 0o600 });
     writeLabTools(this.stateDir);
   }
