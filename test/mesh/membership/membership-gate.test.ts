@@ -5,6 +5,7 @@ import { decodeGateMessage, encodeGateMessage, type GateMessage } from '../../..
 import {
   channelPair,
   DAY_MS,
+  foundedWithPassphrase,
   founder,
   hubKey,
   inviteOf,
