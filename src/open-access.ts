@@ -9,6 +9,8 @@ import { HubKey } from './access/keys/hub-key.ts';
 import { OwnerAuthenticator } from './access/owner/owner-authenticator.ts';
 import { OwnerCredential } from './access/owner/owner-credential.ts';
 import { RuleBook } from './access/rules/rule-book.ts';
+import { IssuerTrust } from './access/tokens/issuer-trust.ts';
+import { type MeshStanding, MeshTokens } from './access/tokens/mesh-tokens.ts';
 import { ProofOfPossession } from './access/tokens/proof-of-possession.ts';
 import { ReplayCache } from './access/tokens/replay-cache.ts';
 import { RevocationList } from './access/tokens/revocation-list.ts';
@@ -24,6 +26,7 @@ import type { DeviceFacts } from './core/device-facts.ts';
 import type { EventBus } from './core/events.ts';
 import type { KeyValueStore } from './core/key-value-store.ts';
 import type { Logger } from './core/logger.ts';
+import { NO_MESH } from './core/mesh-trust.ts';
 import type { ResourceGroups } from './core/permission.ts';
 import type { ServiceStack } from './core/service.ts';
 import { AuditStore } from './journal/audit/audit-store.ts';
@@ -37,6 +40,8 @@ export interface AccessGround {
   readonly snapshotDirectory: string;
   /** What is known of devices for grants by type or area, and for rules. */
   readonly devices: ResourceGroups & DeviceFacts;
+  /** Opens the membership in a mesh, once key and time are there; the hub trusts no other when absent. */
+  readonly openStanding?: (identity: Identity) => Promise<MeshStanding>;
 }
 
 /** Who may do what here, and the proof of what was done. */
@@ -48,14 +53,22 @@ export interface Access {
   readonly authenticator: TokenAuthenticator;
   readonly authorizer: GrantAuthorizer;
   readonly tokens: TokenIssuer;
+  /** Ended tokens, here and on other hubs. */
+  readonly revocations: RevocationList;
+  /** What this hub shows other hubs for those who call. */
+  readonly meshTokens: MeshTokens;
   readonly rateLimiter: TokenRateLimiter;
   readonly approvers: ApproverRegistry;
   readonly approvals: ApprovalStore;
   readonly rules: RuleBook;
 }
 
-type Identity = Pick<Access, 'key' | 'time' | 'audit' | 'credential'>;
-type Tokens = Pick<Access, 'authenticator' | 'tokens'>;
+/** What stands before anybody can be known. */
+export type Identity = Pick<Access, 'key' | 'time' | 'audit' | 'credential'>;
+type Tokens = Pick<Access, 'authenticator' | 'tokens' | 'revocations' | 'meshTokens'>;
+
+/** A hub on its own. */
+const NO_STANDING: MeshStanding = { ...NO_MESH, own: () => undefined };
 
 /** Opens everything that decides about calls, each part started when the next one needs it. */
 export async function openAccess(ground: AccessGround, config: HubConfig, stack: ServiceStack): Promise<Access> {
@@ -89,15 +102,18 @@ async function openIdentity(ground: AccessGround, config: HubConfig, stack: Serv
   return { key, time, audit, credential };
 }
 
-async function openTokens({ clock, logger, events, store }: AccessGround, identity: Identity, stack: ServiceStack): Promise<Tokens> {
+async function openTokens(ground: AccessGround, identity: Identity, stack: ServiceStack): Promise<Tokens> {
+  const { clock, logger, events, store, openStanding } = ground;
   const { key: hub, time, audit } = identity;
   const { hubId } = hub;
-  const issuers = new Map([[hubId, hub.publicKey]]);
+  const mesh = (await openStanding?.(identity)) ?? NO_STANDING;
+  const meshId = () => mesh.meshId();
+  const issuers = new IssuerTrust({ hub, mesh });
   const revocations = new RevocationList({ hub, issuers, store, time, logger });
   await stack.start(revocations);
   const replays = new ReplayCache({ store, time });
   await stack.start(replays);
-  const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: (ms) => time.observeIssuedAt(ms) }, { hubId });
+  const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: (ms) => time.observeIssuedAt(ms) }, { hubId, meshId });
   const parts = {
     verifier,
     owner: new OwnerAuthenticator(identity.credential),
@@ -106,6 +122,8 @@ async function openTokens({ clock, logger, events, store }: AccessGround, identi
   };
   return {
     authenticator: new TokenAuthenticator(parts, { hubKey: hub.publicKey }),
-    tokens: new TokenIssuer({ hub, verifier, revocations, records: new TokenRecords({ store, time }, hubId), time, events }),
+    tokens: new TokenIssuer({ hub, verifier, revocations, records: new TokenRecords({ store, time }, hubId), time, events }, { meshId }),
+    revocations,
+    meshTokens: new MeshTokens({ hub, mesh, time }),
   };
 }

@@ -65,9 +65,10 @@ export async function openWorkshop(ground: WorkshopGround, config: HubConfig, st
   stack.own(registry);
   const parts = { registry, tools: known, validator, jobStore, jobPlaces, outlook, capabilities, usage };
   const pipeline = openPipeline(ground, parts, config);
-  access.tokens.onRevoked((tokenId) => {
-    jobStore.cancelOf(tokenId);
-    pipeline.abortOf(({ token }) => token?.chain.includes(tokenId) ?? false);
+  access.tokens.onRevoked((tokenId) => jobStore.cancelOf(tokenId));
+  // Other hubs may say so too, and not each of them may end this token.
+  access.revocations.onRevoked((tokenId) => {
+    pipeline.abortOf((caller) => (caller.token?.chain.includes(tokenId) ?? false) && !access.authenticator.isStillValid(caller));
   });
   return { registry, tools: known, validator, jobs, jobStore, outlook, capabilities, pipeline };
 }

@@ -6,8 +6,10 @@ import type { Service } from '../../core/service.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
 import { signSign1, verifySign1 } from '../../wire/cose-sign1.ts';
+import { hubIdOf } from '../../wire/hub-id.ts';
 import { publicKeyOf } from '../keys/ed25519-key.ts';
-import type { TrustedIssuers } from './token-verifier.ts';
+import type { TrustedIssuers } from './issuer-trust.ts';
+import { MAX_TTL_MS } from './token-request.ts';
 
 const SPACE = 'access.revocations';
 const AAD: Uint8Array = Buffer.from('atmosphere-edge revocation v1', 'utf8');
@@ -16,6 +18,19 @@ const TOKEN_ID_BYTES = 16;
 const TOKEN_ID = /^[0-9a-f]{32}$/;
 /** A token is believed this long after its end (clock skew), and so is what ended it earlier; the rest is margin. */
 const KEPT_AFTER_END_MS = 300_000;
+
+/** Of one other hub: what it says must not fill the disk. */
+const MAX_OF_OTHER_HUB = 4_096;
+
+/** What decides who may end a token. */
+export interface RevocableToken {
+  /** Ids of its links, root first. */
+  readonly chain: readonly string[];
+  /** Raw keys (base64url) that the links are bound to. */
+  readonly keys: readonly string[];
+  /** The hub that issued the root. */
+  readonly issuer: string;
+}
 
 /** That a token is to be believed no more, until the moment at which it would have ended by itself. */
 interface Revocation {
@@ -36,7 +51,8 @@ interface RevocationCollaborators {
 
 /**
  * The tokens that were ended before their time. Each entry is a statement (COSE_Sign1) that the hub signed who said so:
- * lists merge by taking each other's statements, in any order, any number of times.
+ * lists merge by taking each other's statements, in any order, any number of times. A statement counts only from the hub
+ * that issued the token's root, from one that holds a key of its chain, or from this one: no other can end somebody's token.
  */
 export class RevocationList implements Service {
   readonly #hub: RevocationCollaborators['hub'];
@@ -44,11 +60,11 @@ export class RevocationList implements Service {
   readonly #store: KeyValueStore;
   readonly #time: TrustedTime;
   readonly #logger: Logger;
-  /** Seconds since 1970 until which each revoked token has to be remembered. */
-  readonly #revoked = new Map<string, number>();
-  /** Those of them that the disk did not take. */
+  /** By token id, who said so, and the second since 1970 until which it has to be remembered. */
+  readonly #revoked = new Map<string, Map<string, number>>();
+  /** Keys of the entries that the disk did not take. */
   readonly #unwritten = new Set<string>();
-  readonly #listeners = new Set<(tokenId: string) => void>();
+  readonly #listeners = new Set<(tokenId: string, issuer: string) => void>();
 
   constructor({ hub, issuers, store, time, logger }: RevocationCollaborators) {
     this.#hub = hub;
@@ -61,12 +77,13 @@ export class RevocationList implements Service {
   /** Takes up what was revoked before the restart. STORAGE_FAILED. */
   async start(): Promise<void> {
     for (const { key, value } of this.#store.entries(SPACE)) {
+      const [tokenId = '', issuer = this.#hub.hubId] = key.split('.');
       try {
-        this.#revoked.set(key, this.#read(Buffer.from(String(value), 'base64url')).expiresAt);
+        this.#note(tokenId, issuer, this.#readKept(Buffer.from(String(value), 'base64url')).expiresAt);
       } catch (error) {
         // A damaged statement still says which token it was about; to believe that token again would be the worse mistake.
-        this.#revoked.set(key, Number.MAX_SAFE_INTEGER);
-        this.#logger.warn('revocation.unreadable', { token_id: key, problem: toAtmoError(error).message });
+        this.#note(tokenId, issuer, Number.MAX_SAFE_INTEGER);
+        this.#logger.warn('revocation.unreadable', { token_id: tokenId, problem: toAtmoError(error).message });
       }
     }
     this.#forgetEnded();
@@ -78,15 +95,19 @@ export class RevocationList implements Service {
    */
   revoke(tokenId: string, expiresAtMs: number): boolean {
     if (!TOKEN_ID.test(tokenId)) throw new AtmoError('VALIDATION_ERROR', 'The id of a token is 32 hexadecimal digits in lower case');
-    if (this.#isWritten(tokenId)) return false;
     const revocation = { issuer: this.#hub.hubId, tokenId, expiresAt: Math.ceil(expiresAtMs / 1000) };
-    return this.#add(revocation, sign(revocation, this.#hub.privateKey));
+    return !this.#isWritten(revocation) && this.#add(revocation, sign(revocation, this.#hub.privateKey));
   }
 
-  /** Takes a statement of a trusted hub; false when it says nothing new. VALIDATION_ERROR when it is malformed or not signed by one. */
+  /**
+   * Takes a statement of a trusted hub; false when it says nothing new. VALIDATION_ERROR when it is malformed, not signed by
+   * one, or about longer than a token can last; RESOURCE_EXCEEDED when the hub has ended more tokens than are remembered.
+   */
   merge(statement: Uint8Array): boolean {
     const revocation = this.#read(statement);
-    return !this.#isWritten(revocation.tokenId) && this.#add(revocation, statement);
+    if (this.#isWritten(revocation)) return false;
+    if (revocation.issuer !== this.#hub.hubId) this.#requireBounds(revocation);
+    return this.#add(revocation, statement);
   }
 
   /** What other hubs have to know: the statements that are still needed. */
@@ -94,13 +115,16 @@ export class RevocationList implements Service {
     return this.#store.entries(SPACE).map(({ value }) => Buffer.from(String(value), 'base64url'));
   }
 
-  /** The first of these token ids that was revoked. */
-  firstRevoked(tokenIds: readonly string[]): string | undefined {
-    return tokenIds.find((id) => this.#revoked.has(id));
+  /** The first link of the token's chain that was revoked by somebody who may, by its id. */
+  firstRevoked(token: RevocableToken): string | undefined {
+    return token.chain.find((id, index) => {
+      const said = this.#revoked.get(id);
+      return said !== undefined && [...said.keys()].some((issuer) => this.#mayEnd(issuer, token, index));
+    });
   }
 
-  /** Hears the id of each token that is revoked from now on; the answer stops it. */
-  onRevoked(listener: (tokenId: string) => void): () => void {
+  /** Hears each statement from now on: the token and the hub that said so, whether or not it may. The answer stops it. */
+  onRevoked(listener: (tokenId: string, issuer: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -109,27 +133,52 @@ export class RevocationList implements Service {
     this.#listeners.clear();
   }
 
-  #add({ tokenId, expiresAt }: Revocation, statement: Uint8Array): boolean {
+  /** Whoever holds the key of a link made what comes after it, and may give it up itself. */
+  #mayEnd(hubId: string, { issuer, keys }: RevocableToken, index: number): boolean {
+    return hubId === this.#hub.hubId || hubId === issuer || keys.slice(0, index + 1).some((key) => hubIdOf(key) === hubId);
+  }
+
+  #requireBounds({ issuer, expiresAt }: Revocation): void {
+    if (this.#time.isTrusted() && expiresAt * 1000 > this.#time.now() + MAX_TTL_MS + KEPT_AFTER_END_MS)
+      throw new AtmoError('VALIDATION_ERROR', `The statement of ${issuer} is about a token that would last longer than any token does`);
+    const known = this.#revoked.values().reduce((count, said) => count + (said.has(issuer) ? 1 : 0), 0);
+    if (known < MAX_OF_OTHER_HUB) return;
+    throw new AtmoError('RESOURCE_EXCEEDED', `${issuer} has ended ${known} tokens; no more are remembered until some of them expire`);
+  }
+
+  #add(revocation: Revocation, statement: Uint8Array): boolean {
+    const { tokenId, issuer, expiresAt } = revocation;
+    const key = this.#keyOf(revocation);
     this.#forgetEnded();
     if (this.#isOver(expiresAt)) return false;
-    this.#revoked.set(tokenId, expiresAt);
-    this.#unwritten.add(tokenId);
+    this.#note(tokenId, issuer, expiresAt);
+    this.#unwritten.add(key);
     // A full disk lets nobody go on.
-    for (const listener of this.#listeners) this.#tell(listener, tokenId);
+    for (const listener of this.#listeners) this.#tell(listener, revocation);
     // Without a time to live: the store counts it by the machine's clock, which on some boards begins in 1970 and then jumps.
-    this.#store.set(SPACE, tokenId, Buffer.from(statement).toString('base64url'));
-    this.#unwritten.delete(tokenId);
+    this.#store.set(SPACE, key, Buffer.from(statement).toString('base64url'));
+    this.#unwritten.delete(key);
     return true;
   }
 
-  #isWritten(tokenId: string): boolean {
-    return this.#revoked.has(tokenId) && !this.#unwritten.has(tokenId);
+  #note(tokenId: string, issuer: string, expiresAt: number): void {
+    const said = this.#revoked.get(tokenId) ?? new Map<string, number>();
+    this.#revoked.set(tokenId, said.set(issuer, expiresAt));
+  }
+
+  #isWritten(revocation: Revocation): boolean {
+    const isKnown = this.#revoked.get(revocation.tokenId)?.has(revocation.issuer) ?? false;
+    return isKnown && !this.#unwritten.has(this.#keyOf(revocation));
+  }
+
+  #keyOf({ tokenId, issuer }: Pick<Revocation, 'tokenId' | 'issuer'>): string {
+    return issuer === this.#hub.hubId ? tokenId : `${tokenId}.${issuer}`;
   }
 
   /** The token has ended whatever a listener makes of it. */
-  #tell(listener: (tokenId: string) => void, tokenId: string): void {
+  #tell(listener: (tokenId: string, issuer: string) => void, { tokenId, issuer }: Revocation): void {
     try {
-      listener(tokenId);
+      listener(tokenId, issuer);
     } catch (error) {
       this.#logger.error('revocation.listener_failed', { token_id: tokenId, problem: String(error) });
     }
@@ -138,15 +187,24 @@ export class RevocationList implements Service {
   /** A clock that is not trusted could call a token ended that is believed again once the clock is right. */
   #forgetEnded(): void {
     if (!this.#time.isTrusted()) return;
-    for (const [tokenId, expiresAt] of this.#revoked) {
-      if (!this.#isOver(expiresAt)) continue;
-      this.#store.delete(SPACE, tokenId);
-      this.#revoked.delete(tokenId);
+    for (const [tokenId, said] of this.#revoked) {
+      for (const [issuer, expiresAt] of said) {
+        if (!this.#isOver(expiresAt)) continue;
+        this.#store.delete(SPACE, this.#keyOf({ tokenId, issuer }));
+        said.delete(issuer);
+      }
+      if (said.size === 0) this.#revoked.delete(tokenId);
     }
   }
 
   #isOver(expiresAt: number): boolean {
     return expiresAt * 1000 + KEPT_AFTER_END_MS <= this.#time.now();
+  }
+
+  /** One of another hub was verified when it was taken; that hub may be trusted no more, or not be known yet. */
+  #readKept(statement: Uint8Array): Revocation {
+    const content = contentOf(statement);
+    return content.issuer === this.#hub.hubId ? this.#read(statement) : content;
   }
 
   #read(statement: Uint8Array): Revocation {
@@ -159,6 +217,23 @@ export class RevocationList implements Service {
     });
     return parse(payload);
   }
+}
+
+/** What a statement says, whoever signed it. */
+function contentOf(statement: Uint8Array): Revocation {
+  let said: Revocation | undefined;
+  try {
+    verifySign1(statement, {
+      externalAad: AAD,
+      keyOf: (payload) => {
+        said = parse(payload);
+        return undefined;
+      },
+    });
+  } catch (error) {
+    if (!said) throw error;
+  }
+  return said ?? refuse();
 }
 
 function sign({ issuer, tokenId, expiresAt }: Revocation, key: KeyObject): Uint8Array {

@@ -35,9 +35,12 @@ export class TokenIssuer implements TokenAuthority {
   readonly #records: TokenRecords;
   readonly #time: TrustedTime;
   readonly #events: EventBus;
-  readonly #meshId: string | undefined;
+  readonly #meshId: () => string | undefined;
 
-  constructor({ hub, verifier, revocations, records, time, events }: IssuerCollaborators, { meshId }: { readonly meshId?: string } = {}) {
+  constructor(
+    { hub, verifier, revocations, records, time, events }: IssuerCollaborators,
+    { meshId = () => undefined }: { readonly meshId?: () => string | undefined } = {},
+  ) {
     this.#hub = hub;
     this.#verifier = verifier;
     this.#revocations = revocations;
@@ -81,7 +84,7 @@ export class TokenIssuer implements TokenAuthority {
       return { state: 'valid', ...facts };
     } catch (thrown) {
       const { code, message } = toAtmoError(thrown);
-      const isRevoked = this.#revocations.firstRevoked(principal.token.chain) !== undefined;
+      const isRevoked = this.#revocations.firstRevoked({ ...principal.token, issuer: chain[0].issuer }) !== undefined;
       const state = isRevoked ? 'revoked' : code === 'TOKEN_EXPIRED' ? 'expired' : 'unusable';
       return { state, reason: message, ...facts };
     }
@@ -96,8 +99,11 @@ export class TokenIssuer implements TokenAuthority {
     return true;
   }
 
+  /** Only of those that this hub says: what others say ends none of its own tokens. */
   onRevoked(listener: (tokenId: string) => void): () => void {
-    return this.#revocations.onRevoked(listener);
+    return this.#revocations.onRevoked((tokenId, issuer) => {
+      if (issuer === this.#hub.hubId) listener(tokenId);
+    });
   }
 
   find(tokenId: string): TokenRecord | undefined {
@@ -125,7 +131,8 @@ export class TokenIssuer implements TokenAuthority {
   }
 
   #signRoot(claims: TokenClaims): Uint8Array {
-    return signRoot({ ...claims, ...(this.#meshId !== undefined && { meshId: this.#meshId }) }, this.#hub.privateKey);
+    const meshId = this.#meshId();
+    return signRoot({ ...claims, ...(meshId !== undefined && { meshId }) }, this.#hub.privateKey);
   }
 
   /** What the request leaves open is the parent's; what it asks for beyond the parent is refused, only the end is drawn in. */

@@ -1,6 +1,9 @@
 import { isoTime } from '../../core/iso-time.ts';
+import { excessPermissions } from '../../core/permission.ts';
 import { type Principal, type RateLimit, TOKEN_SKEW_MS, type TokenFacts } from '../../core/principal.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
+import { guestId, originOf } from './agent-origin.ts';
+import type { TrustedIssuers } from './issuer-trust.ts';
 import type { RevocationList } from './revocation-list.ts';
 import { type ClaimChain, verifyChain } from './token-chain.ts';
 import type { TokenClaims } from './token-claims.ts';
@@ -18,9 +21,6 @@ export interface VerifiedToken {
   readonly issuerKey: string;
 }
 
-/** Raw keys (base64url) of the hubs whose tokens are believed, by hub id. */
-export type TrustedIssuers = Pick<ReadonlyMap<string, string>, 'get'>;
-
 interface VerifierCollaborators {
   readonly issuers: TrustedIssuers;
   readonly revocations: Pick<RevocationList, 'firstRevoked'>;
@@ -32,8 +32,8 @@ interface VerifierCollaborators {
 /** Which hub this is, and what it remembers. */
 export interface VerifierOptions {
   readonly hubId: string;
-  /** Absent where the hub belongs to no mesh. */
-  readonly meshId?: string;
+  /** The mesh that the hub is in at the moment; in none when absent. */
+  readonly meshId?: () => string | undefined;
   /** Verified texts that are remembered; default 1,024. */
   readonly maxCached?: number;
 }
@@ -45,14 +45,14 @@ export class TokenVerifier {
   readonly #time: TrustedTime;
   readonly #onIssuedAt: (issuedAtMs: number) => void;
   readonly #hubId: string;
-  readonly #meshId: string | undefined;
+  readonly #meshId: () => string | undefined;
   readonly #maxCached: number;
   /** Least recently used first. */
   readonly #verified = new Map<string, VerifiedToken>();
 
   constructor(
     { issuers, revocations, time, onIssuedAt = () => {} }: VerifierCollaborators,
-    { hubId, meshId, maxCached = 1024 }: VerifierOptions,
+    { hubId, meshId = () => undefined, maxCached = 1024 }: VerifierOptions,
   ) {
     this.#issuers = issuers;
     this.#revocations = revocations;
@@ -81,10 +81,13 @@ export class TokenVerifier {
     return verified;
   }
 
-  /** True while the principal's token has neither expired nor been revoked; for whoever has no token, always. */
-  isStillValid({ token }: Principal): boolean {
+  /** True while the principal's token has neither expired nor been revoked and its issuer is trusted; for whoever has no token, always. */
+  isStillValid(principal: Principal): boolean {
+    const { token } = principal;
     if (!token) return true;
-    return this.#time.now() < token.expiresAtMs + TOKEN_SKEW_MS && this.#revocations.firstRevoked(token.chain) === undefined;
+    const issuer = originOf(principal) ?? this.#hubId;
+    if (issuer !== this.#hubId && this.#beyondTrust(issuer, principal.permissions).length > 0) return false;
+    return this.#time.now() < token.expiresAtMs + TOKEN_SKEW_MS && this.#revocations.firstRevoked({ ...token, issuer }) === undefined;
   }
 
   #verifyNew(text: string): VerifiedToken {
@@ -100,7 +103,8 @@ export class TokenVerifier {
       notBefore = Math.max(notBefore, link.notBefore ?? link.issuedAt);
       issuedAt = Math.max(issuedAt, link.issuedAt);
     }
-    return { chain, principal: principalOf(chain, text), notBeforeMs: notBefore * 1000, issuedAtMs: issuedAt * 1000, issuerKey };
+    const principal = principalOf(chain, text, (subject, issuer) => (issuer === this.#hubId ? subject : guestId(subject, issuer)));
+    return { chain, principal, notBeforeMs: notBefore * 1000, issuedAtMs: issuedAt * 1000, issuerKey };
   }
 
   #requireUsable(verified: VerifiedToken): void {
@@ -113,10 +117,20 @@ export class TokenVerifier {
     }
     const startMs = Math.max(notBeforeMs, issuedAtMs);
     if (nowMs < startMs - TOKEN_SKEW_MS) refuseToken(`it is not valid before ${isoTime(startMs)}`, who);
-    if (this.#revocations.firstRevoked(token.chain) !== undefined) refuseToken('it, or a token that it comes from, was revoked', who);
+    const { issuer, meshId } = chain[0];
+    if (this.#revocations.firstRevoked({ ...token, issuer }) !== undefined)
+      refuseToken('it, or a token that it comes from, was revoked', who);
     if (token.allowedNodes?.includes(this.#hubId) === false) refuseToken(`it is not allowed on this hub, ${this.#hubId}`, who);
-    const { meshId } = chain[0];
-    if (meshId !== undefined && meshId !== this.#meshId) refuseToken('it is for another mesh', who);
+    if (meshId !== undefined && meshId !== this.#meshId()) refuseToken('it is for another mesh', who);
+    const beyond = this.#beyondTrust(issuer, principal.permissions);
+    if (beyond.length > 0) refuseToken(`the mesh lets ${issuer} give no more than it vouches for, and not ${beyond.join(', ')}`, who);
+  }
+
+  /** What the issuer may not give to be used here: all of it once it is trusted no more. */
+  #beyondTrust(issuer: string, permissions: readonly string[]): readonly string[] {
+    if (this.#issuers.get(issuer) === undefined) return permissions;
+    const ceiling = this.#issuers.permissionsOf?.(issuer);
+    return ceiling === undefined ? [] : excessPermissions(permissions, ceiling);
   }
 
   #remember(text: string, verified: VerifiedToken): void {
@@ -127,9 +141,9 @@ export class TokenVerifier {
 }
 
 /** Whom the last link of a verified chain makes its bearer; each link has all that the next has, so the last says it all. */
-function principalOf(chain: ClaimChain, text: string): VerifiedToken['principal'] {
+function principalOf(chain: ClaimChain, text: string, nameOf: (subject: string, issuer: string) => string): VerifiedToken['principal'] {
   const leaf: TokenClaims = chain.at(-1) ?? chain[0];
-  const { subject: id, permissions, audience, maxHops } = leaf;
+  const { subject, permissions, audience, maxHops } = leaf;
   const token: TokenFacts = {
     id: leaf.id,
     chain: chain.map((link) => link.id),
@@ -140,7 +154,7 @@ function principalOf(chain: ClaimChain, text: string): VerifiedToken['principal'
     ...(maxHops !== undefined && { maxHops }),
     rateLimits: limitsOf(chain),
   };
-  return { id, kind: 'agent', permissions, token };
+  return { id: nameOf(subject, chain[0].issuer), kind: 'agent', permissions, token };
 }
 
 function limitsOf(chain: ClaimChain): TokenFacts['rateLimits'] {

@@ -11,6 +11,9 @@ const ID = '00112233445566778899aabbccddeeff';
 const AAD = Buffer.from('atmosphere-edge revocation v1');
 const HOUR_MS = 3_600_000;
 
+/** A token of the hub of the list, whose statements all count. */
+const tokenOf = (...chain: readonly string[]) => ({ chain, keys: [], issuer: 'hub-x' });
+
 describe('the revocation list', () => {
   test('says once that a token ended, and tells whoever listens', async () => {
     const { revocations, clock } = await tokenRoom();
@@ -24,7 +27,7 @@ describe('the revocation list', () => {
     stop();
     revocations.revoke('ff'.repeat(16), clock.now() + HOUR_MS);
     expect(heard).toEqual([ID]);
-    expect(revocations.firstRevoked(['ab', ID])).toBe(ID);
+    expect(revocations.firstRevoked(tokenOf('ab', ID))).toBe(ID);
   });
 
   test.each(['', 'x', ID.toUpperCase(), ID.slice(1), `${ID}0`, 'g'.repeat(32)])('%j is no id of a token', async (id) => {
@@ -36,11 +39,11 @@ describe('the revocation list', () => {
     const first = await tokenRoom();
     first.revocations.revoke(ID, first.clock.now() + HOUR_MS);
     const second = await tokenRoom(first);
-    expect(second.revocations.firstRevoked([ID])).toBe(ID);
+    expect(second.revocations.firstRevoked(tokenOf(ID))).toBe(ID);
     first.clock.advance(HOUR_MS + 60_000);
-    expect((await tokenRoom(first)).revocations.firstRevoked([ID])).toBe(ID);
+    expect((await tokenRoom(first)).revocations.firstRevoked(tokenOf(ID))).toBe(ID);
     first.clock.advance(300_000);
-    expect((await tokenRoom(first)).revocations.firstRevoked([ID])).toBeUndefined();
+    expect((await tokenRoom(first)).revocations.firstRevoked(tokenOf(ID))).toBeUndefined();
     expect(first.revocations.statements()).toEqual([]);
   });
 
@@ -58,7 +61,7 @@ describe('the revocation list', () => {
     trusted.isTrusted = true;
     const after = new RevocationList(parts);
     await after.start();
-    expect(after.firstRevoked([ID])).toBe(ID);
+    expect(after.firstRevoked(tokenOf(ID))).toBe(ID);
   });
 
   test('nothing is forgotten while the clock is not trusted', async () => {
@@ -69,7 +72,7 @@ describe('the revocation list', () => {
     list.revoke(ID, clock.nowMs + HOUR_MS);
     Object.assign(clock, { isTrusted: false, nowMs: clock.nowMs + 24 * HOUR_MS });
     list.revoke('ff'.repeat(16), clock.nowMs + HOUR_MS);
-    expect(list.firstRevoked([ID])).toBe(ID);
+    expect(list.firstRevoked(tokenOf(ID))).toBe(ID);
   });
 
   test('what cannot be written has ended all the same, until the hub stops; said again, it is written', async () => {
@@ -82,7 +85,7 @@ describe('the revocation list', () => {
       throw new Error('disk full');
     };
     expect(() => revocations.revoke(ID, clock.now() + HOUR_MS)).toThrow('disk full');
-    expect([revocations.firstRevoked([ID]), heard, revocations.statements()]).toEqual([ID, [ID], []]);
+    expect([revocations.firstRevoked(tokenOf(ID)), heard, revocations.statements()]).toEqual([ID, [ID], []]);
     store.set = set;
     expect(revocations.revoke(ID, clock.now() + HOUR_MS)).toBe(true);
     expect(revocations.revoke(ID, clock.now() + HOUR_MS)).toBe(false);
@@ -92,7 +95,7 @@ describe('the revocation list', () => {
   test('a damaged entry still ends the token that it was about', async () => {
     const room = await tokenRoom();
     room.store.set('access.revocations', ID, 'damaged');
-    expect((await tokenRoom(room)).revocations.firstRevoked([ID])).toBe(ID);
+    expect((await tokenRoom(room)).revocations.firstRevoked(tokenOf(ID))).toBe(ID);
   });
 });
 
@@ -104,11 +107,11 @@ describe('merging lists', () => {
     other.revocations.revoke(ID, other.clock.now() + HOUR_MS);
     const [statement = new Uint8Array()] = other.revocations.statements();
     expect([room.revocations.merge(statement), room.revocations.merge(statement)]).toEqual([true, false]);
-    expect(room.revocations.firstRevoked([ID])).toBe(ID);
+    expect(room.revocations.firstRevoked({ ...tokenOf(ID), issuer: other.hub.hubId })).toBe(ID);
     expect(room.revocations.statements().map((bytes) => Buffer.from(bytes).toString('hex'))).toEqual([
       Buffer.from(statement).toString('hex'),
     ]);
-    expect((await tokenRoom(room)).revocations.firstRevoked([ID])).toBe(ID);
+    expect((await tokenRoom(room)).revocations.firstRevoked({ ...tokenOf(ID), issuer: other.hub.hubId })).toBe(ID);
   });
 
   test.each<[string, (room: Awaited<ReturnType<typeof tokenRoom>>) => Uint8Array]>([
@@ -122,6 +125,68 @@ describe('merging lists', () => {
     expect(room.revocations.statements()).toEqual([]);
   });
 
+  describe('whose statement counts', () => {
+    async function said() {
+      const [room, other] = [await tokenRoom(), await tokenRoom()];
+      room.issuers.set(other.hub.hubId, other.hub.publicKey);
+      other.revocations.revoke(ID, other.clock.now() + HOUR_MS);
+      for (const text of other.revocations.statements()) room.revocations.merge(text);
+      const ends = (chain: readonly string[], keys: readonly string[], issuer = 'hub-x') =>
+        room.revocations.firstRevoked({ chain, keys, issuer }) !== undefined;
+      return { room, other, ends };
+    }
+
+    test('that of the hub that issued the root', async () => {
+      const { other, ends } = await said();
+      expect(ends([ID], [], other.hub.hubId)).toBe(true);
+      expect(ends(['ab', ID], [], other.hub.hubId)).toBe(true);
+    });
+
+    test('that of a hub with a key of the chain, for its own link and what comes from it, not for what it comes from', async () => {
+      const { other, ends } = await said();
+      const strangers = keyPair().publicKey;
+      expect(ends([ID, 'ab'], [other.hub.publicKey, strangers])).toBe(true);
+      expect(ends(['ab', ID], [strangers, other.hub.publicKey])).toBe(true);
+      expect(ends([ID, 'ab'], [strangers, other.hub.publicKey])).toBe(false);
+    });
+
+    test('that of no other hub, not even for a token of this one; what this hub says counts for all', async () => {
+      const { room, ends } = await said();
+      expect(ends([ID], [room.hub.publicKey], room.hub.hubId)).toBe(false);
+      expect(room.revocations.revoke(ID, room.clock.now() + HOUR_MS)).toBe(true);
+      expect(ends([ID], [], 'hub-x')).toBe(true);
+      expect(room.revocations.statements()).toHaveLength(2);
+    });
+
+    test('also after the hub that said so is trusted no more, and over a restart', async () => {
+      const { room, other } = await said();
+      room.issuers.delete(other.hub.hubId);
+      const later = await tokenRoom(room);
+      expect(later.revocations.firstRevoked({ chain: [ID], keys: [], issuer: other.hub.hubId })).toBe(ID);
+    });
+  });
+
+  test('listeners hear who said so', async () => {
+    const [room, other] = [await tokenRoom(), await tokenRoom()];
+    room.issuers.set(other.hub.hubId, other.hub.publicKey);
+    const heard: string[][] = [];
+    room.revocations.onRevoked((...said) => heard.push(said));
+    other.revocations.revoke(ID, other.clock.now() + HOUR_MS);
+    room.revocations.merge(other.revocations.statements()[0] ?? new Uint8Array());
+    expect(heard).toEqual([[ID, other.hub.hubId]]);
+  });
+
+  test('another hub can fill neither the disk nor the future', async () => {
+    const room = await tokenRoom();
+    const other = keyPair();
+    room.issuers.set('hub-other', other.publicKey);
+    const say = (id: string, atMs: number) => room.revocations.merge(statement('hub-other', other, atMs, AAD, id));
+    expect(refusalOf(() => say(ID, room.clock.now() + 500 * 24 * HOUR_MS))?.code).toBe('VALIDATION_ERROR');
+    for (let count = 0; count < 4096; count++) say(count.toString(16).padStart(32, '0'), room.clock.now());
+    expect(refusalOf(() => say('ff'.repeat(16), room.clock.now()))?.code).toBe('RESOURCE_EXCEEDED');
+    expect(room.revocations.revoke('ee'.repeat(16), room.clock.now() + HOUR_MS)).toBe(true);
+  });
+
   test('a statement about a token that has long ended is not kept', async () => {
     const room = await tokenRoom();
     expect(room.revocations.merge(statement(room.hub.hubId, room.hub, room.clock.now() - 2 * HOUR_MS))).toBe(false);
@@ -129,10 +194,16 @@ describe('merging lists', () => {
   });
 });
 
-function statement(issuer: string, { privateKey }: ReturnType<typeof keyPair>, atMs: number, externalAad: Uint8Array = AAD): Uint8Array {
+function statement(
+  issuer: string,
+  { privateKey }: ReturnType<typeof keyPair>,
+  atMs: number,
+  externalAad: Uint8Array = AAD,
+  id = ID,
+): Uint8Array {
   const content = new Map<number, string | number | Uint8Array>([
     [1, issuer],
-    [2, Uint8Array.from(Buffer.from(ID, 'hex'))],
+    [2, Uint8Array.from(Buffer.from(id, 'hex'))],
     [3, Math.floor(atMs / 1000) + 3600],
   ]);
   return signSign1({ payload: encodeCbor(content), key: privateKey, externalAad });

@@ -44,7 +44,7 @@ export async function tokenRoom(options: RoomOptions = {}) {
   events.listen((event) => heard.push(event));
   const revocations = new RevocationList({ hub, issuers, store, time, logger: silentLogger });
   await revocations.start();
-  const mesh = options.meshId === undefined ? {} : { meshId: options.meshId };
+  const mesh = { meshId: () => options.meshId };
   const verifier = new TokenVerifier({ issuers, revocations, time }, { hubId: hub.hubId, ...mesh });
   const records = new TokenRecords({ store, time }, hub.hubId);
   const issuer = new TokenIssuer({ hub, verifier, revocations, records, time, events }, mesh);

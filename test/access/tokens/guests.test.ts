@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { guestId, originOf } from '../../../src/access/tokens/agent-origin.ts';
+import { IssuerTrust } from '../../../src/access/tokens/issuer-trust.ts';
+import { type MeshStanding, MeshTokens } from '../../../src/access/tokens/mesh-tokens.ts';
+import { signChild, signRoot } from '../../../src/access/tokens/token-chain.ts';
+import { tokenBytes, tokenText } from '../../../src/access/tokens/token-text.ts';
+import { TokenVerifier } from '../../../src/access/tokens/token-verifier.ts';
+import type { TrustedHub } from '../../../src/core/mesh-trust.ts';
+import type { Principal } from '../../../src/core/principal.ts';
+import { keyPair, refusalOf, tokenRoom } from './token-room.ts';
+
+const MESH = 'mesh-1';
+const owner: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
+
+/** Two hubs of one mesh: what `away` makes is judged `here`. */
+async function makePair({
+  permissions = ['*'],
+  meshId = MESH,
+}: {
+  readonly permissions?: readonly string[];
+  readonly meshId?: string;
+} = {}) {
+  const away = await tokenRoom({ meshId: MESH });
+  const here = await tokenRoom({ clock: away.clock, meshId });
+  const members = new Map<string, TrustedHub>([[away.hub.hubId, { key: away.hub.publicKey, permissions }]]);
+  const mesh = { meshId: () => meshId, hub: (id: string) => members.get(id) };
+  const issuers = new IssuerTrust({ hub: here.hub, mesh });
+  const { revocations, time } = here;
+  const verifier = new TokenVerifier({ issuers, revocations, time }, { hubId: here.hub.hubId, meshId: mesh.meshId });
+  const standing: MeshStanding = { meshId: () => MESH, hub: () => undefined, own: () => ({ permissions }) };
+  const shown = new MeshTokens({ hub: away.hub, mesh: standing, time: away.time });
+  return { away, here, members, verifier, shown, issuers };
+}
+
+describe('an agent of another hub', () => {
+  test('has a name that says whose it is, and so have its children', async () => {
+    const { away, verifier } = await makePair();
+    const root = away.rootToken({ meshId: MESH });
+    const child = away.rootClaims({ meshId: MESH, issuer: 'light-agent', subject: 'light-agent/helper' });
+    const idOf = (token: string) => verifier.verify(token).principal.id;
+    expect(idOf(root)).toBe(`light-agent@${away.hub.hubId}`);
+    expect(idOf(tokenText(signChild(tokenBytes(root), child, away.hub.privateKey)))).toBe(`light-agent@${away.hub.hubId}/helper`);
+    expect(originOf({ ...owner, kind: 'agent', id: idOf(root) })).toBe(away.hub.hubId);
+  });
+
+  test('is another than the agent of that name of this hub, which keeps its own', async () => {
+    const { here, verifier } = await makePair();
+    const { principal } = verifier.verify(here.rootToken({ meshId: MESH }));
+    expect(principal.id).toBe('light-agent');
+    expect(originOf(principal)).toBeUndefined();
+    expect(guestId('a/b', 'hub-x')).toBe('a@hub-x/b');
+  });
+
+  test('holds no more than the mesh lets its hub give', async () => {
+    const { away, verifier } = await makePair({ permissions: ['device:*'] });
+    const token = (...permissions: readonly string[]) => away.rootToken({ permissions, meshId: MESH });
+    expect(refusalOf(() => verifier.verify(token('device:control:lamp')))).toBeUndefined();
+    for (const permission of ['sensor:read:*', 'admin:hub', '*']) {
+      expect(refusalOf(() => verifier.verify(token('device:read', permission)))).toMatchObject({
+        code: 'TOKEN_INVALID',
+        message: expect.stringContaining(permission),
+      });
+    }
+  });
+
+  test('ends with the trust in its hub, also where its token is remembered', async () => {
+    const { away, verifier, members } = await makePair();
+    const token = away.rootToken({ meshId: MESH });
+    const { principal } = verifier.verify(token);
+    expect(verifier.isStillValid(principal)).toBe(true);
+    members.set(away.hub.hubId, { key: away.hub.publicKey, permissions: ['sensor:*'] });
+    expect(verifier.isStillValid(principal)).toBe(false);
+    members.clear();
+    expect(verifier.isStillValid(principal)).toBe(false);
+    expect(refusalOf(() => verifier.verify(token))?.message).toContain('not trusted');
+  });
+
+  test('of another mesh is refused', async () => {
+    const { away, verifier } = await makePair({ meshId: 'mesh-2' });
+    expect(refusalOf(() => verifier.verify(away.rootToken({ meshId: MESH })))?.message).toContain('another mesh');
+  });
+
+  test('can be ended by its hub', async () => {
+    const { away, here, verifier } = await makePair();
+    const { principal } = verifier.verify(away.rootToken({ meshId: MESH }));
+    here.issuers.set(away.hub.hubId, away.hub.publicKey);
+    away.revocations.revoke(principal.token.id, away.clock.now() + 3_600_000);
+    for (const statement of away.revocations.statements()) here.revocations.merge(statement);
+    expect(verifier.isStillValid(principal)).toBe(false);
+  });
+});
+
+describe('the token that a hub shows to another', () => {
+  test('for its owner makes an agent of it that holds what the mesh lets the hub give, on that hub alone', async () => {
+    const { away, here, verifier, shown } = await makePair({ permissions: ['*', 'admin:*'] });
+    const { principal } = verifier.verify(shown.textFor(owner, here.hub.hubId));
+    expect(principal).toMatchObject({ id: `owner@${away.hub.hubId}`, kind: 'agent', permissions: ['*', 'admin:*'] });
+    expect(principal.token).toMatchObject({ allowedNodes: [here.hub.hubId], keys: [away.hub.publicKey] });
+    expect(refusalOf(() => verifier.verify(shown.textFor(owner, 'hub-3')))?.message).toContain('not allowed on this hub');
+  });
+
+  test('for its owner lasts ten minutes, and is a new one when half of them are over or the standing changed', async () => {
+    const { away, here, shown } = await makePair();
+    const first = shown.textFor(owner, here.hub.hubId);
+    away.clock.advance(299_000);
+    expect(shown.textFor(owner, here.hub.hubId)).toBe(first);
+    away.clock.advance(2_000);
+    expect(shown.textFor(owner, here.hub.hubId)).not.toBe(first);
+    expect(shown.textFor(owner, 'hub-3')).not.toBe(first);
+  });
+
+  test('for an agent that it can speak for is its own', async () => {
+    const { away, shown } = await makePair();
+    const { principal } = away.verifier.verify(away.rootToken({ meshId: MESH }));
+    expect(shown.textFor(principal, 'hub-3')).toBe(principal.token.text);
+  });
+
+  test('for an agent with a key of its own does not exist: it is told to mint a child bound to the hub', async () => {
+    const { away, shown } = await makePair();
+    const mine = keyPair();
+    const root = away.rootToken({ meshId: MESH, key: mine.publicKey });
+    const { principal } = away.verifier.verify(root);
+    expect(refusalOf(() => shown.textFor(principal, 'hub-3'))).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      message: expect.stringContaining('mint a child token'),
+    });
+    const child = away.rootClaims({ meshId: MESH, issuer: 'light-agent', subject: 'light-agent/mesh', key: away.hub.publicKey });
+    const { principal: bound } = away.verifier.verify(tokenText(signChild(tokenBytes(root), child, mine.privateKey)));
+    expect(shown.textFor(bound, 'hub-3')).toBe(bound.token.text);
+  });
+
+  test('does not exist for a guest, for the hub itself, nor in no mesh', async () => {
+    const { away, here, verifier } = await makePair();
+    const alone = new MeshTokens({
+      hub: here.hub,
+      mesh: { meshId: () => undefined, hub: () => undefined, own: () => undefined },
+      time: here.time,
+    });
+    const { principal } = verifier.verify(tokenText(signRoot(away.rootClaims({ meshId: MESH }), away.hub.privateKey)));
+    expect(refusalOf(() => alone.textFor(principal, 'hub-3'))?.message).toContain('the key of another hub');
+    expect(refusalOf(() => alone.textFor({ id: 'hub', kind: 'hub', permissions: ['*'] }, 'hub-3'))?.code).toBe('PERMISSION_DENIED');
+    expect(refusalOf(() => alone.textFor(owner, 'hub-3'))?.code).toBe('CONFLICT');
+  });
+});
