@@ -1,0 +1,174 @@
+import type { KeyObject } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { HubId } from '../../core/ids.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Service } from '../../core/service.ts';
+import { type HubState, stateDigest } from '../../wire/messages/announced-state.ts';
+import { type Announcement, type StateChanges, signAnnouncement } from '../../wire/messages/announcement.ts';
+import { paginate } from '../../wire/messages/announcement-pages.ts';
+import type { CertificateChain } from '../../wire/messages/certificate.ts';
+import { changesBetween, isUnchanged } from '../../wire/messages/state-changes.ts';
+import { TokenBucket } from '../link/token-bucket.ts';
+import type { AnnouncedEpoch } from './announced-epoch.ts';
+import { isSameChain } from './announcement-door.ts';
+import { type Blob, type BlobStore, blobOf } from './blob-store.ts';
+import { ANNOUNCEMENT_TTL_S, ANNOUNCER_RATE, CHANGES_PER_FULL, COALESCE_MS, HEARTBEAT_MS } from './gossip-limits.ts';
+import type { MeshDirectory } from './mesh-directory.ts';
+import type { OwnState } from './own-state.ts';
+import { Ticker } from './ticker.ts';
+import { Wakeup } from './wakeup.ts';
+
+interface AnnouncerCollaborators {
+  readonly hub: { readonly hubId: HubId; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+  /** This hub's own certificate as it is now; it is renewed from time to time. */
+  readonly certificate: () => CertificateChain;
+  readonly epoch: AnnouncedEpoch;
+  readonly state: () => OwnState;
+  readonly directory: MeshDirectory;
+  readonly blobs: BlobStore;
+  /** Tells all other hubs. */
+  readonly publish: (envelope: Uint8Array) => Promise<void>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** From 0 to below 1; spreads heartbeats. */
+  readonly random?: () => number;
+}
+
+type Without<Kind, Key extends PropertyKey> = Kind extends unknown ? Omit<Kind, Key> : never;
+/** What differs between the kinds of announcement. */
+type Content = Without<Announcement, 'hubId' | 'epoch' | 'sequence' | 'timeMs' | 'ttlSeconds' | 'digest'>;
+
+/** Tells the other hubs what this one has: the whole at first, then what changes, a sign of life in between, and goodbye. */
+export class Announcer implements Service {
+  readonly #parts: AnnouncerCollaborators;
+  readonly #bucket: TokenBucket;
+  readonly #heartbeats: Ticker;
+  readonly #wakeup: Wakeup;
+  #sequence = 0;
+  #told: HubState | undefined;
+  #digest = '';
+  #toldCertificate: CertificateChain = [];
+  /** Sequence of the last announcement that changed the state. */
+  #base = 0;
+  #changes = 0;
+  #pages: readonly Blob[] = [];
+  #stopListening: (() => void) | undefined;
+
+  constructor(collaborators: AnnouncerCollaborators) {
+    this.#parts = collaborators;
+    const { clock, random } = collaborators;
+    this.#bucket = new TokenBucket(clock, ANNOUNCER_RATE);
+    this.#wakeup = new Wakeup(clock, () => this.#announceChanges());
+    this.#heartbeats = new Ticker({ clock, ...(random && { random }) }, HEARTBEAT_MS);
+  }
+
+  /** Of this start of the hub; others see calls of an earlier one as such. */
+  get epoch(): number {
+    return this.#parts.epoch.value;
+  }
+
+  /** STORAGE_FAILED. */
+  async start(): Promise<void> {
+    this.#parts.epoch.begin();
+    this.#stopListening = this.#parts.directory.onSuperseded(({ epoch }) => this.#surpass(epoch));
+    this.announceAll();
+    this.#heartbeats.start(() => void this.#tell({ kind: 'heartbeat' }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#stopListening) return;
+    this.#stopListening();
+    this.#stopListening = undefined;
+    this.#heartbeats.stop();
+    this.#wakeup.stop();
+    await this.#tell({ kind: 'withdrawal' });
+  }
+
+  /** Something of this hub may be different: it is looked at after `delayMs`, or earlier when that was planned already. */
+  changed(delayMs = COALESCE_MS): void {
+    if (this.#stopListening) this.#wakeup.within(delayMs);
+  }
+
+  /** Tells the whole, whatever was told before. */
+  announceAll(): void {
+    const { state, definitions } = this.#parts.state();
+    const { announced, pages } = paginate(state);
+    this.#told = state;
+    this.#digest = stateDigest(state);
+    this.#toldCertificate = this.#parts.certificate();
+    this.#changes = 0;
+    // The changes to come build on these pages: they are offered until the whole is told again.
+    this.#pages = [...pages.values()].map(blobOf);
+    this.#parts.blobs.setOwn([...definitions, ...this.#pages]);
+    this.#base = this.#sequence + 1;
+    void this.#tell({ kind: 'full', certificate: this.#toldCertificate, state: announced });
+  }
+
+  #announceChanges(): void {
+    const waitMs = this.#bucket.take();
+    if (waitMs > 0) this.#wakeup.within(waitMs);
+    else this.#compare();
+  }
+
+  #compare(): void {
+    const own = this.#parts.state();
+    const changes = this.#told && changesBetween(this.#told, own.state);
+    const isSameCertificate = isSameChain(this.#parts.certificate(), this.#toldCertificate);
+    if (changes && isSameCertificate && isUnchanged(changes)) return;
+    const isSmall = changes !== undefined && isSameCertificate && this.#changes < CHANGES_PER_FULL && this.#announceDelta(own, changes);
+    if (!isSmall) this.announceAll();
+  }
+
+  /** False when the changes do not fit into one announcement. */
+  #announceDelta({ state, definitions }: OwnState, changes: StateChanges): boolean {
+    this.#parts.blobs.setOwn([...definitions, ...this.#pages]);
+    this.#digest = stateDigest(state);
+    try {
+      void this.#tell({ kind: 'delta', baseSequence: this.#base, changes });
+    } catch (error) {
+      if (error instanceof AtmoError && error.code === 'VALIDATION_ERROR') return false;
+      throw error;
+    }
+    this.#told = state;
+    this.#base = this.#sequence;
+    this.#changes += 1;
+    return true;
+  }
+
+  /** Signs, keeps and sends; what cannot be signed because it is too long throws VALIDATION_ERROR before anything is sent. */
+  #tell(content: Content): Promise<void> {
+    const { hub, clock, directory } = this.#parts;
+    this.#sequence += 1;
+    const announcement: Announcement = {
+      ...content,
+      hubId: hub.hubId,
+      epoch: this.epoch,
+      sequence: this.#sequence,
+      timeMs: clock.now(),
+      ttlSeconds: ANNOUNCEMENT_TTL_S,
+      digest: this.#digest,
+    };
+    const envelope = signAnnouncement(announcement, hub.privateKey);
+    directory.keepOwn({ announcement, envelope, key: hub.publicKey });
+    return this.#send(envelope);
+  }
+
+  /** Who does not hear it now asks for it later. */
+  async #send(envelope: Uint8Array): Promise<void> {
+    try {
+      await this.#parts.publish(envelope);
+    } catch (error) {
+      this.#parts.logger.warn('mesh.announcement_unsent', { problem: toAtmoError(error).message });
+    }
+  }
+
+  #surpass(epoch: number): void {
+    if (epoch < this.epoch) return;
+    this.#parts.epoch.surpass(epoch);
+    this.#parts.logger.warn('mesh.epoch_surpassed', { epoch: this.epoch });
+    this.#sequence = 0;
+    this.#told = undefined;
+    this.changed();
+  }
+}

@@ -1,0 +1,130 @@
+import type { Clock } from '../../core/clock.ts';
+import type { HubId } from '../../core/ids.ts';
+import type { Service } from '../../core/service.ts';
+import { decodeBlobAnswer, decodeBlobRequest, encodeBlobAnswer, encodeBlobRequest } from '../../wire/messages/blobs.ts';
+import type { IncomingRequest, PeerLink, PeerLinks } from '../link/peer-link.ts';
+import { type BlobStore, blobOf } from './blob-store.ts';
+import type { DropCounter } from './drop-counter.ts';
+import type { MeshDirectory } from './mesh-directory.ts';
+import { requestWithin } from './timed-request.ts';
+import { Wakeup } from './wakeup.ts';
+
+interface ExchangeCollaborators {
+  readonly links: PeerLinks;
+  readonly directory: MeshDirectory;
+  readonly blobs: BlobStore;
+  readonly drops: DropCounter;
+  readonly clock: Clock;
+  /** Heard when blobs arrived. */
+  readonly onArrived: () => void;
+}
+
+/** Blobs of one request, and bytes of one answer. */
+const MAX_BATCH = 128;
+const MAX_ANSWER_BYTES = 2_097_152;
+/** News arrive in bunches: what they need is asked for together. */
+const GATHER_MS = 5;
+/** After so long a neighbour is asked again for what it did not have. */
+const RETRY_MS = 2_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/** Fetches the definitions and pages that announcements name by hash, and gives others what they ask for. */
+export class BlobExchange implements Service {
+  readonly #parts: ExchangeCollaborators;
+  readonly #busy = new Set<HubId>();
+  /** `name neighbour` → until when it is not asked for that. */
+  readonly #refused = new Map<string, number>();
+  readonly #wakeup: Wakeup;
+  #listening: (() => void)[] = [];
+
+  constructor(collaborators: ExchangeCollaborators) {
+    this.#parts = collaborators;
+    this.#wakeup = new Wakeup(collaborators.clock, () => this.#fetch());
+  }
+
+  async start(): Promise<void> {
+    const { links, directory } = this.#parts;
+    links.handle('blobs', async (request) => this.#answer(request));
+    const soon = () => this.#wakeup.within(GATHER_MS);
+    this.#listening = [directory.onChange(soon), links.onLinkUp(soon)];
+    soon();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const stop of this.#listening) stop();
+    this.#listening = [];
+    this.#wakeup.stop();
+  }
+
+  /** Forgets what no hub needs any more. */
+  sweep(): void {
+    const nowMs = this.#parts.clock.monotonic();
+    this.#parts.blobs.retain(this.#parts.directory.usedBlobs());
+    for (const [key, untilMs] of this.#refused) if (untilMs <= nowMs) this.#refused.delete(key);
+  }
+
+  #fetch(): void {
+    const missing = this.#parts.directory.missingBlobs();
+    const batches = new Map<PeerLink, string[]>();
+    for (const [name, origin] of missing) {
+      const link = this.#sourceOf(name, origin);
+      const batch = link && (batches.get(link) ?? []);
+      if (!link || !batch || batch.length >= MAX_BATCH) continue;
+      batches.set(link, [...batch, name]);
+    }
+    for (const [link, names] of batches) void this.#fetchFrom(link, names);
+    if (missing.size > 0) this.#wakeup.within(RETRY_MS);
+  }
+
+  /** The origin where it is a neighbour, else any that has not said that it has it not; nobody is asked twice at a time. */
+  #sourceOf(name: string, origin: HubId): PeerLink | undefined {
+    const { links, clock } = this.#parts;
+    const hasRefused = ({ peer }: PeerLink) => (this.#refused.get(`${name} ${peer.id}`) ?? 0) > clock.monotonic();
+    const isFree = ({ peer }: PeerLink) => !this.#busy.has(peer.id);
+    const direct = links.to(origin);
+    if (direct && !hasRefused(direct)) return isFree(direct) ? direct : undefined;
+    return links.links().find((link) => isFree(link) && !hasRefused(link));
+  }
+
+  async #fetchFrom(link: PeerLink, names: readonly string[]): Promise<void> {
+    const { id } = link.peer;
+    this.#busy.add(id);
+    const body = encodeBlobRequest({ hashes: names });
+    const answer = await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, (signal) => link.request('blobs', body, { signal }));
+    this.#busy.delete(id);
+    if (this.#listening.length === 0) return;
+    const blobs = answer ? decoded(answer) : [];
+    const kept = names.filter((name, index) => this.#keep(name, blobs[index] ?? null, id));
+    if (kept.length === 0) return;
+    this.#parts.directory.assemble();
+    this.#parts.onArrived();
+    this.#wakeup.within(0);
+  }
+
+  #keep(name: string, bytes: Uint8Array | null, from: HubId): boolean {
+    const { blobs, drops, clock } = this.#parts;
+    if (bytes && blobOf(bytes).sha256.startsWith(name) && blobs.add(bytes)) return true;
+    if (bytes) drops.count(blobOf(bytes).sha256.startsWith(name) ? 'out_of_memory' : 'wrong_blob');
+    this.#refused.set(`${name} ${from}`, clock.monotonic() + RETRY_MS);
+    return false;
+  }
+
+  #answer({ body }: IncomingRequest): Uint8Array {
+    let bytes = 0;
+    const blobs = decodeBlobRequest(body).hashes.map((name) => {
+      const blob = this.#parts.blobs.get(name) ?? null;
+      bytes += blob?.length ?? 0;
+      return bytes <= MAX_ANSWER_BYTES ? blob : null;
+    });
+    return encodeBlobAnswer({ blobs });
+  }
+}
+
+function decoded(answer: Uint8Array): readonly (Uint8Array | null)[] {
+  try {
+    return decodeBlobAnswer(answer).blobs;
+  } catch {
+    // A neighbour that answers nonsense has nothing.
+    return [];
+  }
+}

@@ -1,0 +1,134 @@
+import type { KeyObject } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
+import type { EventBus } from '../../core/events.ts';
+import type { HubId } from '../../core/ids.ts';
+import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { Logger } from '../../core/logger.ts';
+import { type Service, ServiceStack } from '../../core/service.ts';
+import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
+import type { openAnnouncement } from '../../wire/messages/announcement.ts';
+import type { CertificateChain } from '../../wire/messages/certificate.ts';
+import type { MeshEngine } from '../engine/mesh-engine.ts';
+import type { PeerLinks } from '../link/peer-link.ts';
+import { AnnouncedEpoch } from './announced-epoch.ts';
+import type { MemberCertificates } from './announcement-door.ts';
+import { Announcer } from './announcer.ts';
+import { AntiEntropy } from './anti-entropy.ts';
+import { BlobExchange } from './blob-exchange.ts';
+import { BlobStore } from './blob-store.ts';
+import { DefinitionBook } from './definition-book.ts';
+import { DropCounter } from './drop-counter.ts';
+import { COALESCE_LINKS_MS, type GossipLimits } from './gossip-limits.ts';
+import { MeshCatalogue } from './mesh-catalogue.ts';
+import { MeshDirectory } from './mesh-directory.ts';
+import { MeshPeers } from './mesh-peers.ts';
+import { type OwnStateOptions, type OwnStateParts, ownState } from './own-state.ts';
+import { tellPeerChanges } from './peer-events.ts';
+import { StatementExchange, type StatementSource } from './statement-exchange.ts';
+import { Ticker } from './ticker.ts';
+
+interface GossipCollaborators extends Omit<OwnStateParts, 'links'> {
+  readonly hub: { readonly hubId: HubId; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+  readonly engine: Pick<MeshEngine, 'publish' | 'onGossip'>;
+  readonly links: PeerLinks;
+  readonly meshId: () => string | undefined;
+  /** This hub's own certificate as it is now. */
+  readonly certificate: () => CertificateChain;
+  readonly certificates: MemberCertificates;
+  /** What is true for good and has to reach every hub: revocations. */
+  readonly statements: readonly StatementSource[];
+  readonly validator: SchemaValidator;
+  readonly store: KeyValueStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: EventBus;
+  readonly random?: () => number;
+  /** Another way to verify announcements, such as one that remembers what it verified. */
+  readonly open?: typeof openAnnouncement;
+}
+
+interface GossipOptions extends OwnStateOptions {
+  readonly limits?: Partial<GossipLimits>;
+}
+
+const SWEEP_MS = 10_000;
+/** Certificates end by time too; once in so many sweeps they are looked at again. */
+const SWEEPS_PER_RECHECK = 30;
+
+/** All by which hubs know of each other: what this one announces, and what is known of the others. */
+export class Gossip implements Service {
+  readonly drops = new DropCounter();
+  readonly directory: MeshDirectory;
+  readonly catalogue: MeshCatalogue;
+  readonly peers: MeshPeers;
+  readonly announcer: Announcer;
+  readonly statements: StatementExchange;
+  readonly #parts: GossipCollaborators;
+  readonly #blobs = new BlobStore();
+  readonly #definitions: DefinitionBook;
+  readonly #blobExchange: BlobExchange;
+  readonly #antiEntropy: AntiEntropy;
+  readonly #sweeps: Ticker;
+  readonly #services = new ServiceStack();
+  #listening: (() => void)[] = [];
+  #sweepCount = 0;
+
+  constructor(parts: GossipCollaborators, { limits = {}, ...options }: GossipOptions) {
+    const { hub, links, clock, validator, logger, engine, store } = parts;
+    const shared = { ...parts, drops: this.drops, blobs: this.#blobs };
+    this.#parts = parts;
+    this.directory = new MeshDirectory({ ...shared, self: hub.hubId, isLinked: (id) => links.to(id) !== undefined }, limits);
+    const { directory } = this;
+    this.#definitions = new DefinitionBook({ blobs: this.#blobs, validator, drops: this.drops, logger });
+    this.catalogue = new MeshCatalogue({ directory, definitions: this.#definitions });
+    this.peers = new MeshPeers({ ...shared, self: hub.hubId, directory });
+    this.#blobExchange = new BlobExchange({ ...shared, directory, onArrived: () => this.catalogue.refresh() });
+    this.#antiEntropy = new AntiEntropy({ ...parts, directory });
+    this.statements = new StatementExchange({ ...shared, sources: parts.statements, onNews: () => directory.recheck() });
+    const neighbours = () => links.links().map(({ peer }) => peer.id);
+    this.announcer = new Announcer({
+      ...shared,
+      directory,
+      epoch: new AnnouncedEpoch({ store, clock }),
+      state: () => ownState({ ...parts, links: neighbours }, options),
+      publish: (envelope) => engine.publish(envelope),
+    });
+    this.#sweeps = new Ticker({ clock }, SWEEP_MS);
+  }
+
+  /** After the links, before the engine connects. STORAGE_FAILED. */
+  async start(): Promise<void> {
+    const { engine, registry, devices, links, events } = this.#parts;
+    engine.onGossip((message, from) => this.directory.receive(message, from));
+    for (const service of [this.#blobExchange, this.#antiEntropy, this.statements, this.announcer]) await this.#services.start(service);
+    const changed = () => this.announcer.changed();
+    const rewired = () => {
+      this.directory.sweep();
+      this.announcer.changed(COALESCE_LINKS_MS);
+    };
+    this.#listening = [
+      registry.onChange(changed),
+      devices.onChange(changed),
+      links.onLinkUp(rewired),
+      links.onLinkDown(rewired),
+      tellPeerChanges(this.directory, events),
+    ];
+    this.#sweeps.start(() => this.#sweep());
+  }
+
+  /** Says goodbye; before the engine goes. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#sweeps.stop();
+    for (const stop of this.#listening) stop();
+    this.#listening = [];
+    await this.#services[Symbol.asyncDispose]();
+  }
+
+  #sweep(): void {
+    this.#sweepCount += 1;
+    if (this.#sweepCount % SWEEPS_PER_RECHECK === 0) this.directory.recheck();
+    this.directory.sweep();
+    this.#blobExchange.sweep();
+    this.#definitions.retain(this.directory.usedBlobs());
+  }
+}

@@ -1,0 +1,185 @@
+import type { KeyObject } from 'node:crypto';
+import { AtmoError } from '../../core/errors.ts';
+import type { HubId } from '../../core/ids.ts';
+import type { AnnouncedState, HubState } from '../../wire/messages/announced-state.ts';
+import { stateDigest } from '../../wire/messages/announced-state.ts';
+import { assemble, pagesOf } from '../../wire/messages/announcement-pages.ts';
+import { applyChanges } from '../../wire/messages/state-changes.ts';
+import { AnnouncementChain, type DeltaAnnouncement, type FullAnnouncement, type Signed, type SignOfLife } from './announcement-chain.ts';
+import { type AnnouncementVersion, isNewer } from './announcement-version.ts';
+import type { DropReason } from './drop-counter.ts';
+import { inTravelOrder } from './tool-order.ts';
+
+/** When something was heard: on the clock that never jumps, and on the wall. */
+export interface Moment {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+/** What an announcement did: told something new, showed that something was missed, or nothing could be made of it. */
+export type Taken = 'news' | 'alive' | 'behind' | DropReason;
+
+type PageSource = (hash: string) => Uint8Array | undefined;
+
+/** What is known of one hub, from its own signed announcements only. Whoever hands it one has checked the signature. */
+export class HubRecord {
+  readonly id: HubId;
+  readonly key: KeyObject;
+  #chain: AnnouncementChain;
+  #state: HubState | undefined;
+  /** The pages of the chain's state are not all here, or it cannot be put together. */
+  #assembly: 'done' | 'waiting' | 'impossible' = 'waiting';
+  #heard: AnnouncementVersion & { readonly digest: string };
+  #missedSomething = false;
+  #moment: Moment;
+
+  constructor(key: KeyObject, full: Signed<FullAnnouncement>, moment: Moment) {
+    this.id = full.announcement.hubId;
+    this.key = key;
+    this.#chain = new AnnouncementChain(full);
+    this.#heard = full.announcement;
+    this.#moment = moment;
+  }
+
+  get chain(): AnnouncementChain {
+    return this.#chain;
+  }
+
+  /** The newest announcement that was heard, whether or not all before it were. */
+  get heard(): AnnouncementVersion {
+    return this.#heard;
+  }
+
+  /** Up to where nothing is missing: what this hub tells others that it knows. */
+  get known(): AnnouncementVersion {
+    return this.isBehind ? this.#chain.version : this.#heard;
+  }
+
+  get isBehind(): boolean {
+    const { epoch } = this.#chain.version;
+    return this.#missedSomething || this.#heard.epoch !== epoch || this.#heard.digest !== this.#chain.digest;
+  }
+
+  get hasLeft(): boolean {
+    const last = this.#chain.signOfLife?.announcement;
+    return last?.kind === 'withdrawal' && !isNewer(this.#heard, last);
+  }
+
+  get heardAt(): Moment {
+    return this.#moment;
+  }
+
+  /** The whole state; the one before the last change while pages of the new one are missing, undefined when there was none. */
+  get state(): HubState | undefined {
+    return this.#state;
+  }
+
+  /** What the last full announcement says without any page. */
+  get announced(): AnnouncedState {
+    return this.#chain.full.announcement.state;
+  }
+
+  /** Pages that are needed, whether they are here or not. */
+  pages(): readonly string[] {
+    return pagesOf(this.announced);
+  }
+
+  isWaitingForPages(): boolean {
+    return this.#assembly === 'waiting';
+  }
+
+  /** True for an announcement that can tell nothing new. */
+  isStale(announcement: AnnouncementVersion & { readonly kind: string }): boolean {
+    const changesState = announcement.kind === 'full' || announcement.kind === 'delta';
+    return !isNewer(announcement, changesState ? this.#chain.version : this.#heard);
+  }
+
+  /** Keeps a full announcement that is not stale. */
+  replace(full: Signed<FullAnnouncement>, pageOf: PageSource): Taken {
+    const before = { chain: this.#chain, assembly: this.#assembly };
+    this.#chain = new AnnouncementChain(full, before.chain.signOfLife);
+    this.#assembly = 'waiting';
+    this.#missedSomething = false;
+    const problem = this.assemble(pageOf);
+    if (!problem) return this.isBehind ? 'behind' : 'news';
+    this.#chain = before.chain;
+    this.#assembly = before.assembly;
+    return problem;
+  }
+
+  /** Keeps changes that are not stale, where they build on what is known. */
+  extend(delta: Signed<DeltaAnnouncement>, maxChanges: number): Taken {
+    if (!this.#chain.continues(delta.announcement)) {
+      this.#missedSomething = true;
+      return 'gap';
+    }
+    if (this.#chain.deltas.length >= maxChanges) return 'too_many_changes';
+    if (this.#assembly === 'done' && this.#state) {
+      const next = changed(this.#state, delta.announcement);
+      if (typeof next === 'string') return next;
+      this.#state = next;
+    }
+    this.#chain.append(delta);
+    this.#missedSomething = false;
+    return this.isBehind ? 'behind' : 'news';
+  }
+
+  /** Keeps a heartbeat or withdrawal that is not stale. */
+  see(signOfLife: Signed<SignOfLife>): Taken {
+    this.#chain.see(signOfLife);
+    return this.isBehind ? 'behind' : 'alive';
+  }
+
+  /** Notes that an announcement was heard; only what is newer than all before shows that the hub is there. */
+  hear(announcement: AnnouncementVersion & { readonly digest: string }, moment: Moment): void {
+    if (!isNewer(announcement, this.#heard)) return;
+    this.#heard = announcement;
+    this.#moment = moment;
+  }
+
+  /** Puts the state together as far as its pages are here; a reason when they do not make the state that was announced. */
+  assemble(pageOf: PageSource): DropReason | undefined {
+    if (this.#assembly !== 'waiting') return undefined;
+    const state = assembled(this.#chain, pageOf);
+    if (state === undefined) return undefined;
+    if (typeof state === 'string') {
+      this.#assembly = 'impossible';
+      return state;
+    }
+    this.#state = state;
+    this.#assembly = 'done';
+    return undefined;
+  }
+}
+
+function assembled({ full, deltas }: AnnouncementChain, pageOf: PageSource): HubState | DropReason | undefined {
+  try {
+    const { state, digest } = full.announcement;
+    let whole: HubState | undefined = assemble(state, pageOf);
+    if (!whole) return undefined;
+    if (stateDigest(whole) !== digest) return 'wrong_digest';
+    for (const { announcement } of deltas) {
+      const next = changed(whole, announcement);
+      if (typeof next === 'string') return next;
+      whole = next;
+    }
+    return whole;
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+function changed(state: HubState, { changes, digest }: DeltaAnnouncement): HubState | DropReason {
+  try {
+    const applied = applyChanges(state, changes);
+    const next = { ...applied, tools: inTravelOrder(applied.tools) };
+    return stateDigest(next) === digest ? next : 'wrong_digest';
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+function reasonOf(error: unknown): DropReason {
+  if (error instanceof AtmoError && error.code === 'VALIDATION_ERROR') return 'malformed';
+  throw error;
+}

@@ -1,0 +1,24 @@
+import { toPublicDefinition } from '../../tools/forms/public-definition.ts';
+import type { ToolDefinition } from '../../tools/tool-definition.ts';
+import { canonicalJson } from '../../wire/canonical-json.ts';
+import { type Blob, blobOf, shortName } from './blob-store.ts';
+
+/** A definition as other hubs fetch it. */
+export interface OfferedDefinition {
+  /** RFC 8785 JSON of the public form. */
+  readonly blob: Blob;
+  /** First 8 bytes of its SHA-256, hex: the name that is announced. */
+  readonly hash: string;
+}
+
+const offered = new WeakMap<ToolDefinition, OfferedDefinition>();
+
+/** A definition as the other hubs get it; made once. */
+export function offeredDefinition(definition: ToolDefinition): OfferedDefinition {
+  const known = offered.get(definition);
+  if (known) return known;
+  const blob = blobOf(new TextEncoder().encode(canonicalJson(toPublicDefinition(definition))));
+  const made = { blob, hash: shortName(blob.sha256) };
+  offered.set(definition, made);
+  return made;
+}

@@ -1,0 +1,100 @@
+import type { DeviceDirectory } from '../../core/device-directory.ts';
+import type { Device } from '../../core/device-model.ts';
+import { compareText } from '../../core/edit-distance.ts';
+import type { HubId } from '../../core/ids.ts';
+import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import type { ToolRegistry } from '../../tools/tool-registry.ts';
+import type { AnnouncedDevice, AnnouncedTool } from '../../wire/messages/announced-entries.ts';
+import type { HubState } from '../../wire/messages/announced-state.ts';
+import { type Blob, MAX_BLOB_BYTES } from './blob-store.ts';
+import { offeredDefinition } from './offered-definition.ts';
+import { inTravelOrder } from './tool-order.ts';
+
+/** What this hub tells of itself, and the definitions that others will ask for. */
+export interface OwnState {
+  readonly state: HubState;
+  readonly definitions: readonly Blob[];
+}
+
+/** Where the state comes from. */
+export interface OwnStateParts {
+  readonly registry: ToolRegistry;
+  readonly devices: DeviceDirectory;
+  /** With a description for people, such as `Matter/Thread bridge with 11 devices`. */
+  readonly capabilities: () => readonly { readonly type: string; readonly description: string }[];
+  /** Directly connected hubs. */
+  readonly links: () => readonly HubId[];
+  /** `host:port`, best first. */
+  readonly addresses: () => readonly string[];
+}
+
+/** What the owner says about it. */
+export interface OwnStateOptions {
+  readonly name: string;
+  /** Of the software. */
+  readonly version: string;
+  readonly announcesDevices: boolean;
+}
+
+/** Bounds of the codec. */
+const MAX = { tools: 4_096, devices: 512, links: 256, addresses: 8, capabilities: 32, toolId: 225, text: 256 };
+
+/**
+ * The state of this hub as it is now. Tools of administration stay at home: every hub has them itself, and what they do is
+ * nobody else's. A tool whose device is away is announced like any other; the device says that it is away.
+ */
+export function ownState({ registry, devices, capabilities, links, addresses }: OwnStateParts, options: OwnStateOptions): OwnState {
+  const own = capabilities().slice(0, MAX.capabilities);
+  const types = own.map(({ type }) => type);
+  const offered = registry.all().filter(isOffered).slice(0, MAX.tools);
+  const state: HubState = {
+    name: cut(options.name),
+    version: options.version,
+    addresses: addresses().slice(0, MAX.addresses),
+    links: [...links()].sort(compareText).slice(0, MAX.links),
+    capabilities: own.map(({ type, description }) => ({ type, description: cut(description) })),
+    tools: inTravelOrder(offered.map((tool) => announcedTool(tool, types))),
+    devices: options.announcesDevices ? announcedDevices(devices) : null,
+  };
+  return { state, definitions: offered.map(({ definition }) => offeredDefinition(definition).blob) };
+}
+
+/** True for a tool that other hubs may know of. */
+function isOffered({ id, definition }: RegisteredTool): boolean {
+  const isAdministration = definition.requires.permissions.some((permission) => permission.startsWith('admin:'));
+  return !isAdministration && id.length <= MAX.toolId && offeredDefinition(definition).blob.bytes.length <= MAX_BLOB_BYTES;
+}
+
+function announcedTool({ id, definition }: RegisteredTool, types: readonly string[]): AnnouncedTool {
+  const { hash } = offeredDefinition(definition);
+  const capability = types.findIndex((type) => definition.requires.capabilities.includes(type));
+  return { id, hash, ...(capability >= 0 && { capability }) };
+}
+
+function announcedDevices(devices: DeviceDirectory): readonly AnnouncedDevice[] {
+  return devices
+    .list()
+    .map(announcedDevice)
+    .sort((a, b) => compareText(a.id, b.id))
+    .slice(0, MAX.devices);
+}
+
+function announcedDevice({ id, name, deviceTypes, reachability }: Device): AnnouncedDevice {
+  return { id, name: cut(name), type: typeName(deviceTypes[0] ?? 'unknown'), isReachable: reachability === 'reachable' };
+}
+
+/** `DimmableLight` of the device library as `dimmable_light`. */
+function typeName(deviceType: string): string {
+  return deviceType
+    .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
+    .toLowerCase()
+    .slice(0, 64);
+}
+
+/** Whole characters, so that what is left is still Unicode. */
+function cut(text: string): string {
+  return [...text.toWellFormed()]
+    .slice(0, MAX.text / 2)
+    .join('')
+    .slice(0, MAX.text);
+}

@@ -1,0 +1,22 @@
+import type { SyncAnswer, VersionVector } from '../../wire/messages/sync.ts';
+import type { HubRecord } from './hub-record.ts';
+
+/** What is known of each hub. */
+export function vectorOf(records: readonly HubRecord[]): VersionVector {
+  return records.map(({ id, known }) => ({ hubId: id, epoch: known.epoch, sequence: known.sequence }));
+}
+
+/** What somebody lacks who knows as much as the vector says, up to about `maxBytes` and one hub at least. */
+export function entriesBeyond(vector: VersionVector, records: readonly HubRecord[], maxBytes: number): SyncAnswer['entries'] {
+  const theirs = new Map(vector.map((version) => [version.hubId, version]));
+  const entries: SyncAnswer['entries'][number][] = [];
+  let bytes = 0;
+  for (const { id, chain } of records) {
+    const envelopes = chain.since(theirs.get(id));
+    if (envelopes.length === 0) continue;
+    bytes += chain.bytes;
+    if (bytes > maxBytes && entries.length > 0) break;
+    entries.push({ certificate: chain.full.announcement.certificate, envelopes });
+  }
+  return entries;
+}

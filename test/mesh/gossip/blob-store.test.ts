@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { BlobStore, blobOf, MAX_BLOB_BYTES } from '../../../src/mesh/gossip/blob-store.ts';
+
+const blob = (text: string) => new TextEncoder().encode(text);
+const name = (bytes: Uint8Array, digits = 16) => createHash('sha256').update(bytes).digest('hex').slice(0, digits);
+
+describe('BlobStore', () => {
+  test('finds a blob by 8 and by 16 bytes of its hash', () => {
+    const store = new BlobStore();
+    expect(store.add(blob('one'))).toBe(true);
+    expect(store.get(name(blob('one')))).toEqual(blob('one'));
+    expect(store.get(name(blob('one'), 32))).toEqual(blob('one'));
+  });
+
+  test('does not take a blob for another whose name begins alike', () => {
+    const store = new BlobStore();
+    store.add(blob('one'));
+    expect(store.get(`${name(blob('one'))}${'0'.repeat(16)}`)).toBeUndefined();
+  });
+
+  test('refuses what is too large and what there is no room for', () => {
+    const store = new BlobStore({ maxBytes: 10 });
+    expect(store.add(new Uint8Array(MAX_BLOB_BYTES + 1))).toBe(false);
+    expect(store.add(blob('12345678'))).toBe(true);
+    expect(store.add(blob('abcd'))).toBe(false);
+    expect(store.bytes).toBe(8);
+  });
+
+  test('forgets what nobody uses, but never its own', () => {
+    const store = new BlobStore();
+    store.setOwn([blobOf(blob('mine'))]);
+    store.add(blob('used'));
+    store.add(blob('unused'));
+    store.retain(new Set([name(blob('used'))]));
+    expect(store.has(name(blob('mine')))).toBe(true);
+    expect(store.has(name(blob('used')))).toBe(true);
+    expect(store.has(name(blob('unused')))).toBe(false);
+    expect(store.bytes).toBe(4);
+  });
+});
