@@ -17,9 +17,9 @@ import { forward } from './forward.ts';
 
 const DEFAULT_PORT = 8081;
 
-/** The default port, or another when a hub runs here already. */
-async function freePort(): Promise<number> {
-  for (const wanted of [DEFAULT_PORT, 0]) {
+/** The first port of those wanted that is free; 0 stands for any. */
+async function freePort(...wishes: readonly number[]): Promise<number> {
+  for (const wanted of wishes) {
     const server = createServer().listen(wanted, '127.0.0.1');
     const isFree = await once(server, 'listening').then(
       () => true,
@@ -64,14 +64,37 @@ async function runSteps(world: Omit<DemoWorld, 'say'>): Promise<boolean> {
   return true;
 }
 
-async function untilInterrupted(url: string, stateDir: string): Promise<void> {
-  console.log(`\nThe home and the hub stay until you press Ctrl-C. In another terminal:
-  export ATMO_URL=${url} ATMO_STATE_DIR=${stateDir}
+/** One of the two hubs, at the door that comes out of the private network. */
+interface Door {
+  readonly url: string;
+  readonly port: number;
+  readonly stateDir: string;
+}
+
+function doorAt(port: number, stateDir: string): Door {
+  return { url: `http://127.0.0.1:${port}`, port, stateDir };
+}
+
+function hubAt({ url, stateDir }: Door): HubOverHttp {
+  return new HubOverHttp(url, () => readFileSync(join(stateDir, 'owner.token'), 'utf8').trim());
+}
+
+function terminalAt({ url, stateDir }: Door): OwnerTerminal {
+  return new OwnerTerminal(url, stateDir);
+}
+
+async function untilInterrupted(first: Door, second: Door): Promise<void> {
+  console.log(`\nThe home and the hubs stay until you press Ctrl-C. In another terminal:
+  export ATMO_URL=${first.url} ATMO_STATE_DIR=${first.stateDir}
   ./scripts/atmo devices
   ./scripts/atmo tools
   ./scripts/atmo call living_room_lamp_set_brightness brightness=70
   ./scripts/atmo token mint --agent helper --allow device:control:@area/living-room
-  ./scripts/atmo audit tail`);
+  ./scripts/atmo audit tail
+The hub without devices, which uses those of the first:
+  export ATMO_URL=${second.url} ATMO_STATE_DIR=${second.stateDir}
+  ./scripts/atmo mesh peers
+  ./scripts/atmo tools --search 'make the living room bright'`);
   await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
 }
 
@@ -85,33 +108,41 @@ function endsAfterwards(argv: readonly string[]): boolean {
 
 const isCheck = endsAfterwards(process.argv.slice(2));
 const dir = mkdtempSync(join(tmpdir(), 'atmo-demo-'));
-const port = await freePort();
-const stateDir = join(dir, 'hub');
-const hub = new HubOverHttp(`http://127.0.0.1:${port}`, () => readFileSync(join(stateDir, 'owner.token'), 'utf8').trim());
-console.log('Starting the virtual home and a hub in a private network …');
+const first = doorAt(await freePort(DEFAULT_PORT, 0), join(dir, 'hub'));
+const second = doorAt(await freePort(0), join(dir, 'second'));
+console.log('Starting the virtual home and two hubs in a private network …');
 const world = spawn(
   join(ROOT, 'scripts/in-netns'),
-  ['--', process.execPath, join(ROOT, 'scripts/demonstration/world.ts'), dir, String(port)],
+  ['--', process.execPath, join(ROOT, 'scripts/demonstration/world.ts'), dir, String(first.port), String(second.port)],
   {
     stdio: ['ignore', 'pipe', 'inherit'],
   },
 );
-const door = await forward(`tcp:${port}`, `unix:${join(dir, 'api.sock')}`);
+const doors = [
+  await forward(`tcp:${first.port}`, `unix:${join(dir, 'api.sock')}`),
+  await forward(`tcp:${second.port}`, `unix:${join(dir, 'second.sock')}`),
+];
 try {
   const devices = await devicesOf(world);
-  const ended = once(world, 'exit').then(() => Promise.reject(new AtmoError('INTERNAL_ERROR', 'The hub ended; its reason stands above')));
-  await Promise.race([hub.untilReady(), ended]);
+  const ended = once(world, 'exit').then(() => Promise.reject(new AtmoError('INTERNAL_ERROR', 'A hub ended; its reason stands above')));
+  const hubs = [hubAt(first), hubAt(second)] as const;
+  await Promise.race([Promise.all(hubs.map((hub) => hub.untilReady())), ended]);
   ended.catch(() => undefined);
-  const terminal = new OwnerTerminal(hub.url, stateDir);
-  const isVerified = await runSteps({ devices, hub, home: new HomeOverSocket(join(dir, 'home.sock')), terminal });
+  const isVerified = await runSteps({
+    devices,
+    hub: hubs[0],
+    home: new HomeOverSocket(join(dir, 'home.sock')),
+    terminal: terminalAt(first),
+    second: { hub: hubs[1], terminal: terminalAt(second) },
+  });
   process.exitCode = isVerified ? 0 : 1;
-  if (isVerified && !isCheck) await untilInterrupted(hub.url, stateDir);
+  if (isVerified && !isCheck) await untilInterrupted(first, second);
 } catch (error) {
   console.error(`demo: ${error instanceof Error ? error.message : error}`);
   process.exitCode = 1;
 } finally {
   await end(world);
-  door.close();
+  for (const door of doors) door.close();
   rmSync(dir, { recursive: true, force: true });
 }
 process.exit();

@@ -40,6 +40,8 @@ export interface DemoHub {
 export interface DemoTerminal {
   /** What `atmo` prints; throws with its complaint when it fails. */
   atmo(...args: readonly string[]): Promise<string>;
+  /** The same with what is typed at its prompt. */
+  answering(input: string, ...args: readonly string[]): Promise<string>;
 }
 
 /** One thing that a person would try. */
@@ -54,5 +56,7 @@ export interface DemoWorld {
   readonly hub: DemoHub;
   readonly home: DemoHome;
   readonly terminal: DemoTerminal;
+  /** A hub without devices on another machine of the network. */
+  readonly second: { readonly hub: DemoHub; readonly terminal: DemoTerminal };
   say(line: string): void;
 }

@@ -15,9 +15,15 @@ export class OwnerTerminal implements DemoTerminal {
     this.#env = { PATH: process.env.PATH, HOME: dirname(stateDir), ATMO_URL: url, ATMO_STATE_DIR: stateDir };
   }
 
-  async atmo(...args: readonly string[]): Promise<string> {
+  atmo(...args: readonly string[]): Promise<string> {
+    return this.answering('', ...args);
+  }
+
+  async answering(input: string, ...args: readonly string[]): Promise<string> {
     try {
-      const { stdout } = await run(join(ROOT, 'scripts/atmo'), args, { env: this.#env });
+      const running = run(join(ROOT, 'scripts/atmo'), args, { env: this.#env });
+      running.child.stdin?.end(input);
+      const { stdout } = await running;
       return stdout.trim();
     } catch (failure) {
       const said = failure instanceof Error && 'stderr' in failure ? String(failure.stderr).trim() : String(failure);
