@@ -80,10 +80,11 @@ class MessageType<Table extends Fields> implements WireType<Members<Table>> {
     const map: CborMap = value;
     const members: Record<string, unknown> = {};
     let known = 0;
-    for (const { name, field } of this.#fields) {
-      const item = map.get(field.key);
+    for (const named of this.#fields) {
+      const item = map.get(named.field.key);
       if (item !== undefined) known += 1;
-      readMember(members, { name, field }, { item, at });
+      const member = readMember(named, item, at);
+      if (member !== undefined) members[named.name] = member;
     }
     if (known < map.size) this.#refuseUnknown(map, at);
     return members as Members<Table>;
@@ -119,7 +120,8 @@ class TupleType<Table extends Fields> implements WireType<Members<Table>> {
     const items: readonly CborValue[] = value;
     const members: Record<string, unknown> = {};
     this.#fields.forEach((named, index) => {
-      readMember(members, named, { item: items[index], at });
+      const member = readMember(named, items[index], at);
+      if (member !== undefined) members[named.name] = member;
     });
     return members as Members<Table>;
   }
@@ -130,18 +132,16 @@ function isAbsent(value: unknown, presence: Presence): boolean {
   return presence === 'optional' && value === undefined;
 }
 
-interface Found {
-  readonly item: CborValue | undefined;
-  readonly at: Place;
+/** Undefined for an optional member that is not there. */
+function readMember({ name, field }: NamedField, item: CborValue | undefined, at: Place): unknown {
+  if (item === undefined) return absentMember({ name, field }, at);
+  const place = { within: at, step: name };
+  const value = field.type.fromCbor(item, place);
+  // Two encodings of one value would have two hashes.
+  return isAbsent(value, field.presence) ? refuse(place, 'is an empty list, which does not travel') : value;
 }
 
-function readMember(members: Record<string, unknown>, { name, field }: NamedField, { item, at }: Found): void {
-  if (item !== undefined) {
-    const place = { within: at, step: name };
-    const value = field.type.fromCbor(item, place);
-    // Two encodings of one value would have two hashes.
-    if (isAbsent(value, field.presence)) refuse(place, 'is an empty list, which does not travel');
-    members[name] = value;
-  } else if (field.presence === 'listed') members[name] = [];
-  else if (field.presence === 'required') refuse({ within: at, step: name }, 'is missing');
+function absentMember({ name, field }: NamedField, at: Place): readonly never[] | undefined {
+  if (field.presence === 'required') refuse({ within: at, step: name }, 'is missing');
+  return field.presence === 'listed' ? [] : undefined;
 }

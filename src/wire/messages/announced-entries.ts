@@ -2,7 +2,7 @@ import type { CborValue } from '../cbor.ts';
 import { required, tuple } from '../message.ts';
 import { hex } from '../message-encodings.ts';
 import { list } from '../message-lists.ts';
-import { bool, requireBytes, text, uint } from '../message-scalars.ts';
+import { bool, text, uint } from '../message-scalars.ts';
 import { type Place, refuse, type ValueOf, type WireType } from '../message-type.ts';
 
 /** Most tools of one hub. */
@@ -10,8 +10,8 @@ const MAX_TOOLS = 4_096;
 /** Most devices of one hub. */
 const MAX_DEVICES = 512;
 const MAX_CAPABILITIES = 32;
-/** `namespace:name@version`, each part as the registry of tools takes it. */
-const TOOL_ID = /^[a-z][a-z0-9-]{0,31}:[A-Za-z][A-Za-z0-9_.-]{0,127}@[0-9A-Za-z.+-]{1,64}$/;
+/** `namespace:name@version`; the version may be left out. Bounds for each part would take longer than all the rest of an entry. */
+const TOOL_NAME = /^[a-z][a-z0-9-]*:[A-Za-z][A-Za-z0-9_.-]*(?:@[0-9A-Za-z.+-]+)?$/;
 /** The version that goes without saying. */
 const PLAIN_VERSION = '@1.0.0';
 
@@ -27,13 +27,12 @@ export interface AnnouncedTool {
 
 const HASH = hex({ min: 8, max: 8 });
 const CAPABILITY = uint({ max: MAX_CAPABILITIES - 1 });
-const SHARED = uint({ max: 255 });
-const REST = text({ max: 225 });
+const NAME = text({ max: 226, pattern: TOOL_NAME });
 
 /** One id of a tool; the version 1.0.0 does not travel. */
 export const toolName: WireType<string> = {
-  toCbor: (id, at) => shorten(TOOL_ID.test(id) ? id : refuse(at, 'is not the id of a tool')),
-  fromCbor: (value, at) => lengthen(REST.fromCbor(value, at), at),
+  toCbor: (id, at) => (id.includes('@') ? NAME.toCbor(shorten(id), at) : refuse(at, 'is not the id of a tool with its version')),
+  fromCbor: (value, at) => lengthen(String(NAME.fromCbor(value, at)), at),
 };
 
 /** Tools by ascending id; each says only how its id differs from the one before (front coding). */
@@ -56,9 +55,9 @@ export const toolEntries: WireType<readonly AnnouncedTool[]> = {
     let before = '';
     return entries.map((entry, step) => {
       const place = { within: at, step };
-      const { name, hash, capability } = readEntry(entry, before, place);
+      const name = nameOf(entry, before, place);
       before = name;
-      return { id: lengthen(name, place), hash, ...(capability !== undefined && { capability }) };
+      return toolOf(entry, name, place);
     });
   },
 };
@@ -88,22 +87,23 @@ function entryOf(
   return capability === undefined ? entry : [...entry, CAPABILITY.toCbor(capability, { within: at, step: 'capability' })];
 }
 
-interface ToolEntry {
-  readonly name: string;
-  readonly hash: string;
-  readonly capability?: number;
+/** The name that the first two items make of the one before. */
+function nameOf(entry: CborValue, before: string, at: Place): string {
+  if (!Array.isArray(entry) || entry.length < 3 || entry.length > 4) return refuse(at, 'is not an array of 3 to 4');
+  const [shared, rest]: readonly CborValue[] = entry;
+  if (typeof shared !== 'number' || shared < 0 || shared > before.length || typeof rest !== 'string' || rest === '') {
+    return refuse(at, 'does not say how it differs from the one before');
+  }
+  // Up to here both are the same. A greater character makes the name the later one, and shows that they share no more.
+  const isLater = shared === before.length || rest.charCodeAt(0) > before.charCodeAt(shared);
+  return isLater ? before.slice(0, shared) + rest : refuse(at, 'does not come after the one before, or shares more with it than it says');
 }
 
-function readEntry(entry: CborValue, before: string, at: Place): ToolEntry {
-  if (!Array.isArray(entry) || entry.length < 3 || entry.length > 4) return refuse(at, 'is not an array of 3 to 4');
-  const [sharedValue = null, restValue = null, hashValue = null, capabilityValue]: readonly CborValue[] = entry;
-  const shared = SHARED.fromCbor(sharedValue, { within: at, step: 'shared' });
-  const name = before.slice(0, shared) + REST.fromCbor(restValue, { within: at, step: 'rest' });
-  requireAscending(before, name, at);
-  if (sharedLength(before, name) !== shared) refuse(at, 'does not share with the one before what it says');
-  const hash = Buffer.from(requireBytes(hashValue, { within: at, step: 'hash' }, { min: 8, max: 8 })).toString('hex');
-  if (capabilityValue === undefined) return { name, hash };
-  return { name, hash, capability: CAPABILITY.fromCbor(capabilityValue, { within: at, step: 'capability' }) };
+function toolOf(entry: CborValue, name: string, at: Place): AnnouncedTool {
+  const [, , hash = null, capability]: readonly CborValue[] = Array.isArray(entry) ? entry : [];
+  const id = toolName.fromCbor(name, at);
+  if (capability === undefined) return { id, hash: HASH.fromCbor(hash, at) };
+  return { id, hash: HASH.fromCbor(hash, at), capability: CAPABILITY.fromCbor(capability, at) };
 }
 
 function sharedLength(before: string, name: string): number {
@@ -123,8 +123,8 @@ function shorten(id: string): string {
 
 /** The id of a name as it travels; it has one such name. */
 function lengthen(name: string, at: Place): string {
-  const id = name.includes('@') ? name : `${name}${PLAIN_VERSION}`;
-  return TOOL_ID.test(id) && shorten(id) === name ? id : refuse(at, 'is not the id of a tool in its short form');
+  if (!name.includes('@')) return `${name}${PLAIN_VERSION}`;
+  return name.endsWith(PLAIN_VERSION) ? refuse(at, `has the version that goes without saying, ${PLAIN_VERSION}`) : name;
 }
 
 /** Ascending ids without repetition: a set has one encoding. */
