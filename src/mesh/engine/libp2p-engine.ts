@@ -179,8 +179,9 @@ export class Libp2pEngine implements MeshEngine {
 
   #opened(connection: Connection): void {
     const peer = this.#attempts.takePassed(hubOf(connection.remotePeer)?.id);
-    if (peer) this.#table.opened(new Libp2pConnection(connection, peer));
-    else connection.abort(new AtmoError('INTERNAL_ERROR', 'A connection opened that had passed no gate'));
+    // What passed the gate while the engine stopped ends here.
+    if (peer && !this.#stopped.signal.aborted) this.#table.opened(new Libp2pConnection(connection, peer));
+    else connection.abort(new AtmoError('INTERNAL_ERROR', 'A connection opened without the gate or after the end'));
   }
 
   #closed(connection: Connection): void {

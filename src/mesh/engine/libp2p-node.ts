@@ -49,7 +49,7 @@ export async function createNode({ privateKey, attempts, desk, preSharedKey }: L
     services: {
       identify: identify({ maxObservedAddresses: 1 }),
       pubsub: meshGossipsub(),
-      sockets: ({ upgrader }) => ({ upgrader }),
+      sockets: ({ upgrader }: { upgrader: Upgrader }) => ({ upgrader }),
     },
   });
 }

@@ -59,6 +59,7 @@ export class Libp2pStream implements MeshStream {
     this.#listener = listener;
     for (const frame of this.#unread.splice(0)) listener(frame);
     if (this.#stream.readStatus === 'paused') this.#stream.resume();
+    if (this.#stream.remoteWriteStatus !== 'writable') void this.#peerEnded();
   }
 
   onClose(listener: () => void): void {
@@ -118,7 +119,8 @@ export class Libp2pStream implements MeshStream {
   }
 
   #hasRoom(): boolean {
-    return !this.#stream.writableNeedsDrain && this.#stream.writeBufferLength === 0;
+    // An abort throws away what waited and then tells that nothing waits.
+    return this.#stream.status === 'open' && !this.#stream.writableNeedsDrain && this.#stream.writeBufferLength === 0;
   }
 
   #end(): void {

@@ -153,6 +153,7 @@ export class MemoryEngine implements MeshEngine {
     const desk = { self: this.id, seats: this.#table, refusals: this.#refusals, clock: this.#parts.network.clock };
     try {
       await admit(desk, { ...applicant, transport: gateTransport(end) });
+      this.#stopped.signal.throwIfAborted();
     } catch (error) {
       end.close();
       throw error;
