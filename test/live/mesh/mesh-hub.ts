@@ -116,13 +116,13 @@ export class MeshHub implements AsyncDisposable {
   async peers(): Promise<readonly SeenPeer[]> {
     const { peers } = (await this.get('/api/v1/mesh')) as { readonly peers?: readonly JsonObject[] };
     return (peers ?? []).map((peer) => ({
-      id: String(peer.id),
+      id: String(peer.hub_id ?? peer.id),
       name: String(peer.name),
       state: String(peer.state),
       isReachable: peer.reachable === true,
       hops: Number(peer.hops),
       tools: Number(peer.tools),
-      missingTools: Number(peer.missing_tools),
+      missingTools: Number(peer.missing_tools ?? 0),
     }));
   }
 
