@@ -15,6 +15,10 @@ export class InstanceOwners {
     return true;
   }
 
+  has(name: string): boolean {
+    return this.#owners.has(name.toLowerCase());
+  }
+
   forget(name: string): void {
     this.#owners.delete(name.toLowerCase());
   }

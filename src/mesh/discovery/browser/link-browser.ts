@@ -1,10 +1,11 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { ServiceInstance } from '../../../core/discovery.ts';
 import type { DnsMessage } from '../dns/dns-message.ts';
-import { type DnsRecord, isSameName } from '../dns/dns-record.ts';
+import { type DnsRecord, isPlainName, isSameName } from '../dns/dns-record.ts';
 import type { DiscoveryDrops } from '../link/discovery-drops.ts';
 import type { DnsLink } from '../link/dns-link.ts';
 import { isLinkLocal } from '../link/network-interface.ts';
+import { HostUsers } from './host-users.ts';
 import { InstanceOwners } from './instance-owners.ts';
 import { ask } from './link-query.ts';
 import { QuerySchedule } from './query-schedule.ts';
@@ -34,6 +35,9 @@ export class LinkBrowser {
   readonly #parts: LinkBrowserParts;
   readonly #cache = new RecordCache();
   readonly #owners = new InstanceOwners();
+  readonly #hosts = new HostUsers();
+  /** Instances that a PTR record names. */
+  readonly #pointers = new Set<string>();
   readonly #resolving = new Map<string, { dueMs: number; everyMs: number }>();
   readonly #schedule: QuerySchedule;
   #cancelTick: (() => void) | undefined;
@@ -61,11 +65,13 @@ export class LinkBrowser {
 
   /** Undefined unless it is there; `complete` is missing while its port or addresses are not known. */
   instance(name: string): { readonly complete?: LinkInstance } | undefined {
-    if (!this.#pointers().some((pointer) => isSameName(pointer, name))) return undefined;
+    if (!this.#pointers.has(name.toLowerCase())) return undefined;
     const [location] = this.#cache.of(name, 'SRV');
     const addresses = location === undefined ? [] : this.#addressesOf(location.data.target);
     if (location === undefined || location.data.port === 0 || addresses.length === 0) return {};
-    const txt = Object.fromEntries(this.#cache.of(name, 'TXT').flatMap(({ data }) => data.flatMap(attributeOf)));
+    const attributes = this.#cache.of(name, 'TXT').flatMap(({ data }) => data.flatMap(attributeOf));
+    // Of several with the same key the first one counts (RFC 6763 6.4).
+    const txt = Object.fromEntries(attributes.reverse());
     return { complete: { port: location.data.port, txt, addresses } };
   }
 
@@ -76,27 +82,31 @@ export class LinkBrowser {
     for (const record of records) if (record.type === 'SRV' || record.type === 'TXT') this.#take(record, record.name, host, touched);
     for (const record of records) if (record.type === 'A' || record.type === 'AAAA') this.#takeAddress(record, touched);
     if (touched.size === 0) return;
-    this.#resolve();
+    this.#resolve(touched);
     this.#parts.touched(touched);
   }
 
   #take(record: DnsRecord, name: string, host: string, touched: Set<string>): void {
     const { typeName, drops, clock } = this.#parts;
-    if (!name.toLowerCase().endsWith(`.${typeName.toLowerCase()}`)) return;
+    if (!name.toLowerCase().endsWith(`.${typeName.toLowerCase()}`) || !isPlainName(name)) return;
+    if (record.type === 'SRV' && !isPlainName(record.data.target)) return;
     if (record.type === 'PTR' && !isSameName(record.name, typeName)) return;
-    if (record.type !== 'PTR' && !this.#owners.names().includes(name.toLowerCase())) return;
+    if (record.type !== 'PTR' && !this.#owners.has(name)) return;
     if (record.ttlSeconds > 0 && !this.#owners.admit(name, host)) {
       drops.count('too_many_instances');
       return;
     }
-    if (this.#cache.add(record, clock.monotonic()) !== 'ignored') touched.add(name.toLowerCase());
+    const news = this.#cache.add(record, clock.monotonic());
+    if (record.type === 'PTR' && news === 'ignored' && !this.#pointers.has(name.toLowerCase())) this.#owners.forget(name);
+    if (news === 'ignored') return;
+    touched.add(name.toLowerCase());
+    if (record.type === 'PTR') this.#pointers.add(name.toLowerCase());
+    if (record.type === 'SRV') this.#hosts.add(record.data.target, name);
   }
 
   #takeAddress(record: DnsRecord, touched: Set<string>): void {
-    const users = this.#owners
-      .names()
-      .filter((name) => this.#cache.of(name, 'SRV').some(({ data }) => isSameName(data.target, record.name)));
-    if (users.length === 0 || this.#cache.add(record, this.#parts.clock.monotonic()) === 'ignored') return;
+    const users = this.#hosts.of(record.name);
+    if (users.size === 0 || this.#cache.add(record, this.#parts.clock.monotonic()) !== 'added') return;
     for (const name of users) touched.add(name);
   }
 
@@ -106,10 +116,6 @@ export class LinkBrowser {
     return addresses
       .filter((address) => this.#link.isNeighbour(address))
       .map((address) => (isLinkLocal(address) ? `${address}%${this.#link.place.name}` : address));
-  }
-
-  #pointers(): readonly string[] {
-    return this.#cache.of(this.#parts.typeName, 'PTR').map(({ data }) => data);
   }
 
   #askForAll(): void {
@@ -123,7 +129,7 @@ export class LinkBrowser {
       this.#tickLater();
       this.#refresh();
       this.#expire();
-      this.#resolve();
+      this.#resolve(this.#owners.names());
     });
   }
 
@@ -139,37 +145,44 @@ export class LinkBrowser {
     if (over.length === 0) return;
     const touched = new Set(this.#owners.names());
     for (const record of over) {
-      if (record.type !== 'PTR') continue;
-      this.#owners.forget(record.data);
-      this.#resolving.delete(record.data.toLowerCase());
+      if (record.type === 'SRV') this.#hosts.forget(record.data.target, record.name);
+      if (record.type === 'PTR') this.#forget(record.data);
     }
     this.#parts.touched(touched);
   }
 
-  /** Asks for what is missing of an instance, ever more seldom. */
-  #resolve(): void {
-    const nowMs = this.#parts.clock.monotonic();
-    for (const name of this.#owners.names()) {
-      const instance = this.instance(name);
-      if (instance === undefined || instance.complete !== undefined) {
-        this.#resolving.delete(name);
-        continue;
-      }
-      const { dueMs, everyMs } = this.#resolving.get(name) ?? { dueMs: nowMs, everyMs: TICK_MS };
-      if (nowMs < dueMs) continue;
-      this.#resolving.set(name, { dueMs: nowMs + everyMs, everyMs: Math.min(everyMs * 2, LONGEST_RESOLVE_MS) });
+  #forget(name: string): void {
+    this.#owners.forget(name);
+    this.#pointers.delete(name.toLowerCase());
+    this.#resolving.delete(name.toLowerCase());
+  }
+
+  /** Asks for what is missing of instances, ever more seldom. */
+  #resolve(names: Iterable<string>): void {
+    const missing = [...names].filter((name) => this.#isDue(name)).slice(0, MAX_QUESTIONS);
+    const questions = missing.flatMap((name) => {
       const hosts = this.#cache.of(name, 'SRV').map(({ data }) => data.target);
-      const missing = hosts.length === 0 ? [name] : hosts;
-      const types = hosts.length === 0 ? ['SRV', 'TXT'] : ['A', 'AAAA'];
-      ask(
-        this.#link,
-        missing.flatMap((asked) => types.map((type) => ({ name: asked, type }))),
-      );
+      if (hosts.length === 0) return ['SRV', 'TXT'].map((type) => ({ name, type }));
+      return hosts.slice(0, 1).flatMap((host) => ['A', 'AAAA'].map((type) => ({ name: host, type })));
+    });
+    if (questions.length > 0) ask(this.#link, questions);
+  }
+
+  #isDue(name: string): boolean {
+    const instance = this.instance(name);
+    if (instance === undefined || instance.complete !== undefined) {
+      this.#resolving.delete(name);
+      return false;
     }
+    const nowMs = this.#parts.clock.monotonic();
+    const { dueMs, everyMs } = this.#resolving.get(name) ?? { dueMs: nowMs, everyMs: TICK_MS };
+    if (nowMs < dueMs) return false;
+    this.#resolving.set(name, { dueMs: nowMs + everyMs, everyMs: Math.min(everyMs * 2, LONGEST_RESOLVE_MS) });
+    return true;
   }
 }
 
-/** RFC 6763 6.4: a key without `=` has no value; the first of several counts, and so does the one told last here. */
+/** A key may stand without a value, a value not without a key (RFC 6763 6.4). */
 function attributeOf(text: string): readonly [string, string][] {
   const at = text.indexOf('=');
   if (at === 0 || text === '') return [];

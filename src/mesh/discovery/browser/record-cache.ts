@@ -14,6 +14,8 @@ interface Entry {
 const GOODBYE_MS = 1_000;
 const REFRESH_AT = [0.8, 0.85, 0.9, 0.95]; // RFC 6762 5.2
 const MAX_RECORDS = 4_096;
+/** Of a name; the instances of a type are bounded by who counts them. */
+const MAX_RECORDS_OF_A_NAME = 32;
 const MAX_TTL_SECONDS = 86_400;
 
 /** Records of one link for as long as they may be believed (RFC 6762 10). Times are of the monotonic clock. */
@@ -26,7 +28,7 @@ export class RecordCache {
     const key = recordKey(record);
     const known = set?.get(key);
     if (record.ttlSeconds === 0) return known === undefined ? 'ignored' : this.#withdraw(known, nowMs);
-    if (known === undefined && this.#size >= MAX_RECORDS) return 'ignored';
+    if (known === undefined && this.#isFull(record, set?.size ?? 0)) return 'ignored';
     if (record.isUnique) this.#flush(record, nowMs);
     const expiresMs = nowMs + Math.min(record.ttlSeconds, MAX_TTL_SECONDS) * 1_000;
     const entries = set ?? new Map<string, Entry>();
@@ -74,6 +76,10 @@ export class RecordCache {
     }
     this.#size -= over.length;
     return over;
+  }
+
+  #isFull({ type }: DnsRecord, ofName: number): boolean {
+    return this.#size >= MAX_RECORDS || (type !== 'PTR' && ofName >= MAX_RECORDS_OF_A_NAME);
   }
 
   #all(): readonly Entry[] {

@@ -36,6 +36,11 @@ export function isSameName(one: string, other: string): boolean {
   return one.length === other.length && one.toLowerCase() === other.toLowerCase();
 }
 
+/** True for names that can be written again as they were read: the library turns bytes that are no UTF-8 into longer ones. */
+export function isPlainName(name: string): boolean {
+  return !name.includes('\ufffd') && name.split('.').every((label) => label !== '' && Buffer.byteLength(label) <= 63);
+}
+
 /** Equal for records that say the same, whatever their time to live. */
 export function recordKey(record: DnsRecord): string {
   return `${record.name.toLowerCase()} ${record.type} ${JSON.stringify(record.data)}`;
