@@ -29,6 +29,7 @@ export interface PeerDiallerParts {
 export class PeerDialler {
   readonly #parts: PeerDiallerParts;
   readonly #refusals = new Map<string, { readonly times: number; readonly untilMs: number }>();
+  #tried: ReadonlySet<string> = new Set();
   #failures = 0;
   #lostMs = Number.NEGATIVE_INFINITY;
   #beganMs = Number.NEGATIVE_INFINITY;
@@ -46,9 +47,13 @@ export class PeerDialler {
     return this.#failures;
   }
 
-  /** Begins to try after `delayMs`; does nothing while it does so already. */
+  /** Begins to try after `delayMs`. While it tries already, it hurries when there is an address where it has not tried. */
   want(delayMs: number): void {
-    if (this.#cancelWait !== undefined || this.#current !== undefined) return;
+    if (this.#current !== undefined) return;
+    if (this.#cancelWait !== undefined) {
+      if (this.#failures > 0 && this.#hasNewAddress()) this.hurry();
+      return;
+    }
     this.#notBeforeMs = this.#parts.clock.monotonic() + delayMs;
     this.#wait(this.#failures > 0 ? this.#backOffMs() : delayMs);
   }
@@ -103,7 +108,9 @@ export class PeerDialler {
   async #try(): Promise<void> {
     const { clock, engine } = this.#parts;
     this.#beganMs = clock.monotonic();
-    const addresses = this.#parts.addresses().filter((address) => !this.#isRefusedAt(address));
+    const all = this.#parts.addresses();
+    this.#tried = new Set(all.map(formatSocketAddress));
+    const addresses = all.filter((address) => !this.#isRefusedAt(address));
     if (addresses.length === 0) return this.#fail();
     const stop = new AbortController();
     const outcome = dialTry({ clock, engine, addresses, timeoutMs: tryMs(this.#history()), signal: stop.signal });
@@ -133,6 +140,10 @@ export class PeerDialler {
     if (this.#hasComplained) return;
     this.#hasComplained = true;
     this.#parts.logger.warn('mesh.dial_refused', { peer: this.#parts.name });
+  }
+
+  #hasNewAddress(): boolean {
+    return this.#parts.addresses().some((address) => !this.#tried.has(formatSocketAddress(address)));
   }
 
   #remember(refuser: PeerAddress): void {
