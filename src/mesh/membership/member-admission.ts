@@ -105,12 +105,6 @@ export class MemberAdmission {
     return this.#invites.open();
   }
 
-  /** Ends all invites: this hub left the mesh. */
-  endInvites(): void {
-    this.#invites.clear();
-    this.#roots.clear();
-  }
-
   /**
    * Answers a request of the kind `renew` from a connected member: for its own certificate a fresh one of the same rights, for a
    * certificate by the root key for this hub nothing, once it is taken over. PERMISSION_DENIED, VALIDATION_ERROR, STORAGE_FAILED.

@@ -6,6 +6,7 @@ import { meshIdOf } from '../../wire/hub-id.ts';
 import { type CertificateChain, decodeCertificateChain, encodeCertificateChain } from '../../wire/messages/certificate.ts';
 import { encodeRevocationStatement, signMemberRevocation } from '../../wire/messages/member-revocation.ts';
 import { inviterCertificate } from './certificate-request.ts';
+import type { InviteBook } from './invite-book.ts';
 import { isInviter, type Member } from './member.ts';
 import type { MeshMembership } from './mesh-membership.ts';
 import { type OpenRootKey, openRootText, type RootKey } from './root-key.ts';
@@ -17,6 +18,7 @@ const HUB_ID = /^hub-[0-9a-f]{16}$/;
 interface AuthorityCollaborators {
   readonly membership: MeshMembership;
   readonly rootKey: RootKey;
+  readonly invites: Pick<InviteBook, 'clear'>;
   readonly store: KeyValueStore;
   readonly time: TrustedTime;
 }
@@ -32,12 +34,14 @@ export interface Revoked {
 export class MeshAuthority {
   readonly #membership: MeshMembership;
   readonly #rootKey: RootKey;
+  readonly #invites: Pick<InviteBook, 'clear'>;
   readonly #store: KeyValueStore;
   readonly #time: TrustedTime;
 
-  constructor({ membership, rootKey, store, time }: AuthorityCollaborators) {
+  constructor({ membership, rootKey, invites, store, time }: AuthorityCollaborators) {
     this.#membership = membership;
     this.#rootKey = rootKey;
+    this.#invites = invites;
     this.#store = store;
     this.#time = time;
   }
@@ -132,6 +136,7 @@ export class MeshAuthority {
       );
     }
     this.#membership.forget();
+    this.#invites.clear();
     for (const { key } of this.#store.entries(DELEGATIONS)) this.#store.delete(DELEGATIONS, key);
     if (rootKey === 'delete') this.#rootKey.remove();
     this.#membership.announceChange('left', { mesh_id: meshId });

@@ -34,7 +34,8 @@ export interface Membership {
 export function openMembership({ rootKeyFile, ...ports }: MembershipPorts): Membership {
   const { store, time, clock } = ports;
   const membership = new MeshMembership(ports);
-  const authority = new MeshAuthority({ membership, rootKey: new RootKey(rootKeyFile), store, time });
-  const admission = new MemberAdmission({ membership, authority, invites: new InviteBook({ store, time }), time, clock });
+  const invites = new InviteBook({ store, time });
+  const authority = new MeshAuthority({ membership, rootKey: new RootKey(rootKeyFile), invites, store, time });
+  const admission = new MemberAdmission({ membership, authority, invites, time, clock });
   return { membership, authority, admission, gate: new MembershipGate({ membership, admission }) };
 }

@@ -1,0 +1,187 @@
+import { AtmoError } from '../core/errors.ts';
+import { isoTime } from '../core/iso-time.ts';
+import { done, SUCCESS } from '../tools/builtin/admin-declaration.ts';
+import { defineTool } from '../tools/define-tool.ts';
+import { p } from '../tools/schema/parameter-builder.ts';
+import type { RegisteredTool } from '../tools/tool-definition.ts';
+import type { MeshControl } from './mesh-control.ts';
+import { rootKeyTools } from './mesh-root-tools.ts';
+import {
+  INSTANT,
+  MESH_ACTS,
+  MESH_READS,
+  MESH_STATUS,
+  passphraseParameter,
+  peerView,
+  SECRET_TEXT,
+  statusView,
+} from './mesh-tool-declaration.ts';
+
+const text = { type: 'string' } as const;
+
+/** Tools with which the owner makes, widens and narrows the mesh of hubs. */
+export function meshTools(mesh: MeshControl): readonly RegisteredTool[] {
+  return [
+    createTool(mesh),
+    inviteTool(mesh),
+    joinTool(mesh),
+    leaveTool(mesh),
+    statusTool(mesh),
+    peersTool(mesh),
+    renewTool(mesh),
+    ...rootKeyTools(mesh),
+  ];
+}
+
+function createTool(mesh: MeshControl): RegisteredTool {
+  return defineTool(
+    {
+      ...MESH_ACTS,
+      name: 'mesh_create',
+      title: 'Make a mesh',
+      description:
+        'Makes a new mesh with this hub as its first member. Its root key is kept on this hub under the passphrase, which nobody can recover; export the key to a safe place afterwards.',
+      parameters: {
+        passphrase: p.string({
+          description: 'Seals the root key; five words that nobody guesses are good',
+          minLength: 10,
+          maxLength: 1024,
+          secret: true,
+        }),
+        name: p.string({ description: 'What you call the mesh', minLength: 1, maxLength: 64 }).optional(),
+      },
+      returns: MESH_STATUS,
+    },
+    async (params) => statusView(await mesh.create(params)),
+  );
+}
+
+function inviteTool(mesh: MeshControl): RegisteredTool {
+  const permission = p.string({ description: 'Such as * or device:control:*', maxLength: 256 });
+  const address = p.string({ description: 'host:port or [IPv6 address]:port', maxLength: 261 });
+  return defineTool(
+    {
+      ...MESH_ACTS,
+      name: 'mesh_invite',
+      title: 'Invite a hub into the mesh',
+      description:
+        'Makes an invite: one line of text with which one hub can join this mesh once, until it expires. Whoever has the text can use it.',
+      parameters: {
+        ttl_seconds: p.integer({ description: 'How long it can be used', minimum: 60, maximum: 86_400, default: 900, unit: 's' }),
+        permissions: p
+          .array(permission, {
+            description: 'What tokens of the new hub may do on other hubs at most; all but administration when left out',
+            minItems: 1,
+            maxItems: 16,
+          })
+          .optional(),
+        addresses: p
+          .array(address, { description: 'Where the new hub finds this one; known addresses of this hub when left out', maxItems: 4 })
+          .optional(),
+        may_invite: p.boolean({ description: 'The new hub may let others in, too; takes the passphrase', default: false }),
+        passphrase: passphraseParameter.optional(),
+      },
+      returns: {
+        type: 'object',
+        required: ['invite', 'invite_id', 'expires_at'],
+        properties: { invite: SECRET_TEXT, invite_id: text, expires_at: INSTANT },
+      },
+    },
+    async ({ ttl_seconds: seconds, permissions, addresses, may_invite: mayInvite, passphrase: given }) => {
+      const inviter = mayInvite ? { passphrase: requirePassphrase(given) } : undefined;
+      const { text: invite, id, expiresAtMs } = await mesh.invite({ ttlMs: seconds * 1000, permissions, addresses, inviter });
+      return { invite, invite_id: id, expires_at: isoTime(expiresAtMs) };
+    },
+  );
+}
+
+function joinTool(mesh: MeshControl): RegisteredTool {
+  return defineTool(
+    {
+      ...MESH_ACTS,
+      name: 'mesh_join',
+      title: 'Join a mesh',
+      description:
+        'Makes this hub a member of the mesh that the invite is for. Its tools become usable from the other hubs, and theirs from here.',
+      parameters: {
+        invite: p.string({ description: 'The whole text, beginning with atmo-join1.', minLength: 11, maxLength: 2048, secret: true }),
+      },
+      returns: MESH_STATUS,
+      timeoutMs: 60_000,
+    },
+    async ({ invite }, { signal }) => statusView(await mesh.join(invite, { signal })),
+  );
+}
+
+function leaveTool(mesh: MeshControl): RegisteredTool {
+  return defineTool(
+    {
+      ...MESH_ACTS,
+      name: 'mesh_leave',
+      title: 'Leave the mesh',
+      description: 'Ends the membership of this hub: it forgets the other hubs and their tools. To come back it needs a new invite.',
+      isDangerous: true,
+      parameters: {
+        delete_root_key: p.boolean({
+          description: 'Delete the root key that is on this hub; without an exported copy the mesh loses it for ever',
+          default: false,
+        }),
+      },
+      returns: done,
+    },
+    async ({ delete_root_key: isDeleted }) => {
+      await mesh.leave({ rootKey: isDeleted ? 'delete' : 'keep' });
+      return SUCCESS;
+    },
+  );
+}
+
+function statusTool(mesh: MeshControl): RegisteredTool {
+  return defineTool(
+    {
+      ...MESH_READS,
+      name: 'mesh_status',
+      title: 'State of the mesh membership',
+      description: 'Tells which mesh this hub is in, what it may do there, and until when.',
+      parameters: {},
+      returns: MESH_STATUS,
+    },
+    async () => statusView(mesh.status()),
+  );
+}
+
+function peersTool(mesh: MeshControl): RegisteredTool {
+  return defineTool(
+    {
+      ...MESH_READS,
+      name: 'mesh_peers',
+      title: 'Hubs of the mesh',
+      description:
+        'Lists the other hubs of the mesh: whether each can be reached and how fast, its version, capabilities, and how many tools and devices it has.',
+      parameters: {},
+      returns: { type: 'array', items: { type: 'object' } },
+    },
+    async () => mesh.peers().map(peerView),
+  );
+}
+
+function renewTool(mesh: MeshControl): RegisteredTool {
+  return defineTool(
+    {
+      ...MESH_ACTS,
+      name: 'mesh_renew',
+      title: 'Renew the mesh membership',
+      description:
+        'Gets this hub a new certificate from a connected hub that may let others in. It does so by itself from 30 days before the end.',
+      parameters: {},
+      returns: MESH_STATUS,
+      timeoutMs: 60_000,
+    },
+    async () => statusView(await mesh.renew()),
+  );
+}
+
+function requirePassphrase(given: string | undefined): string {
+  if (given !== undefined) return given;
+  throw new AtmoError('VALIDATION_ERROR', 'An invite with may_invite takes the passphrase of the root key: give passphrase');
+}
