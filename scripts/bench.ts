@@ -24,6 +24,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   access: { summary: 'authorising a token / one bare verification', isNetworked: false, load: () => import('./bench/access.ts') },
   audit: { summary: 'calls per second with the journal / without', isNetworked: false, load: () => import('./bench/audit.ts') },
   codec: { summary: 'taking an announcement in / one bare verification', isNetworked: false, load: () => import('./bench/codec.ts') },
+  mesh: { summary: 'a call to another hub / an echo and its signatures', isNetworked: true, load: () => import('./bench/mesh.ts') },
   idle: { summary: 'a link while nothing happens: bytes, memory', isNetworked: true, load: () => import('./bench/idle.ts') },
   announce: { summary: 'bytes of an announcement / its JSON form', isNetworked: false, load: () => import('./bench/announce.ts') },
   storage: { summary: 'a day of readings on the disk', isNetworked: false, load: () => import('./bench/storage.ts') },

@@ -15,7 +15,20 @@ describe('benchmarks', () => {
       .split('\n')
       .map((line) => line.split(' ')[0] ?? '');
     expect(status).toBe(0);
-    expect(names).toEqual(['local', 'memory', 'start', 'fleet', 'registry', 'access', 'audit', 'codec', 'idle', 'announce', 'storage']);
+    expect(names).toEqual([
+      'local',
+      'memory',
+      'start',
+      'fleet',
+      'registry',
+      'access',
+      'audit',
+      'codec',
+      'mesh',
+      'idle',
+      'announce',
+      'storage',
+    ]);
     expect(names.filter((name) => !existsSync(join(BENCH, `../bench/${name}.ts`)))).toEqual([]);
   });
 

@@ -1,0 +1,114 @@
+/** What a call to another hub takes: time against the exchange and the signatures that it needs, bytes, calls per second. */
+import { generateKeyPairSync, randomBytes, sign, verify } from 'node:crypto';
+import type { MeshHub } from '../../test/live/mesh/mesh-hub.ts';
+import type { BenchFigure } from './figure.ts';
+import { engineEcho } from './mesh-echo.ts';
+import { MeshPair } from './mesh-pair.ts';
+import { median, quantile } from './statistics.ts';
+
+const WARM_UP = 300;
+const CALLS = 1_000;
+const PARALLEL = 32;
+const PARALLEL_CALLS = 4_000;
+const BAR = 1.3;
+const SIGNED_BYTES = 600;
+const SIGNATURES = 1_000;
+/** The entry hub signs what is asked, the executing hub what is answered; each verifies the other's. */
+const SIGNATURES_A_CALL = 2;
+
+/** The echo of the engine in two processes, then calls between two bundled hubs, each a process on a host of its own. */
+export async function run(): Promise<BenchFigure[]> {
+  const echo = await engineEcho();
+  const echoMs = echo.find((figure) => figure.name === 'mesh.echo.engine')?.value ?? Number.NaN;
+  await using pair = await new MeshPair().start();
+  const [here, there] = pair.members;
+  const { homeMs, awayMs } = await callsInTurns(here, there);
+  const signatureMs = SIGNATURES_A_CALL * signAndVerifyMs();
+  const addedMs = median(awayMs) - median(homeMs);
+  const ratio = addedMs / (echoMs + signatureMs);
+  const bytes = await bytesPerCall(here, there);
+  const perSecond = await callsPerSecond(here, there);
+  const common = { bar: null, ok: true, samples: CALLS };
+  return [
+    ...echo,
+    {
+      ...{ name: 'mesh.call.ratio', value: ratio, unit: 'ratio', bar: BAR, ok: ratio <= BAR, samples: CALLS },
+      vs: 'what a call there takes longer than the same call here / the echo and the signatures that it needs',
+    },
+    { ...common, name: 'mesh.call.added', value: addedMs, unit: 'ms', vs: 'p50 of a call there less p50 of a call here' },
+    { ...common, name: 'mesh.call.away', value: median(awayMs), unit: 'ms', vs: 'p50 over HTTP of a tool of the other hub' },
+    { ...common, name: 'mesh.call.away_p95', value: quantile(awayMs, 0.95), unit: 'ms', vs: 'p95 over HTTP of a tool of the other hub' },
+    { ...common, name: 'mesh.call.home', value: median(homeMs), unit: 'ms', vs: 'p50 over HTTP of the same tool of the hub itself' },
+    {
+      ...common,
+      name: 'mesh.call.signatures',
+      value: signatureMs,
+      unit: 'ms',
+      samples: SIGNATURES,
+      vs: 'two Ed25519 signatures made and verified',
+    },
+    { ...common, name: 'mesh.call.bytes', value: bytes, unit: 'B', vs: 'both directions at the card, with Ethernet headers' },
+    {
+      ...common,
+      name: 'mesh.call.rate',
+      value: perSecond,
+      unit: 'calls/s',
+      samples: PARALLEL_CALLS,
+      vs: `${PARALLEL} at a time, over HTTP`,
+    },
+  ];
+}
+
+function callOf(hub: MeshHub, from: MeshHub): Promise<unknown> {
+  return from.result(`lab:count_${hub.name}`, { ticket: 'bench' });
+}
+
+async function callsInTurns(
+  here: MeshHub,
+  there: MeshHub,
+): Promise<{ readonly homeMs: readonly number[]; readonly awayMs: readonly number[] }> {
+  const homeMs: number[] = [];
+  const awayMs: number[] = [];
+  for (let count = 0; count < WARM_UP + CALLS; count++) {
+    for (const [hub, times] of [
+      [here, homeMs],
+      [there, awayMs],
+    ] as const) {
+      const startMs = performance.now();
+      await callOf(hub, here);
+      if (count >= WARM_UP) times.push(performance.now() - startMs);
+    }
+  }
+  return { homeMs, awayMs };
+}
+
+async function bytesPerCall(here: MeshHub, there: MeshHub): Promise<number> {
+  const bytes = async () => {
+    const { receivedBytes, sentBytes } = await here.host.traffic();
+    return receivedBytes + sentBytes;
+  };
+  const before = await bytes();
+  for (let count = 0; count < CALLS; count++) await callOf(there, here);
+  return ((await bytes()) - before) / CALLS;
+}
+
+async function callsPerSecond(here: MeshHub, there: MeshHub): Promise<number> {
+  let left = PARALLEL_CALLS;
+  const startMs = performance.now();
+  const worker = async () => {
+    while (left-- > 0) await callOf(there, here);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, worker));
+  return (1_000 * PARALLEL_CALLS) / (performance.now() - startMs);
+}
+
+function signAndVerifyMs(): number {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const message = randomBytes(SIGNED_BYTES);
+  const times = Array.from({ length: SIGNATURES }, () => {
+    const startMs = performance.now();
+    verify(null, message, publicKey, sign(null, message, privateKey));
+    return performance.now() - startMs;
+  });
+  return median(times);
+}
