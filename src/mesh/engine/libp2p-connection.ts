@@ -23,10 +23,6 @@ export class Libp2pConnection implements TableConnection {
     return this.#connection.remotePeer;
   }
 
-  get openedMs(): number {
-    return this.#connection.timeline.open;
-  }
-
   /** NODE_UNAVAILABLE when the peer does not take the stream; the signal's reason. */
   async openStream(protocol: string, refusals: RefusalCounter, signal: AbortSignal): Promise<Libp2pStream> {
     try {

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { ConnectionAttempts } from './connection-attempt.ts';
+import { GossipWatch } from './gossip-watch.ts';
 import { InboundLimiter, type InboundLimits } from './inbound-limiter.ts';
 import { Libp2pConnection } from './libp2p-connection.ts';
 import { Libp2pGossip } from './libp2p-gossip.ts';
@@ -59,6 +60,7 @@ export class Libp2pEngine implements MeshEngine {
   readonly #attempts = new ConnectionAttempts();
   readonly #handlers = new Map<string, (stream: MeshStream) => void>();
   readonly #stopped = new AbortController();
+  readonly #watch: GossipWatch<Libp2pConnection>;
   #running: Running | undefined;
 
   constructor(parts: Libp2pEngineParts) {
@@ -67,6 +69,11 @@ export class Libp2pEngine implements MeshEngine {
     this.#clock = parts.clock ?? systemClock;
     this.#table = new PeerTable(this.#clock, parts.maxConnections ?? DEFAULT_MAX_CONNECTIONS);
     this.#gossip = new Libp2pGossip(this.id, this.#refusals);
+    this.#watch = new GossipWatch(this.#clock, {
+      connections: () => this.#table.connections(),
+      hears: ({ remotePeer }) => this.#gossip.hears(remotePeer),
+      drop: (connection) => this.#endDeaf(connection),
+    });
   }
 
   /** CONFLICT or CONFIG_INVALID when it cannot listen. */
@@ -83,12 +90,14 @@ export class Libp2pEngine implements MeshEngine {
     this.#gossip.join(node.services.pubsub);
     for (const protocol of this.#handlers.keys()) await this.#register(node, protocol);
     await this.#listen(node);
+    this.#watch.start();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
     if (!running) return;
+    this.#watch[Symbol.dispose]();
     this.#stopped.abort(new AtmoError('SHUTTING_DOWN', 'The mesh engine of this hub is stopping'));
     await Promise.all(this.#table.connections().map((connection) => connection.close()));
     await running.door[Symbol.asyncDispose]();
@@ -188,6 +197,11 @@ export class Libp2pEngine implements MeshEngine {
     const closed = this.#table.connections().find((other) => other.is(connection));
     if (closed) this.#table.closed(closed);
     this.#clock.after(FORGET_PEER_MS, () => this.#forget(connection));
+  }
+
+  #endDeaf(connection: Libp2pConnection): void {
+    this.#refusals.count('gossip_broken');
+    connection.drop();
   }
 
   /** libp2p would keep about 5 kB of every hub that it ever met. */

@@ -19,6 +19,7 @@ export type RefusalReason =
   | 'unknown_protocol'
   | 'gossip_too_long'
   | 'gossip_rejected'
+  | 'gossip_broken'
   | 'gossip_own_refused';
 
 /** Counts what was turned away, by reason. */

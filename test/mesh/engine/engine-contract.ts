@@ -167,6 +167,20 @@ export function engineContract(name: string, makeLab: () => EngineLab): void {
         await eventually(() => expect(frames.map(text)).toEqual(['one', 'two', 'three']));
       });
 
+      test('can be opened by both sides in the moment in which they hear of each other', async () => {
+        const [dialler, listener] = [await lab.engine(), await lab.engine()];
+        const heard: string[] = [];
+        for (const engine of [dialler, listener]) {
+          engine.handle(ECHO, (stream) => stream.onFrame((frame) => heard.push(`${engine.id} hears ${text(frame)}`)));
+          engine.onPeerUp(({ id }) => {
+            void engine.openStream(id, ECHO, { signal: never }).then((stream) => stream.send(bytes(`${engine.id}`)));
+          });
+        }
+        await connect(dialler, listener);
+        const all = [`${dialler.id} hears ${listener.id}`, `${listener.id} hears ${dialler.id}`].sort();
+        await eventually(() => expect(heard.toSorted()).toEqual(all));
+      });
+
       test('know their peer', async () => {
         const [opened, accepted] = await streamPair();
         expect([opened.peer.direction, accepted.peer.direction]).toEqual(['outbound', 'inbound']);

@@ -1,0 +1,31 @@
+import { createPrivateKey } from 'node:crypto';
+import { createServer, type Socket } from 'node:net';
+import { FrameCutter, frameWithHeader } from '../../src/mesh/engine/frame-cutter.ts';
+import { Libp2pEngine } from '../../src/mesh/engine/libp2p-engine.ts';
+import { MAX_FRAME_BYTES } from '../../src/mesh/engine/mesh-engine.ts';
+import { decodeCbor, encodeCbor } from '../../src/wire/cbor.ts';
+import { ECHO_PROTOCOL, everybody } from './mesh-echo-terms.ts';
+
+/** The other end of the echo benchmark, in a process of its own: echoes over the engine and over bare TCP. */
+const engine = new Libp2pEngine({
+  key: createPrivateKey(process.env.ECHO_KEY ?? ''),
+  gate: everybody,
+  listen: { host: '127.0.0.1', port: 0 },
+});
+engine.handle(ECHO_PROTOCOL, (stream) => stream.onFrame((frame) => stream.send(encodeCbor(decodeCbor(frame)))));
+await engine.start();
+
+const bare = createServer({ noDelay: true }, (socket: Socket) => {
+  const cutter = new FrameCutter(MAX_FRAME_BYTES, (frame) => socket.write(frameWithHeader(encodeCbor(decodeCbor(frame)))));
+  socket.on('data', (bytes) => cutter.push(bytes));
+  socket.on('error', () => undefined);
+});
+await new Promise<void>((resolve) => bare.listen(0, '127.0.0.1', resolve));
+const address = bare.address();
+console.log(
+  JSON.stringify({
+    enginePort: Number(engine.listenAddresses()[0]?.split(':').at(-1)),
+    barePort: typeof address === 'object' ? address?.port : undefined,
+    id: engine.id,
+  }),
+);
