@@ -4,7 +4,7 @@ import type { HubId } from '../../../src/core/ids.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { MemoryEngine } from '../../../src/mesh/engine/memory-engine.ts';
 import { MemoryNetwork } from '../../../src/mesh/engine/memory-network.ts';
-import type { ConnectionGate } from '../../../src/mesh/engine/mesh-engine.ts';
+import type { ConnectionGate, MeshEngine } from '../../../src/mesh/engine/mesh-engine.ts';
 import { ControlLinks } from '../../../src/mesh/link/control-links.ts';
 import type { PeerLink } from '../../../src/mesh/link/peer-link.ts';
 import type { BucketRate } from '../../../src/mesh/link/token-bucket.ts';
@@ -24,6 +24,7 @@ export interface HubIdentity {
   readonly id: HubId;
   readonly publicKey: string;
   readonly key: KeyObject;
+  readonly verifyKey: KeyObject;
 }
 
 /** Hub keys, lowest id first. */
@@ -31,7 +32,7 @@ export function identities(count: number): readonly HubIdentity[] {
   const made = Array.from({ length: count }, () => {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
     const raw = publicKey.export({ format: 'jwk' }).x ?? '';
-    return { id: hubIdOf(raw), publicKey: raw, key: privateKey };
+    return { id: hubIdOf(raw), publicKey: raw, key: privateKey, verifyKey: publicKey };
   });
   return made.sort((a, b) => (a.id < b.id ? -1 : 1));
 }
@@ -41,6 +42,13 @@ export class CountedDrops {
   count(reason: string): void {
     this.counts[reason] = (this.counts[reason] ?? 0) + 1;
   }
+}
+
+interface HubOptions {
+  readonly rate?: BucketRate;
+  readonly linksRun?: boolean;
+  /** What the links see instead of the engine. */
+  readonly wrap?: (engine: MeshEngine) => MeshEngine;
 }
 
 /** Engines in one memory network, each with its links. */
@@ -60,11 +68,12 @@ export class LinkRoom implements AsyncDisposable {
     this.network = new MemoryNetwork({ clock: this.clock, latencyMs: () => this.#latencyMs });
   }
 
-  async add(identity: HubIdentity, options: { readonly rate?: BucketRate; readonly linksRun?: boolean } = {}) {
+  async add(identity: HubIdentity, options: HubOptions = {}) {
     const { id, publicKey } = identity;
     const engine = new MemoryEngine({ network: this.network, address: `${id}:1`, self: { id, publicKey }, gate: OPEN_GATE });
     const drops = new CountedDrops();
-    const links = new ControlLinks({ engine, clock: this.clock, logger: silentLogger, drops }, options);
+    const seen = options.wrap?.(engine) ?? engine;
+    const links = new ControlLinks({ engine: seen, clock: this.clock, logger: silentLogger, drops }, options);
     await engine.start();
     if (options.linksRun ?? true) await links.start();
     const hub = { identity, engine, links, drops };

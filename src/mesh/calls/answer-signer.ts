@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
+import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { signToolResponse } from '../../wire/messages/call-response.ts';
+import type { SigningHub } from './call-ports.ts';
+import type { OpenedRequest, RequestHead } from './request-guard.ts';
+
+/** How a request ended. */
+export type Outcome = { readonly kind: 'result'; readonly result: Json } | { readonly kind: 'error'; readonly error: ErrorBody };
+
+interface SignerCollaborators {
+  readonly self: SigningHub;
+  readonly clock: Clock;
+  readonly time: Pick<Clock, 'now'>;
+}
+
+interface Answered {
+  readonly opened: OpenedRequest<RequestHead>;
+  /** When it came, by the monotonic clock. */
+  readonly startMs: number;
+}
+
+/** Says under this hub's signature how a request ended here: hubs that carry the answer cannot change it. */
+export class AnswerSigner {
+  readonly #collaborators: SignerCollaborators;
+
+  constructor(collaborators: SignerCollaborators) {
+    this.#collaborators = collaborators;
+  }
+
+  /** The answer as it travels. */
+  sign(outcome: Outcome, { opened, startMs }: Answered): Uint8Array {
+    const { self, clock, time } = this.#collaborators;
+    const { statement, forwarded } = opened;
+    const head = {
+      id: randomUUID(),
+      requestId: statement.id,
+      execution: {
+        nodeId: self.hubId,
+        durationUs: Math.max(0, Math.round((clock.monotonic() - startMs) * 1000)),
+        hops: forwarded.visited.length,
+      },
+      timeMs: time.now(),
+    };
+    if (outcome.kind === 'error') return signToolResponse({ ...head, status: 'error', error: this.#told(outcome.error) }, self.privateKey);
+    return signToolResponse({ ...head, status: 'success', result: outcome.result }, self.privateKey);
+  }
+
+  /** Runs `work` and signs what it answers or throws. */
+  async answer(opened: OpenedRequest<RequestHead>, work: () => Json | Promise<Json>): Promise<Uint8Array> {
+    const startMs = this.#collaborators.clock.monotonic();
+    try {
+      return this.sign({ kind: 'result', result: await work() }, { opened, startMs });
+    } catch (thrown) {
+      const error = toAtmoError(thrown);
+      // Its stack belongs into the log, which the link writes.
+      if (error.code === 'INTERNAL_ERROR' && !(thrown instanceof AtmoError)) throw thrown;
+      return this.sign({ kind: 'error', error: error.toBody() }, { opened, startMs });
+    }
+  }
+
+  /** Who is asked to approve is asked on this hub. */
+  #told(error: ErrorBody): ErrorBody {
+    const { code, message, details, retryable } = error;
+    const where = code === 'APPROVAL_REQUIRED' ? { node_id: this.#collaborators.self.hubId } : {};
+    return { code, message, details: { ...where, ...details }, retryable };
+  }
+}

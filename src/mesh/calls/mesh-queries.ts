@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { HubId } from '../../core/ids.ts';
+import type { Json } from '../../core/json.ts';
+import type { Principal } from '../../core/principal.ts';
+import { type MeshQuery, signMeshQuery } from '../../wire/messages/call-queries.ts';
+import type { RequestOptions } from '../link/peer-link.ts';
+import type { CallRoutes, MeshTokens, SigningHub } from './call-ports.ts';
+import type { MeshRequests } from './mesh-requests.ts';
+import { errorOfBody, type SignedAnswers } from './signed-answers.ts';
+import { staleEpoch } from './stale-epoch.ts';
+
+/** Hops beyond the first that a question may take: no house is wider. */
+export const QUERY_HOPS = 7;
+
+type Head = 'id' | 'entryHub' | 'executingHub' | 'executorEpoch' | 'timeMs' | 'token';
+type WithoutHead<Query> = Query extends MeshQuery ? Omit<Query, Head> : never;
+/** A question without what is the same in all of them. */
+export type QueryBody = WithoutHead<MeshQuery>;
+
+/** A question, who asks it, and for how long an answer is of use. */
+export interface Question {
+  readonly target: HubId;
+  readonly body: QueryBody;
+  readonly principal: Principal;
+  readonly remainingMs: number;
+}
+
+interface QueryCollaborators {
+  readonly self: SigningHub;
+  readonly requests: MeshRequests;
+  readonly answers: SignedAnswers;
+  readonly routes: CallRoutes;
+  readonly tokens: MeshTokens;
+  readonly time: Pick<Clock, 'now'>;
+}
+
+/** Asks other hubs in the name of a caller: about its jobs, for events. */
+export class MeshQueries {
+  readonly #collaborators: QueryCollaborators;
+
+  constructor(collaborators: QueryCollaborators) {
+    this.#collaborators = collaborators;
+  }
+
+  /** The signed result. Throws the other hub's own error, or as `MeshRequests.send`. */
+  async ask(question: Question, options: RequestOptions): Promise<Json> {
+    const epoch = this.#collaborators.routes.epochOf(question.target) ?? 0;
+    try {
+      return await this.#ask(question, epoch, options);
+    } catch (error) {
+      const told = staleEpoch(error);
+      if (told === undefined || told === epoch) throw error;
+      return this.#ask(question, told, options);
+    }
+  }
+
+  async #ask(question: Question, epoch: number, options: RequestOptions): Promise<Json> {
+    const { self, requests, answers } = this.#collaborators;
+    const { target, body, remainingMs } = question;
+    const query = this.#query(question, epoch);
+    const signed = signMeshQuery(query, self.privateKey);
+    const bytes = await requests.send(
+      { kind: body.kind, target, signed, remainingMs, hopsLeft: QUERY_HOPS, visited: [self.hubId] },
+      options,
+    );
+    const answer = answers.open(bytes, { executor: target, requestIds: [query.id] });
+    if (!answer) throw new AtmoError('NODE_UNAVAILABLE', `The answer that came was not signed by ${target}`);
+    if (answer.status === 'error') throw errorOfBody(answer.error);
+    return answer.result;
+  }
+
+  #query({ target, body, principal }: Question, executorEpoch: number): MeshQuery {
+    const { self, tokens, time } = this.#collaborators;
+    return {
+      ...body,
+      id: randomUUID(),
+      entryHub: self.hubId,
+      executingHub: target,
+      executorEpoch,
+      timeMs: time.now(),
+      token: tokens.textFor(principal, target),
+    };
+  }
+}
