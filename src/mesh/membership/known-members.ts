@@ -40,7 +40,7 @@ export class KnownMembers {
   /** Keeps the certificate unless a newer one of the hub is known; `isOver` tells which may go first for want of room. STORAGE_FAILED. */
   remember(member: Member, isOver: (other: Member) => boolean): void {
     const known = this.#members.get(member.hubId);
-    const isNew = known === undefined || known.issuedAtMs < member.issuedAtMs;
+    const isNew = known === undefined || isNewer(member, known);
     if (!known) this.#makeRoom(isOver);
     const kept = isNew ? member : known;
     this.#members.delete(member.hubId);
@@ -69,4 +69,10 @@ export class KnownMembers {
     this.#members.delete(leaving.hubId);
     this.#store.delete(SPACE, leaving.hubId);
   }
+}
+
+/** Times are in whole seconds: of two certificates of one second, the root key's counts more. */
+function isNewer(one: Member, other: Member): boolean {
+  if (one.issuedAtMs !== other.issuedAtMs) return one.issuedAtMs > other.issuedAtMs;
+  return one.inviter === undefined && other.inviter !== undefined;
 }

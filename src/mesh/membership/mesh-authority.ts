@@ -9,7 +9,7 @@ import { inviterCertificate } from './certificate-request.ts';
 import type { InviteBook } from './invite-book.ts';
 import { isInviter, type Member } from './member.ts';
 import type { MeshMembership } from './mesh-membership.ts';
-import { type OpenRootKey, openRootText, type RootKey } from './root-key.ts';
+import type { OpenRootKey, RootKey } from './root-key.ts';
 
 const DELEGATIONS = 'mesh.delegations';
 const FOUNDER_PERMISSIONS = ['*', 'admin:*'] as const;
@@ -118,7 +118,7 @@ export class MeshAuthority {
 
   /** Brings an exported root key to this hub. CONFLICT when one is here or it is another mesh's, PERMISSION_DENIED, VALIDATION_ERROR. */
   async importRoot({ text, passphrase }: { readonly text: string; readonly passphrase: string }): Promise<void> {
-    const key = await openRootText(text, passphrase);
+    const key = await this.#rootKey.openText(text, passphrase);
     this.#requireRootOfMesh(key);
     this.#rootKey.adopt(text);
   }

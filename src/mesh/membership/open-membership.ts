@@ -9,13 +9,15 @@ import { MembershipGate } from './membership-gate.ts';
 import { MeshAuthority } from './mesh-authority.ts';
 import { MeshMembership } from './mesh-membership.ts';
 import type { OwnHub } from './own-hub.ts';
-import { RootKey, type RootKeyFile } from './root-key.ts';
+import { type PassphraseBox, RootKey, type RootKeyFile } from './root-key.ts';
 
 /** What membership takes of the hub. */
 export interface MembershipPorts {
   readonly self: OwnHub;
   readonly store: KeyValueStore;
   readonly rootKeyFile: RootKeyFile;
+  /** Another way to seal the root key. */
+  readonly box?: PassphraseBox;
   readonly time: TrustedTime;
   readonly clock: Clock;
   readonly events: EventBus;
@@ -31,11 +33,11 @@ export interface Membership {
 }
 
 /** Puts the parts together; nothing happens before `membership.start()`. */
-export function openMembership({ rootKeyFile, ...ports }: MembershipPorts): Membership {
+export function openMembership({ rootKeyFile, box, ...ports }: MembershipPorts): Membership {
   const { store, time, clock } = ports;
   const membership = new MeshMembership(ports);
   const invites = new InviteBook({ store, time });
-  const authority = new MeshAuthority({ membership, rootKey: new RootKey(rootKeyFile), invites, store, time });
+  const authority = new MeshAuthority({ membership, rootKey: new RootKey(rootKeyFile, box), invites, store, time });
   const admission = new MemberAdmission({ membership, authority, invites, time, clock });
   return { membership, authority, admission, gate: new MembershipGate({ membership, admission }) };
 }

@@ -17,6 +17,14 @@ export interface RootKeyFile {
   remove(): void;
 }
 
+/** How bytes are put under a passphrase and taken from it, as `sealBox` and `openBox` do; tests have one that is fast. */
+export interface PassphraseBox {
+  seal(content: Uint8Array, passphrase: string): Promise<Uint8Array>;
+  open(box: Uint8Array, passphrase: string): Promise<Uint8Array>;
+}
+
+const SEALED_BOX: PassphraseBox = { seal: sealBox, open: openBox };
+
 /** The root key while it is in use; it is let go of right after. */
 export interface OpenRootKey {
   readonly privateKey: KeyObject;
@@ -27,9 +35,11 @@ export interface OpenRootKey {
 /** The root key of a mesh on a hub that has it: sealed under a passphrase, so that the thief of a hub does not have the mesh. */
 export class RootKey {
   readonly #file: RootKeyFile;
+  readonly #box: PassphraseBox;
 
-  constructor(file: RootKeyFile) {
+  constructor(file: RootKeyFile, box: PassphraseBox = SEALED_BOX) {
     this.#file = file;
+    this.#box = box;
   }
 
   isHere(): boolean {
@@ -45,20 +55,33 @@ export class RootKey {
       );
     }
     const { privateKey } = generateKeyPairSync('ed25519');
-    const sealed = await sealBox(privateKey.export({ type: 'pkcs8', format: 'der' }), passphrase);
+    const sealed = await this.#box.seal(privateKey.export({ type: 'pkcs8', format: 'der' }), passphrase);
     this.#place(`${PREFIX}${Buffer.from(sealed).toString('base64url')}`);
     return { privateKey, publicKey: rawKeyOf(privateKey) };
   }
 
   /** NOT_FOUND when the key is not on this hub, PERMISSION_DENIED for another passphrase, STORAGE_FAILED. */
   async open(passphrase: string): Promise<OpenRootKey> {
-    return openRootText(this.text(), passphrase);
+    return this.openText(this.text(), passphrase);
+  }
+
+  /** Opens an exported key. VALIDATION_ERROR for what is none, PERMISSION_DENIED for another passphrase. */
+  async openText(exported: string, passphrase: string): Promise<OpenRootKey> {
+    const text = exported.trim();
+    const box = Buffer.from(text.slice(PREFIX.length), 'base64url');
+    if (!text.startsWith(PREFIX) || box.toString('base64url') !== text.slice(PREFIX.length)) {
+      throw new AtmoError('VALIDATION_ERROR', `This is no exported root key: it begins with ${PREFIX} and is one line`);
+    }
+    const der = Buffer.from(await this.#box.open(box, passphrase));
+    const privateKey = createPrivateKey({ key: der, type: 'pkcs8', format: 'der' });
+    der.fill(0);
+    return { privateKey, publicKey: rawKeyOf(privateKey) };
   }
 
   /** The sealed key, one line. NOT_FOUND, STORAGE_FAILED. */
   text(): string {
     const text = this.#file.read();
-    if (text !== undefined) return text;
+    if (text !== undefined) return text.trim();
     throw new AtmoError(
       'NOT_FOUND',
       'The root key of the mesh is not on this hub. Do this on the hub that made the mesh, or bring the exported key here: atmo mesh import-root FILE',
@@ -84,17 +107,4 @@ export class RootKey {
     }
     this.#file.write(`${text}\n`);
   }
-}
-
-/** Opens an exported key. VALIDATION_ERROR for what is none, PERMISSION_DENIED for another passphrase. */
-export async function openRootText(exported: string, passphrase: string): Promise<OpenRootKey> {
-  const text = exported.trim();
-  const box = Buffer.from(text.slice(PREFIX.length), 'base64url');
-  if (!text.startsWith(PREFIX) || box.toString('base64url') !== text.slice(PREFIX.length)) {
-    throw new AtmoError('VALIDATION_ERROR', `This is no exported root key: it begins with ${PREFIX} and is one line`);
-  }
-  const der = Buffer.from(await openBox(box, passphrase));
-  const privateKey = createPrivateKey({ key: der, type: 'pkcs8', format: 'der' });
-  der.fill(0);
-  return { privateKey, publicKey: rawKeyOf(privateKey) };
 }

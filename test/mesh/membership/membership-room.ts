@@ -8,8 +8,9 @@ import { inviterCertificate } from '../../../src/mesh/membership/certificate-req
 import { JoinAttempt } from '../../../src/mesh/membership/join-attempt.ts';
 import { openMembership } from '../../../src/mesh/membership/open-membership.ts';
 import type { OwnHub } from '../../../src/mesh/membership/own-hub.ts';
-import type { OpenRootKey, RootKeyFile } from '../../../src/mesh/membership/root-key.ts';
+import type { OpenRootKey, PassphraseBox, RootKeyFile } from '../../../src/mesh/membership/root-key.ts';
 import { rawKeyOf } from '../../../src/mesh/membership/sound-key.ts';
+import { decodeCbor, encodeCbor } from '../../../src/wire/cbor.ts';
 import { hubIdOf } from '../../../src/wire/hub-id.ts';
 import { parseInvite } from '../../../src/wire/messages/invite.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
@@ -45,7 +46,20 @@ export class MemoryRootKeyFile implements RootKeyFile {
   }
 }
 
+/** Stretches no passphrase; what it seals is no secret. */
+const QUICK_BOX: PassphraseBox = {
+  seal: async (content, passphrase) => encodeCbor([passphrase, content]),
+  open: async (box, given) => {
+    const parts = decodeCbor(box);
+    const [passphrase, content]: readonly unknown[] = Array.isArray(parts) ? parts : [];
+    if (passphrase === given && content instanceof Uint8Array) return content;
+    throw new AtmoError('PERMISSION_DENIED', 'The passphrase is another one');
+  },
+};
+
 export interface RoomOptions {
+  /** Absent: one that is fast and no secret. */
+  readonly box?: PassphraseBox;
   readonly self?: OwnHub;
   readonly clock?: ManualClock;
   readonly store?: MemoryKeyValueStore;
@@ -65,7 +79,7 @@ export async function membershipRoom(options: RoomOptions = {}) {
   const events = new EventBus('test', clock);
   const heard: HubEvent[] = [];
   events.listen((event) => heard.push(event));
-  const parts = openMembership({ self, store, rootKeyFile, time, clock, events, logger: silentLogger });
+  const parts = openMembership({ self, store, rootKeyFile, box: options.box ?? QUICK_BOX, time, clock, events, logger: silentLogger });
   await parts.membership.start();
   return { ...parts, self, store, rootKeyFile, time, clock, events, heard };
 }

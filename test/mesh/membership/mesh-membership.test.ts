@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest';
+import { inviterCertificate } from '../../../src/mesh/membership/certificate-request.ts';
+import { MAX_KNOWN_MEMBERS } from '../../../src/mesh/membership/known-members.ts';
+import {
+  DAY_MS,
+  enterAsFounder,
+  founder,
+  hubKey,
+  joined,
+  MINUTE_MS,
+  meet,
+  membershipRoom,
+  reasonOf,
+  refusalOf,
+  rootKey,
+} from './membership-room.ts';
+
+describe('the membership of a hub', () => {
+  test('is none at first: nobody is trusted, and what needs one says how to get one', async () => {
+    const { membership } = await membershipRoom();
+    expect([membership.state(), membership.meshId(), membership.own(), membership.hub('hub-0000000000000000')]).toEqual([
+      'none',
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(membership.statements()).toEqual([]);
+    expect(refusalOf(() => membership.requireOwn())).toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('atmo mesh join'),
+    });
+  });
+
+  test('survives a restart with the members that were met, so that their tokens verify before they are met again', async () => {
+    const host = await founder();
+    const member = await joined(host, { permissions: ['light:*'] });
+    const after = await membershipRoom(host);
+    expect(after.membership.meshId()).toBe(host.membership.meshId());
+    expect(after.membership.hub(member.self.hubId)).toEqual({ key: member.self.publicKey, permissions: ['light:*'] });
+    const memberAfter = await membershipRoom({ self: member.self, store: member.store, clock: host.clock });
+    expect(await meet(memberAfter, after)).toEqual({ dialler: 'admitted', answerer: 'admitted' });
+  });
+
+  test('vouches for nobody whose certificate has ended', async () => {
+    const host = await founder();
+    const member = await joined(host);
+    host.clock.advance(90 * DAY_MS + MINUTE_MS - 1000);
+    expect(host.membership.hub(member.self.hubId)).toBeDefined();
+    host.clock.advance(2000);
+    expect(host.membership.hub(member.self.hubId)).toBeUndefined();
+    expect(member.membership.state()).toBe('expired');
+  });
+
+  test('tells once, within a minute, that a member expired', async () => {
+    const host = await founder();
+    const member = await joined(host);
+    const lost: unknown[] = [];
+    host.membership.onLost((hub, reason) => lost.push([hub, reason]));
+    host.clock.advance(91 * DAY_MS);
+    expect(lost).toEqual([[member.self.hubId, 'expired']]);
+  });
+
+  test('tells at once that a member was revoked, and cannot be stopped by a listener of no use', async () => {
+    const host = await founder();
+    const [member, unmet] = [await joined(host), hubKey()];
+    const lost: unknown[] = [];
+    host.membership.onLost(() => {
+      throw new Error('a listener of no use');
+    });
+    host.membership.onLost((hub, reason) => lost.push([hub, reason]));
+    await host.authority.revoke({ hub: member.self.hubId });
+    await host.authority.revoke({ hub: unmet.hubId });
+    await host.authority.revoke({ hub: member.self.hubId });
+    expect(lost).toEqual([
+      [member.self.hubId, 'revoked'],
+      [unmet.hubId, 'revoked'],
+    ]);
+    expect(host.membership.hub(member.self.hubId)).toBeUndefined();
+  });
+
+  test('a full disk does not keep a revoked member connected', async () => {
+    const host = await founder();
+    const member = await joined(host);
+    const lost: string[] = [];
+    host.membership.onLost((hub) => lost.push(hub));
+    host.store.set = () => {
+      throw new RangeError('disk full');
+    };
+    await expect(host.authority.revoke({ hub: member.self.hubId })).rejects.toThrow('disk full');
+    expect(lost).toEqual([member.self.hubId]);
+    expect(host.membership.hub(member.self.hubId)).toBeUndefined();
+  });
+
+  test('a hub that hears of its own end trusts nobody and lets nobody in', async () => {
+    const host = await founder();
+    const [member, witness] = [await joined(host), await joined(host)];
+    await meet(witness, member);
+    await host.authority.revoke({ hub: member.self.hubId });
+    for (const statement of host.membership.statements()) member.membership.merge(statement);
+    expect(member.membership.state()).toBe('revoked');
+    expect(member.membership.hub(witness.self.hubId)).toBeUndefined();
+    expect((await meet(witness, member)).answerer).toBe('revoked');
+  });
+
+  test('keeps the newest certificate of a hub, whatever older one it shows later', async () => {
+    const root = rootKey();
+    const [one, other] = [await membershipRoom(), hubKey()];
+    enterAsFounder(one, root);
+    const wide = inviterCertificate(root, { key: other.publicKey, permissions: ['*'] }, one.time);
+    one.clock.advance(5000);
+    const narrow = inviterCertificate(root, { key: other.publicKey, permissions: ['light:*'] }, one.time);
+    one.membership.admit(narrow);
+    one.membership.admit(wide);
+    expect(one.membership.hub(other.hubId)?.permissions).toEqual(['light:*']);
+    expect((await membershipRoom(one)).membership.hub(other.hubId)?.permissions).toEqual(['light:*']);
+  });
+
+  test('remembers a bounded number of hubs: the ended go first, then those that were longest not met', async () => {
+    const root = rootKey();
+    const room = await membershipRoom();
+    enterAsFounder(room, root);
+    const hubs = Array.from({ length: MAX_KNOWN_MEMBERS + 2 }, hubKey);
+    const admit = (hub: (typeof hubs)[number] | undefined) =>
+      room.membership.admit(inviterCertificate(root, { key: hub?.publicKey ?? '', permissions: ['*'] }, room.time));
+    for (const hub of hubs.slice(0, MAX_KNOWN_MEMBERS)) admit(hub);
+    admit(hubs[0]);
+    admit(hubs[MAX_KNOWN_MEMBERS]);
+    await room.authority.revoke({ hub: hubs[5]?.hubId ?? '' }).catch(() => undefined);
+    const known = new Set(room.membership.members().map(({ hubId }) => hubId));
+    expect(known.size).toBe(MAX_KNOWN_MEMBERS);
+    expect([0, 1, 2, MAX_KNOWN_MEMBERS].map((index) => known.has(hubs[index]?.hubId ?? hubKey().hubId))).toEqual([true, false, true, true]);
+    expect(room.store.entries('mesh.members')).toHaveLength(MAX_KNOWN_MEMBERS);
+  });
+
+  test('of a hub that got a new key is told to the owner and not used; another mesh can be entered then', async () => {
+    const host = await founder();
+    const member = await joined(host);
+    const renamed = await membershipRoom({ store: member.store, clock: host.clock });
+    expect(renamed.membership.state()).toBe('none');
+    await joined(host, { self: renamed.self, store: member.store });
+    expect((await membershipRoom({ self: renamed.self, store: member.store })).membership.state()).toBe('member');
+  });
+
+  test('leaves nothing of a former mesh to the next one', async () => {
+    const [first, second] = [await founder(), await founder()];
+    const mover = await joined(first);
+    await first.authority.revoke({ hub: hubKey().hubId });
+    for (const statement of first.membership.statements()) mover.membership.merge(statement);
+    mover.authority.leave({ rootKey: 'keep' });
+    expect([mover.membership.state(), mover.membership.statements()]).toEqual(['none', []]);
+    await joined(second, { self: mover.self, store: mover.store });
+    const after = await membershipRoom({ self: mover.self, store: mover.store });
+    expect(after.membership.meshId()).toBe(second.membership.meshId());
+    expect([after.membership.revokedHubs(), after.membership.members().length]).toEqual([[], 1]);
+  });
+
+  test('what a crash while leaving left behind does not reach into the next mesh', async () => {
+    const [first, second] = [await founder(), await founder()];
+    const mover = await joined(first);
+    await first.authority.revoke({ hub: second.self.hubId });
+    for (const statement of first.membership.statements()) mover.membership.merge(statement);
+    // The record is gone, the rest is not.
+    mover.store.delete('mesh.membership', 'own');
+    await joined(second, { self: mover.self, store: mover.store });
+    const after = await membershipRoom({ self: mover.self, store: mover.store });
+    expect(after.membership.hub(second.self.hubId)).toBeDefined();
+  });
+
+  test('a hub is in one mesh: another one is not entered while there is one', async () => {
+    const [one, other] = [await founder(), await founder()];
+    const { certificate } = one.membership.requireOwn();
+    const refusal = refusalOf(() => other.membership.enter({ rootKey: one.membership.record().rootKey, certificate, addresses: [] }));
+    expect(refusal).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('atmo mesh leave') });
+  });
+
+  test("another hub's certificate is never taken for the own one", async () => {
+    const host = await founder();
+    const { certificate } = (await joined(host)).membership.requireOwn();
+    const thief = await membershipRoom();
+    const refusal = refusalOf(() => thief.membership.enter({ rootKey: host.membership.record().rootKey, certificate, addresses: [] }));
+    expect(reasonOf(refusal)).toBe('certificate_of_another');
+    expect(thief.membership.state()).toBe('none');
+  });
+
+  test('changes are told as events that hold no secrets', async () => {
+    const host = await founder();
+    const member = await joined(host);
+    await host.authority.revoke({ hub: member.self.hubId });
+    const told = host.heard.filter(({ type }) => type === 'mesh.changed');
+    expect(told.map(({ data }) => data)).toEqual([
+      { change: 'joined', hub_id: member.self.hubId, name: 'Attic' },
+      { change: 'revoked', hub_id: member.self.hubId },
+    ]);
+    expect(told[0]?.subject).toBe(host.membership.meshId());
+  });
+});
