@@ -20,6 +20,9 @@ import { CallPipeline } from '../../src/tools/calls/call-pipeline.ts';
 import { IdempotencyStore } from '../../src/tools/calls/idempotency-store.ts';
 import { JobStore } from '../../src/tools/calls/job-store.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
+import { KnownJobs } from '../../src/tools/known-jobs.ts';
+import { KnownTools } from '../../src/tools/known-tools.ts';
+import { MeshOutlook } from '../../src/tools/mesh-outlook.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
 import { lexicalSearch } from '../../src/tools/tool-search.ts';
@@ -55,7 +58,9 @@ class Station implements AsyncDisposable {
     const events = new EventBus('urn:bench', clock);
     const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: { isStillValid: () => true } });
     const jobs = new JobStore({ store, clock, events });
-    const parts = { registry, validator, authorizer, clock, logger, events, jobs };
+    const outlook = new MeshOutlook(() => undefined);
+    const tools = new KnownTools({ registry, self: { id: 'hub-bench', name: 'bench' } });
+    const parts = { registry, tools, validator, authorizer, clock, logger, events, jobs };
     const pipeline = new CallPipeline({
       ...parts,
       nodeId: 'hub-bench',
@@ -68,6 +73,8 @@ class Station implements AsyncDisposable {
     const gateway = new HttpGateway(
       {
         ...parts,
+        outlook,
+        jobs: new KnownJobs({ jobs, places: { hubOf: () => undefined } }),
         pipeline,
         capabilities: new CapabilityCatalogue(registry),
         search: lexicalSearch,

@@ -1,7 +1,7 @@
 import { ERROR_CODES } from '../core/errors.ts';
 import type { CallAnswer } from '../tools/calls/call-answer.ts';
 import { type Answer, json, problemHeaders } from './answer.ts';
-import { CALL_QUERY, callOf } from './call-request.ts';
+import { CALL_QUERY, callOf, routingOf } from './call-request.ts';
 import type { CallPort } from './ports.ts';
 import type { QueryOf } from './query.ts';
 import { type DoorRequest, defineRoute, type Route } from './route.ts';
@@ -14,7 +14,7 @@ export function callRoutes(pipeline: CallPort): readonly Route[] {
     defineRoute({
       method: 'POST',
       path: '/api/v1/tools/:id/invoke',
-      summary: 'Call a tool; the body holds its parameters. Headers: Idempotency-Key, traceparent, X-Session-Id, X-Timeout-Ms',
+      summary: 'Call a tool; the body holds its parameters. Headers: Idempotency-Key, traceparent, X-Session-Id, X-Timeout-Ms, X-Hub',
       scope: 'invoke_tool',
       query: CALL_QUERY,
       body: { type: 'object' },
@@ -39,7 +39,7 @@ interface Wish extends QueryOf<typeof CALL_QUERY> {
 }
 
 async function run(pipeline: CallPort, request: DoorRequest, wish: Wish): Promise<Answer> {
-  const call = callOf(request, { tool: wish.tool, params: request.body, timeoutMs: wish.timeout_ms });
+  const call = callOf(request, { tool: wish.tool, params: request.body, timeoutMs: wish.timeout_ms, routing: routingOf(wish) });
   // A client that goes away ends its call; a job lives on.
   if (!wish.async) return envelope(await pipeline.call({ ...call, signal: request.signal }));
   const started = await pipeline.callAsync(call);

@@ -3,15 +3,18 @@ import type { DeviceDirectory } from '../core/device-directory.ts';
 import type { Device } from '../core/device-model.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { DeviceId } from '../core/ids.ts';
+import type { MeshView } from '../core/mesh-view.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Reading, ReadingStore } from '../core/reading-store.ts';
-import { canSeeDevice, resolveDevice } from '../tools/resolve-device.ts';
+import { canSeeDevice, type DeviceName, isDeviceNamed, resolveDevice } from '../tools/resolve-device.ts';
 import { callerView } from '../tools/visibility.ts';
 
 interface SightCollaborators {
   readonly directory: DeviceDirectory;
   readonly readings: ReadingStore;
   readonly authorizer: Authorizer;
+  /** The other hubs; none when absent. */
+  readonly mesh?: Pick<MeshView, 'peers'>;
 }
 
 /** The devices and readings that a caller may know of: to everybody else they do not exist, in lists, errors and suggestions. */
@@ -19,11 +22,13 @@ export class CallerSight {
   readonly #directory: DeviceDirectory;
   readonly #readings: ReadingStore;
   readonly #authorizer: Authorizer;
+  readonly #mesh: Pick<MeshView, 'peers'> | undefined;
 
-  constructor({ directory, readings, authorizer }: SightCollaborators) {
+  constructor({ directory, readings, authorizer, mesh }: SightCollaborators) {
     this.#directory = directory;
     this.#readings = readings;
     this.#authorizer = authorizer;
+    this.#mesh = mesh;
   }
 
   maySee(principal: Principal, device: DeviceId): boolean {
@@ -49,6 +54,17 @@ export class CallerSight {
     throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id} any more`);
   }
 
+  /** The id of a device of this hub or, where it has none of the name, of another. Errors as `device`. */
+  deviceId(principal: Principal, text: string): DeviceId {
+    const view = callerView(principal, this.#authorizer);
+    const here = this.#directory.list();
+    const isHere = here.some((device) => isDeviceNamed(text, device) && canSeeDevice(device.id, view));
+    const elsewhere = isHere
+      ? []
+      : (this.#mesh?.peers() ?? []).flatMap(({ devices }) => devices.map(({ id, name }) => ({ id: id as DeviceId, name })));
+    return resolveDevice(text, elsewhere.some((device) => isDeviceNamed(text, device)) ? distinct(elsewhere) : here, view);
+  }
+
   readings(principal: Principal): readonly Reading[] {
     return this.#readings.sensors().filter(({ sensor }) => this.mayRead(principal, sensor.id));
   }
@@ -63,4 +79,9 @@ export class CallerSight {
       onChange: (listener) => whole.onChange((change) => this.maySee(principal, change.device.id) && listener(change)),
     };
   }
+}
+
+/** Two hubs may have devices of one id, and lists of their tools by device then hold both. */
+function distinct(devices: readonly DeviceName[]): readonly DeviceName[] {
+  return [...new Map(devices.map((device) => [device.id, device])).values()];
 }

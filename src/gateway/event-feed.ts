@@ -71,7 +71,7 @@ export class EventFeed implements AsyncDisposable {
     const backlog = this.#missedSince(subscription);
     sink.write('retry: 2000\n\n');
     if (backlog === undefined) sink.write(`event: gap\ndata: {"last_event_id":${JSON.stringify(lastEventId)}}\n\n`);
-    for (const event of backlog ?? this.#history) if (isFor(subscription, event)) sink.write(frame(event));
+    for (const event of backlog ?? this.#history) if (isFor(subscription, event)) sink.write(eventFrame(event));
     this.#listeners.set(sink, subscription);
     return () => this.#listeners.delete(sink);
   }
@@ -97,7 +97,7 @@ export class EventFeed implements AsyncDisposable {
     this.#history.push(event);
     if (this.#history.length > this.#options.historySize) this.#history.shift();
     if (this.#listeners.size === 0) return;
-    const text = frame(event);
+    const text = eventFrame(event);
     for (const [sink, subscription] of this.#listeners) if (isFor(subscription, event)) this.#write(sink, text);
   }
 
@@ -140,6 +140,7 @@ function isFor({ types, mayHear }: Subscription, event: HubEvent): boolean {
   return (types.length === 0 || types.some((pattern) => matchesType(event.type, pattern))) && mayHear(event);
 }
 
-function frame(event: HubEvent): string {
+/** An event as a message of the stream. */
+export function eventFrame(event: HubEvent): string {
   return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }

@@ -2,12 +2,14 @@ import type { Hono } from 'hono';
 import type { Authorizer } from '../core/authorizer.ts';
 import type { Clock } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/device-directory.ts';
-import type { EventBus } from '../core/events.ts';
+import type { EventBus, HubEvent } from '../core/events.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Authenticator, Principal } from '../core/principal.ts';
 import type { ReadingStore } from '../core/reading-store.ts';
 import type { Service } from '../core/service.ts';
 import type { CapabilityCatalogue } from '../tools/capability-catalogue.ts';
+import type { KnownTools } from '../tools/known-tools.ts';
+import type { MeshPorts } from '../tools/mesh-outlook.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
 import type { ToolSearch } from '../tools/tool-search.ts';
 import { approvalRoutes } from './approval-routes.ts';
@@ -15,6 +17,7 @@ import { callRoutes } from './call-routes.ts';
 import { CallerSight } from './caller-sight.ts';
 import { capabilityRoutes } from './capability-routes.ts';
 import { deviceRoutes } from './device-routes.ts';
+import { discoverRoutes } from './discover-routes.ts';
 import { createDoor } from './door.ts';
 import { EventAudience } from './event-audience.ts';
 import { EventFeed } from './event-feed.ts';
@@ -23,10 +26,13 @@ import { type HttpAddress, HttpServer } from './http-server.ts';
 import { watchHub } from './hub-metrics.ts';
 import { hubRoutes } from './hub-routes.ts';
 import { jobRoutes } from './job-routes.ts';
+import { watchMesh } from './mesh-metrics.ts';
+import { meshRoutes } from './mesh-routes.ts';
 import type { MetricRegistry } from './metrics.ts';
 import { monitorRoutes } from './monitor-routes.ts';
 import { openApiDocument } from './openapi.ts';
 import type { CallPort, HealthSource, JobPort } from './ports.ts';
+import { RemoteEventStreams } from './remote-event-streams.ts';
 import type { Route } from './route.ts';
 import { sensorRoutes } from './sensor-routes.ts';
 import { systemRoutes } from './system-routes.ts';
@@ -38,6 +44,11 @@ import { toolRoutes } from './tool-routes.ts';
 export interface GatewayCollaborators {
   readonly pipeline: CallPort;
   readonly registry: ToolRegistry;
+  readonly tools: KnownTools;
+  /** The other hubs, and their events. */
+  readonly outlook: Pick<MeshPorts, 'view' | 'events'>;
+  /** What the mesh dropped or refused since the start, by reason. */
+  readonly meshDrops?: () => Readonly<Record<string, number>>;
   readonly search: ToolSearch;
   readonly jobs: JobPort;
   readonly capabilities: CapabilityCatalogue;
@@ -62,6 +73,7 @@ export class HttpGateway implements Service {
   readonly #address: HttpAddress;
   readonly #routes: readonly Route[];
   readonly #feed: EventFeed;
+  readonly #remote: RemoteEventStreams;
   readonly #sight: CallerSight;
   readonly #audience: EventAudience;
   readonly #server: HttpServer;
@@ -69,12 +81,13 @@ export class HttpGateway implements Service {
   #stopWatching: readonly (() => void)[] = [];
 
   constructor(collaborators: GatewayCollaborators, options: HttpAddress) {
-    const { authenticator, clock, events, logger, metrics } = collaborators;
+    const { authenticator, clock, events, logger, metrics, outlook } = collaborators;
     this.#collaborators = collaborators;
     this.#address = options;
     this.#port = options.port;
     this.#feed = new EventFeed(events, clock);
-    this.#sight = new CallerSight(collaborators);
+    this.#remote = new RemoteEventStreams({ events: outlook.events, clock });
+    this.#sight = new CallerSight({ ...collaborators, mesh: outlook.view });
     this.#audience = new EventAudience({ ...collaborators, sight: this.#sight });
     this.#routes = this.#routeTable();
     const requests = metrics.counter('atmo_http_requests_total', 'HTTP requests by route and status');
@@ -94,9 +107,16 @@ export class HttpGateway implements Service {
     return `http://${host.includes(':') ? `[${host}]` : host}:${this.#port}`;
   }
 
+  /** Which events somebody may hear, whatever door or hub asks for them. */
+  mayHear(principal: Principal): (event: HubEvent) => boolean {
+    return (event) => this.#audience.mayHear(event, principal);
+  }
+
   async start(): Promise<void> {
+    const { metrics, outlook, meshDrops } = this.#collaborators;
     this.#feed.start();
-    const stopFigures = watchHub(this.#collaborators.metrics, { ...this.#collaborators, feed: this.#feed });
+    watchMesh(metrics, { view: outlook.view, ...(meshDrops && { drops: meshDrops }) });
+    const stopFigures = watchHub(metrics, { ...this.#collaborators, feed: this.#feed });
     this.#stopWatching = [stopFigures, this.#audience.start()];
     this.#port = await this.#server.listen(this.#address);
     this.#collaborators.logger.info('http.listening', { url: this.url });
@@ -105,6 +125,7 @@ export class HttpGateway implements Service {
   /** Lets go of event listeners, then lets running requests end. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#feed[Symbol.asyncDispose]();
+    await this.#remote[Symbol.asyncDispose]();
     await this.#server[Symbol.asyncDispose]();
     for (const stop of this.#stopWatching) stop();
     this.#stopWatching = [];
@@ -119,15 +140,17 @@ export class HttpGateway implements Service {
     return [
       ...systemRoutes({ ...all, openApi, port: () => this.#port }),
       ...toolRoutes({ ...all, catalogue, sight }),
+      ...discoverRoutes({ ...all, catalogue, sight }),
       ...callRoutes(all.pipeline),
       ...toolCallRoutes({ ...all, nodeId: () => all.health.health().nodeId }),
       ...hubRoutes(all.pipeline),
+      ...meshRoutes(all.pipeline),
       ...approvalRoutes(all.pipeline),
       ...jobRoutes(all.jobs),
       ...capabilityRoutes({ ...all, catalogue, sight }),
       ...deviceRoutes({ ...all, catalogue, sight }),
       ...sensorRoutes({ ...all, sight }),
-      ...eventRoutes({ ...all, feed: this.#feed, audience: this.#audience }),
+      ...eventRoutes({ ...all, feed: this.#feed, remote: this.#remote, mesh: all.outlook.view, audience: this.#audience }),
       ...monitorRoutes({ ...all, catalogue }),
     ];
   }

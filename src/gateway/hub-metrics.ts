@@ -3,7 +3,7 @@ import type { DeviceDirectory } from '../core/device-directory.ts';
 import type { EventBus, HubEvent } from '../core/events.ts';
 import type { Principal } from '../core/principal.ts';
 import type { ReadingStore } from '../core/reading-store.ts';
-import type { ToolRegistry } from '../tools/tool-registry.ts';
+import type { KnownTools } from '../tools/known-tools.ts';
 import type { EventFeed } from './event-feed.ts';
 import type { Histogram, Labels, MetricRegistry } from './metrics.ts';
 import type { HealthSource, JobPort } from './ports.ts';
@@ -12,8 +12,8 @@ interface Watched {
   readonly events: EventBus;
   readonly directory: DeviceDirectory;
   readonly readings: ReadingStore;
-  readonly jobs: JobPort;
-  readonly registry: ToolRegistry;
+  readonly jobs: Pick<JobPort, 'list'>;
+  readonly tools: Pick<KnownTools, 'get'>;
   readonly health: HealthSource;
   readonly feed: EventFeed;
 }
@@ -33,12 +33,12 @@ export function watchHub(metrics: MetricRegistry, watched: Watched): () => void 
   };
 }
 
-function watchCalls(metrics: MetricRegistry, { events, registry }: Watched): () => void {
+function watchCalls(metrics: MetricRegistry, { events, tools }: Watched): () => void {
   const calls = metrics.counter('atmo_calls_total', 'Tool calls by category and outcome');
   const durations = metrics.histogram('atmo_call_duration_seconds', 'Duration of tool calls by category', DURATION_BOUNDS_SECONDS);
   return events.listen((event) => {
     if (event.type !== 'agi.tool.result' && event.type !== 'agi.tool.failed') return;
-    const category = registry.get(event.subject)?.definition.metadata.category ?? 'unknown';
+    const category = tools.get(event.subject)?.definition.metadata.category ?? 'unknown';
     calls.increment({ category, outcome: outcomeOf(event) });
     observeDuration(durations, event, category);
   });

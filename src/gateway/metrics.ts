@@ -91,8 +91,8 @@ export class MetricRegistry {
     this.#lookedUp({ name, help, type: 'gauge' }, collect);
   }
 
-  /** As `gauge`, for a count that somebody else keeps. */
-  observedCounter(name: string, help: string, collect: () => number): void {
+  /** As `gauge`, for counts that somebody else keeps. */
+  observedCounter(name: string, help: string, collect: () => number | Iterable<readonly [Labels, number]>): void {
     this.#lookedUp({ name, help, type: 'counter' }, collect);
   }
 

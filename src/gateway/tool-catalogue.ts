@@ -1,36 +1,36 @@
 import type { Authorizer } from '../core/authorizer.ts';
 import type { Principal } from '../core/principal.ts';
+import type { KnownToolFilter, KnownTools } from '../tools/known-tools.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
-import type { ToolFilter, ToolPage } from '../tools/tool-filter.ts';
-import type { ToolRegistry } from '../tools/tool-registry.ts';
+import type { ToolPage } from '../tools/tool-filter.ts';
 import { canSeeTool } from '../tools/visibility.ts';
 import type { CallPort } from './ports.ts';
 
 const PAGE = 1_000;
 
 interface CatalogueCollaborators {
-  readonly registry: ToolRegistry;
+  readonly tools: KnownTools;
   readonly authorizer: Authorizer;
   readonly pipeline: Pick<CallPort, 'offeredTo'>;
 }
 
 /** The tools that one caller may know of: the others do not exist for it. */
 export class ToolCatalogue {
-  readonly #registry: ToolRegistry;
+  readonly #tools: KnownTools;
   readonly #authorizer: Authorizer;
   readonly #pipeline: Pick<CallPort, 'offeredTo'>;
 
-  constructor({ registry, authorizer, pipeline }: CatalogueCollaborators) {
-    this.#registry = registry;
+  constructor({ tools, authorizer, pipeline }: CatalogueCollaborators) {
+    this.#tools = tools;
     this.#authorizer = authorizer;
     this.#pipeline = pipeline;
   }
 
-  page(principal: Principal, filter: ToolFilter): ToolPage {
-    return this.#registry.list({ ...filter, isVisible: this.visibleTo(principal) });
+  page(principal: Principal, filter: KnownToolFilter): ToolPage {
+    return this.#tools.list({ ...filter, isVisible: this.visibleTo(principal) });
   }
 
-  all(principal: Principal, filter: ToolFilter = {}): readonly RegisteredTool[] {
+  all(principal: Principal, filter: KnownToolFilter = {}): readonly RegisteredTool[] {
     const found: RegisteredTool[] = [];
     for (let offset: number | undefined = 0; offset !== undefined; ) {
       const page: ToolPage = this.page(principal, { ...filter, offset, limit: PAGE });
@@ -40,16 +40,17 @@ export class ToolCatalogue {
     return found;
   }
 
-  /** TOOL_NOT_FOUND and AMBIGUOUS_TOOL as the registry tells them. */
-  resolve(principal: Principal, name: string): RegisteredTool {
-    return this.#registry.resolve(name, {
+  /** Of a hub when it is named. TOOL_NOT_FOUND and AMBIGUOUS_TOOL as the registry tells them. */
+  resolve(principal: Principal, name: string, node?: string): RegisteredTool {
+    return this.#tools.resolve(name, {
       isVisible: (tool) => canSeeTool(tool, principal, this.#authorizer),
       isListed: this.visibleTo(principal),
+      ...(node !== undefined && { onlyNodes: [node] }),
     });
   }
 
   modelName(tool: RegisteredTool): string {
-    return this.#registry.modelName(tool);
+    return this.#tools.modelName(tool);
   }
 
   /** Whether a caller may do anything with a tool. */

@@ -37,13 +37,23 @@ export function toolRoute<const Spec extends QuerySpec = Record<never, never>>(
       ...head,
       answers: { [status]: `result of ${tool}`, 202: 'approval needed' },
       async handle(request, query) {
-        const call = callOf(request, { tool, params: params?.(request, query) ?? request.body });
-        return bareAnswer(await pipeline.call({ ...call, signal: request.signal }), request, status);
+        return bareAnswer(await answerOfTool(pipeline, request, tool, params?.(request, query) ?? request.body), request, status);
       },
     });
 }
 
-function bareAnswer(answer: CallAnswer, { trace }: DoorRequest, status: number): Answer {
+/** Calls a tool for a request. */
+export function answerOfTool(
+  pipeline: Pick<CallPort, 'call'>,
+  request: DoorRequest,
+  tool: string,
+  params: JsonObject = {},
+): Promise<CallAnswer> {
+  return pipeline.call({ ...callOf(request, { tool, params }), signal: request.signal });
+}
+
+/** The bare result of a call, or problem details. */
+export function bareAnswer(answer: CallAnswer, { trace }: DoorRequest, status = 200): Answer {
   if (answer.status === 'success') return json(answer.result, status);
   const { code, message, details } = answer.error;
   return problem(new AtmoError(code, message, details), trace);

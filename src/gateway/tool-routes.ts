@@ -1,5 +1,5 @@
+import type { KnownToolFilter } from '../tools/known-tools.ts';
 import { CATEGORIES, type RegisteredTool } from '../tools/tool-definition.ts';
-import type { ToolFilter } from '../tools/tool-filter.ts';
 import type { ToolSearch } from '../tools/tool-search.ts';
 import { json } from './answer.ts';
 import type { CallerSight } from './caller-sight.ts';
@@ -9,19 +9,22 @@ import type { ToolCatalogue } from './tool-catalogue.ts';
 import { exportedTool, TOOL_FORMATS, type ToolFormat, toolView } from './tool-view.ts';
 
 const FORMAT = field.choice('the form that a model API takes, instead of our own', TOOL_FORMATS);
+const NODE = field.text('only tools that this hub has, by id or name; with it also those that a tool here has the name of');
 const LIST_QUERY = {
   q: field.text('best matches for a sentence, ranked'),
   device: field.text('only tools of this device, by id or unique name'),
   area: field.text('only tools of devices in this area'),
   capability: field.text('only tools that need this capability'),
   category: field.choice('only this category', CATEGORIES),
+  node: NODE,
   format: FORMAT,
   limit: field.integer('at most this many, 100 by default', 1, 1_000),
   cursor: field.integer('`next_cursor` of the page before', 0, 1_000_000),
 };
 type ListQuery = QueryOf<typeof LIST_QUERY>;
 
-interface ToolRouteCollaborators {
+/** What lists of tools are made from. */
+export interface ToolRouteCollaborators {
   readonly catalogue: ToolCatalogue;
   readonly search: ToolSearch;
   readonly sight: CallerSight;
@@ -38,7 +41,7 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
       query: LIST_QUERY,
       answers: { 200: 'one page of tools' },
       handle(request, query) {
-        if (query.q !== undefined) return json({ tools: ranked(collaborators, request, query) });
+        if (query.q !== undefined) return json({ tools: rankedTools(collaborators, request, query) });
         const filter = { ...filterOf(collaborators, request, query), limit: query.limit ?? 100, offset: query.cursor ?? 0 };
         const page = catalogue.page(request.principal, filter);
         return json({
@@ -52,25 +55,28 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
       method: 'GET',
       path: '/api/v1/tools/:id',
       summary: 'One tool by id, name, alias or model name',
-      query: { format: FORMAT },
+      query: { format: FORMAT, node: NODE },
       answers: { 200: 'tool' },
-      handle: (request, query) => json(shown(catalogue, catalogue.resolve(request.principal, request.path.id ?? ''), query.format)),
+      handle: (request, { format, node }) =>
+        json(shown(catalogue, catalogue.resolve(request.principal, request.path.id ?? '', node), format)),
     }),
   ];
 }
 
 /** A device that is not there for the caller is an error: an empty list would hide the slip of a pen. */
-function filterOf({ sight }: ToolRouteCollaborators, { principal }: DoorRequest, query: ListQuery): ToolFilter {
-  const { device, area, capability, category } = query;
+function filterOf({ sight }: ToolRouteCollaborators, { principal }: DoorRequest, query: ListQuery): KnownToolFilter {
+  const { device, area, capability, category, node } = query;
   return {
-    ...(device !== undefined && { device: sight.device(principal, device).id }),
+    ...(device !== undefined && { device: sight.deviceId(principal, device) }),
     ...(area !== undefined && { area }),
     ...(capability !== undefined && { capability }),
     ...(category !== undefined && { category }),
+    ...(node !== undefined && { node }),
   };
 }
 
-function ranked(collaborators: ToolRouteCollaborators, request: DoorRequest, query: ListQuery): readonly object[] {
+/** The tools that fit the sentence `q` best, with scores and why. */
+export function rankedTools(collaborators: ToolRouteCollaborators, request: DoorRequest, query: ListQuery): readonly object[] {
   const { catalogue, search } = collaborators;
   const tools = catalogue.all(request.principal, filterOf(collaborators, request, query));
   const matches = search.search({ text: query.q ?? '', limit: query.limit ?? 20 }, tools);

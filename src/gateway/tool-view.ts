@@ -11,9 +11,10 @@ const EXPORTERS = { openai: toOpenAi, anthropic: toAnthropic, mcp: toMcp };
 /** Definitions never change, so that their public form is made once. */
 const publicForms = new WeakMap<RegisteredTool, JsonObject>();
 
-/** A tool as the API tells it: the public definition of source 000 §2 with its id, the name for models, and whether it can be called now. */
+/** A tool as the API tells it: the public definition of source 000 §2 with its id, the name for models, whether it can be called now, and the hubs that have it where this one has not. */
 export function toolView(tool: RegisteredTool, modelName: string): JsonObject {
-  return { id: tool.id, ...publicForm(tool), model_name: modelName, available: tool.isAvailable?.() ?? true };
+  const nodes = tool.hubs?.();
+  return { id: tool.id, ...publicForm(tool), model_name: modelName, available: tool.isAvailable?.() ?? true, ...(nodes && { nodes }) };
 }
 
 /** A tool in the form that a model API takes. */

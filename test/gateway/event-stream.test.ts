@@ -1,14 +1,17 @@
 import { describe, expect, test } from 'vitest';
+import type { Peer } from '../../src/core/mesh-view.ts';
 import type { Authenticator, Principal } from '../../src/core/principal.ts';
 import { CallerSight } from '../../src/gateway/caller-sight.ts';
 import { createDoor } from '../../src/gateway/door.ts';
 import { EventAudience } from '../../src/gateway/event-audience.ts';
 import { EventFeed } from '../../src/gateway/event-feed.ts';
 import { eventRoutes } from '../../src/gateway/event-routes.ts';
+import { RemoteEventStreams } from '../../src/gateway/remote-event-streams.ts';
+import type { RemoteEvents } from '../../src/tools/remote-events.ts';
 import { makeRoom, owner } from '../tools/tool-room.ts';
 import { HOST, MemoryDirectory, MemoryReadings, PORT } from './gateway-room.ts';
 
-function makeStream(principalOf: (token: string) => Principal = () => owner) {
+function makeStream(principalOf: (token: string) => Principal = () => owner, subscribe: RemoteEvents['subscribe'] = async () => {}) {
   const { events, clock, collaborators, registry, jobs } = makeRoom();
   const feed = new EventFeed(events, clock);
   feed.start();
@@ -19,7 +22,9 @@ function makeStream(principalOf: (token: string) => Principal = () => owner) {
   };
   const sight = new CallerSight({ directory: new MemoryDirectory(), readings: new MemoryReadings(), authorizer });
   const audience = new EventAudience({ authorizer, registry, jobs, sight });
-  const routes = eventRoutes({ feed, audience, authenticator });
+  const remote = new RemoteEventStreams({ events: { subscribe: (...asked) => subscribe(...asked) }, clock });
+  const mesh = { peers: () => [{ id: 'hub-2', name: 'attic' } as Peer] };
+  const routes = eventRoutes({ feed, remote, mesh, audience, authenticator });
   const app = createDoor(routes, { authenticator, clock, logger: collaborators.logger, onAnswer: () => {}, port: () => PORT });
   const open = (path: string, headers: Record<string, string> = {}) =>
     app.request(`http://${HOST}${path}`, { headers: { host: HOST, authorization: 'Bearer x', ...headers } });

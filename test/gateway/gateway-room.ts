@@ -12,6 +12,7 @@ import type { HealthReport } from '../../src/gateway/ports.ts';
 import type { PipelineOptions } from '../../src/tools/calls/call-collaborators.ts';
 import type { ToolFeatures } from '../../src/tools/calls/tool-features.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
+import { MeshOutlook, type MeshPorts } from '../../src/tools/mesh-outlook.ts';
 import { lexicalSearch } from '../../src/tools/tool-search.ts';
 import { agent, jobsHere, makeRoom, makeTool, owner } from '../tools/tool-room.ts';
 
@@ -108,11 +109,17 @@ interface RoomOptions {
   readonly approvals?: ApprovalQueue;
   readonly features?: ToolFeatures;
   readonly pipeline?: PipelineOptions;
+  /** The mesh that the hub is in. */
+  readonly ports?: MeshPorts;
 }
 
 /** A gateway over a real pipeline, without a socket. */
 export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = PORT, pipeline, ...collaborators }: RoomOptions = {}) {
-  const room = makeRoom({ capabilities: () => [], ...collaborators }, pipeline);
+  const outlook = new MeshOutlook(() => collaborators.ports);
+  const room = makeRoom(
+    { capabilities: () => [], remote: outlook.tools, mesh: outlook.view, router: outlook.router, ...collaborators },
+    pipeline,
+  );
   const capabilities = new CapabilityCatalogue(room.registry);
   const directory = new MemoryDirectory();
   const readings = new MemoryReadings();
@@ -124,6 +131,7 @@ export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = 
       ...room.collaborators,
       tools: room.tools,
       jobs: jobsHere(room.jobs),
+      outlook,
       capabilities,
       pipeline: room.pipeline,
       directory,

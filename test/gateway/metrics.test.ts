@@ -24,13 +24,13 @@ describe('the metric registry', () => {
 describe('GET /metrics', () => {
   test('counts calls by category and outcome, requests by route, and what the home has', async () => {
     const room = makeGateway();
-    const { clock, directory, events, gateway, jobs, metrics, readings, registry } = room;
+    const { clock, directory, events, gateway, jobs, metrics, readings, tools } = room;
     const feed = new EventFeed(events, clock);
     const stop = watchHub(metrics, {
       directory,
       readings,
       jobs,
-      registry,
+      tools,
       events,
       feed,
       health: { health: () => ({ status: 'ok', nodeId: 'hub-1', version: '1.2.3', startedAtMs: 1_000, problems: [] }) },
