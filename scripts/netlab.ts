@@ -18,7 +18,7 @@ const USAGE = `usage: scripts/netlab N -- COMMAND…      N hosts n1 … nN for 
        scripts/netlab tools              downloads the programs of Debian that some tests need, without installing them
        scripts/netlab suite [NAME…]      the long tests of the mesh, with their figures`;
 const IN_NETNS = join(ROOT, 'scripts/in-netns');
-const STATE = join(ROOT, '.run/netlab');
+const STATE = process.env.NETLAB_DIR ?? join(ROOT, '.run/netlab');
 const PID_FILE = join(STATE, 'pid');
 const START_LIMIT_MS = 60_000;
 
@@ -142,9 +142,10 @@ async function tools(): Promise<number> {
 }
 
 /** The tests that take longer than everybody's checks may; names choose among test/live/mesh*.test.ts. */
-function suite(names: readonly string[]): number {
+async function suite(names: readonly string[]): Promise<number> {
+  await tools();
   const files = names.length === 0 ? ['test/live/mesh'] : names.map((name) => `test/live/mesh-${name}`);
-  const vitest = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--project', 'live', ...files];
+  const vitest = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--project', 'live', '--disable-console-intercept', ...files];
   process.chdir(ROOT);
   return statusOf(IN_NETNS, ['--', 'env', 'MESH_LONG=1', ...vitest]);
 }

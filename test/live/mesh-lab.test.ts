@@ -1,8 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { findDebianTool } from '../../scripts/network-lab/debian-tool.ts';
 import { socketOnHost } from '../../scripts/network-lab/host-socket.ts';
 import type { LabHost } from '../../scripts/network-lab/lab-host.ts';
@@ -168,6 +171,37 @@ async function hasCarrier(host: LabHost): Promise<boolean> {
   const [link] = JSON.parse((await run('ip', ['-n', host.name, '-j', 'link', 'show', 'eth0'])).stdout);
   return link.flags.includes('LOWER_UP');
 }
+
+describe('scripts/netlab', () => {
+  const NETLAB = join(import.meta.dirname, '../../scripts/netlab');
+  let dir: string;
+  let env: NodeJS.ProcessEnv;
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'netlab-'));
+    env = { ...process.env, NETLAB_DIR: dir };
+  });
+  afterAll(() => rm(dir, { recursive: true }));
+
+  test('runs one command beside its hosts and ends with its status', async () => {
+    const { stdout } = await run(NETLAB, ['2', '--', 'ip', 'netns', 'list']);
+    expect(stdout).toContain('n2');
+    await expect(run(NETLAB, ['1', '--', 'sh', '-c', 'exit 4'])).rejects.toMatchObject({ code: 4 });
+  });
+
+  test('keeps hosts up, changes them and takes them down', async () => {
+    const netlab = async (...args: string[]) => (await run(NETLAB, args, { env })).stdout;
+    expect(await netlab('up', '2')).toMatch(/^n1 10\.77\.16\.1 fd00:77::1001\nn2 10\.77\.16\.2/);
+    try {
+      await expect(netlab('up', '2')).rejects.toMatchObject({ stderr: expect.stringContaining('is up already') });
+      expect(await netlab('run', 'n2', '--', 'ip', '-br', 'address')).toContain('10.77.16.2/16');
+      await netlab('set', 'n2', 'link-down');
+      expect(await netlab('run', 'n2', '--', 'ip', '-br', 'link', 'show', 'eth0')).toContain('NO-CARRIER');
+    } finally {
+      await netlab('down');
+    }
+    await expect(netlab('run', 'n1', '--', 'true')).rejects.toMatchObject({ code: 1 });
+  });
+});
 
 describe('a lab that is over', () => {
   test('a lab takes back everything that it made', async () => {
