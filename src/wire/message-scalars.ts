@@ -58,7 +58,7 @@ interface ByteBounds {
 export function bytes({ min = 0, max }: ByteBounds): WireType<Uint8Array> {
   const check = (value: unknown, at: Place): Uint8Array => requireBytes(value, at, { min, max });
   // What is kept of a message must not keep the whole of it alive.
-  return { toCbor: check, fromCbor: (value, at) => Uint8Array.prototype.slice.call(check(value, at)) };
+  return { toCbor: check, fromCbor: (value, at) => new Uint8Array(check(value, at)) };
 }
 
 /** A byte string of `min` to `max` bytes; VALIDATION_ERROR otherwise. */

@@ -114,8 +114,9 @@ class TupleType<Table extends Fields> implements WireType<Members<Table>> {
   }
 
   fromCbor(value: CborValue, at: Place): Members<Table> {
-    if (!Array.isArray(value) || value.length < this.#least || value.length > this.#fields.length) {
-      return refuse(at, `is not an array of ${this.#least} to ${this.#fields.length}`);
+    const [least, most] = [this.#least, this.#fields.length];
+    if (!Array.isArray(value) || value.length < least || value.length > most) {
+      return refuse(at, `is not an array of ${least === most ? most : `${least} to ${most}`}`);
     }
     const items: readonly CborValue[] = value;
     const members: Record<string, unknown> = {};
