@@ -40,8 +40,6 @@ export interface DemoHub {
 export interface DemoTerminal {
   /** What `atmo` prints; throws with its complaint when it fails. */
   atmo(...args: readonly string[]): Promise<string>;
-  /** The same with what is typed at its prompt. */
-  answering(input: string, ...args: readonly string[]): Promise<string>;
 }
 
 /** One thing that a person would try. */

@@ -5,7 +5,6 @@ import { ensure, until } from './proof.ts';
 const LAMP = { device: 'Living room lamp', endpoint: 1, cluster: 'onOff', attribute: 'onOff' } as const;
 const TURN_ON = 'living_room_lamp_turn_on';
 const SENTENCE = 'switch on the light in the living room';
-const PASSPHRASE = 'only for this demo';
 
 /** Two hubs that act as one. */
 export const MESH_STEPS: readonly Step[] = [
@@ -14,8 +13,7 @@ export const MESH_STEPS: readonly Step[] = [
 ];
 
 async function joinHubs({ hub, second, terminal, say }: DemoWorld): Promise<void> {
-  await terminal.answering(`${PASSPHRASE}\n${PASSPHRASE}\n`, 'mesh', 'create');
-  say('$ atmo mesh create');
+  say(`$ atmo mesh create   →  ${await terminal.atmo('mesh', 'create')}`);
   const shown = await terminal.atmo('mesh', 'invite');
   const invite = /atmo-join1\.\S+/.exec(shown)?.[0] ?? '';
   ensure(invite !== '', `atmo mesh invite printed no invite: ${shown}`);

@@ -6,24 +6,21 @@ import { ROOT } from '../bundle.ts';
 import type { DemoTerminal } from './demo-world.ts';
 
 const run = promisify(execFile);
+/** Seals the root key of a mesh that lives for a minute. */
+const PASSPHRASE = 'only for this demo';
 
 /** `./scripts/atmo` as the user who has the state directory, without the logins and keys of whoever runs the demo. */
 export class OwnerTerminal implements DemoTerminal {
   readonly #env: NodeJS.ProcessEnv;
 
   constructor(url: string, stateDir: string) {
-    this.#env = { PATH: process.env.PATH, HOME: dirname(stateDir), ATMO_URL: url, ATMO_STATE_DIR: stateDir };
+    const hub = { ATMO_URL: url, ATMO_STATE_DIR: stateDir };
+    this.#env = { PATH: process.env.PATH, HOME: dirname(stateDir), ATMO_PASSPHRASE: PASSPHRASE, ...hub };
   }
 
-  atmo(...args: readonly string[]): Promise<string> {
-    return this.answering('', ...args);
-  }
-
-  async answering(input: string, ...args: readonly string[]): Promise<string> {
+  async atmo(...args: readonly string[]): Promise<string> {
     try {
-      const running = run(join(ROOT, 'scripts/atmo'), args, { env: this.#env });
-      running.child.stdin?.end(input);
-      const { stdout } = await running;
+      const { stdout } = await run(join(ROOT, 'scripts/atmo'), args, { env: this.#env });
       return stdout.trim();
     } catch (failure) {
       const said = failure instanceof Error && 'stderr' in failure ? String(failure.stderr).trim() : String(failure);

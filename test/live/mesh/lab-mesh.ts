@@ -65,16 +65,10 @@ export async function admit(inviter: MeshHub, hub: MeshHub): Promise<void> {
 
 /** Milliseconds until each of the hubs knows every other with all its tools. */
 export function untilComplete(hubs: readonly MeshHub[], limitMs = COMPLETE_LIMIT_MS): Promise<number> {
-  const isComplete = async (hub: MeshHub) => {
-    const peers = await hub.peers();
-    const isKnown = ({ id }: MeshHub) =>
-      peers.some((peer) => peer.id === id && peer.isReachable && peer.state === 'fresh' && peer.tools > 0 && peer.missingTools === 0);
-    return hubs.every((other) => other === hub || isKnown(other));
-  };
-  const waiting = new Set(hubs);
+  const waiting = hubs.flatMap((hub) => hubs.filter((other) => other !== hub).map((other) => [hub, other] as const));
   const ask = async () => {
-    for (const hub of waiting) if (await isComplete(hub)) waiting.delete(hub);
-    return waiting.size === 0;
+    for (let pair = waiting.at(-1); pair && (await pair[0].knows(pair[1])); pair = waiting.at(-1)) waiting.pop();
+    return waiting.length === 0;
   };
   return timeUntil(limitMs, ask, `${hubs.length} hubs to know each other`);
 }

@@ -130,10 +130,11 @@ export class MeshHub implements AsyncDisposable {
     return (await this.peers()).find((peer) => peer.id === hub.id);
   }
 
-  /** Whether it knows the hub, reaches it and has the definition of each of its tools. */
+  /** Whether it knows the hub, reaches it and has the definitions of its tools, of which `lab:count_NAME` is one. */
   async knows(hub: MeshHub): Promise<boolean> {
     const peer = await this.peer(hub);
-    return peer?.isReachable === true && peer.state === 'fresh' && peer.tools > 0 && peer.missingTools === 0;
+    if (!peer?.isReachable || peer.state !== 'fresh' || peer.tools === 0 || peer.missingTools > 0) return false;
+    return (await this.door.send(`/api/v1/tools/lab:count_${hub.name}`)).status === 200;
   }
 
   /** Stops it as systemd does; answers the exit code. */
