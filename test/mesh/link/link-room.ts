@@ -86,9 +86,10 @@ export class LinkRoom implements AsyncDisposable {
     const target = this.hubs[to]?.engine.id ?? '';
     const dialled = this.hubs[from]?.engine.connect({ host: target, port: 1 }, { signal: new AbortController().signal });
     const greetingMs = 12 * this.#latencyMs;
-    await this.run(greetingMs);
+    const stepMs = this.#latencyMs || 250;
+    await this.run(greetingMs, stepMs);
     await dialled;
-    await this.run(greetingMs);
+    await this.run(greetingMs, stepMs);
   }
 
   /** Moves time on in small steps, with everything that becomes ready in between. */
