@@ -19,6 +19,7 @@ const FRAMES_A_CONNECTION = 40;
 const CALLS = 60;
 const RSS_LIMIT_MB = 20;
 const SLOWDOWN_LIMIT = 2;
+const FLOOD_LIMIT_MS = 2_000;
 /** Below this a ratio says more about the machine than about the hub. */
 const FLOOR_MS = 10;
 const SEED = 20_260_601;
@@ -133,6 +134,7 @@ describe('hubs under attack', () => {
         figure('hostile.p95_ratio', attackedMs / calmMs, '×');
         figure('hostile.rss_growth', rssMegabytes(victim.pid) - rss, 'MB');
         expect(report.frames).toBe(FRAMES);
+        expect(report.flood_cut_ms).toBeLessThanOrEqual(FLOOD_LIMIT_MS);
         expect(victim.pid).toBe(pid);
         expect(await friend.result(`lab:count_${victim.name}`, { ticket: 'after' })).toMatchObject({ ticket: 'after' });
         expect(rssMegabytes(victim.pid) - rss).toBeLessThanOrEqual(RSS_LIMIT_MB);

@@ -28,6 +28,7 @@ const BURST = 50;
 const PAUSE_MS = 25;
 const RECONNECT_PAUSE_MS = 50;
 const REQUEST_KINDS_KNOWN = 12;
+const FLOOD_LIMIT_MS = 10_000;
 
 const random = randomOf(Number(seed));
 const sent = { frames: 0, gossip: 0, forged: 0, streams: 0, connections: 0, refused: 0 };
@@ -154,11 +155,30 @@ async function attackIdentities(): Promise<void> {
   }
 }
 
+/** Well-formed requests as fast as the stream takes them; answers the milliseconds until the victim ends it, or the limit. */
+async function floodMs(): Promise<number> {
+  const stream = await streamTo(await connected());
+  if (!stream) return 0;
+  const cut = Promise.withResolvers<void>();
+  stream.onClose(() => cut.resolve());
+  let isCut = false;
+  void cut.promise.then(() => {
+    isCut = true;
+  });
+  const startMs = performance.now();
+  for (let id = 1; !isCut && performance.now() - startMs < FLOOD_LIMIT_MS; id += 2) {
+    const hasRoom = stream.send(encodeFrame({ type: 'request', id, kind: 8, body: new Uint8Array(64) }));
+    if (!hasRoom) await Promise.race([stream.drained().catch(() => undefined), cut.promise]);
+    else if (id % 101 === 0) await sleep(1);
+  }
+  return performance.now() - startMs;
+}
+
 await connected();
 await sleep(RECORD_MS);
 if (heard.length === 0) heard.push(encodeFrame({ type: 'ping', number: 1 }));
 console.log('READY');
 const count = Number(frameCount);
 await Promise.all([attackStreams(count), attackGossip(Math.ceil(count / 10)), attackIdentities()]);
-console.log(JSON.stringify({ ...sent, recorded: heard.length }));
+console.log(JSON.stringify({ ...sent, recorded: heard.length, flood_cut_ms: await floodMs() }));
 process.exit();
