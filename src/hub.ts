@@ -13,6 +13,7 @@ import { EventBus } from './core/events.ts';
 import type { JsonObject } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
 import { NO_DEVICES } from './core/no-devices.ts';
+import type { Principal } from './core/principal.ts';
 import { type Service, ServiceStack } from './core/service.ts';
 import { HttpGateway } from './gateway/http-gateway.ts';
 import { MetricRegistry } from './gateway/metrics.ts';
@@ -22,7 +23,11 @@ import { HistoryStore } from './journal/history/history-store.ts';
 import { prepareStateDirectory } from './journal/state-directory.ts';
 import { StateLock } from './journal/state-lock.ts';
 import { StateStore } from './journal/state-store.ts';
-import { type Access, openAccess } from './open-access.ts';
+import { type Membership, openMembership } from './mesh/membership/open-membership.ts';
+import type { MeshRoom } from './mesh/mesh-room.ts';
+import { meshTools } from './mesh/mesh-tools.ts';
+import { type Access, type AccessGround, openAccess } from './open-access.ts';
+import { openMesh, rootKeyFile } from './open-mesh.ts';
 import { openWorkshop, type Workshop } from './open-workshop.ts';
 import { classTools } from './profiles/class-tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from './profiles/control-matter-device.ts';
@@ -64,6 +69,7 @@ interface Ground {
   /** Absent without Matter. */
   readonly room: DeviceRoom | undefined;
   readonly directory: DeviceDirectory;
+  readonly membership: Membership;
   readonly access: Access;
 }
 
@@ -77,6 +83,7 @@ export class Hub implements Service {
   #pipeline: CallPipeline | undefined;
   #orchestrator: ToolOrchestrator | undefined;
   #gateway: HttpGateway | undefined;
+  #mesh: MeshRoom | undefined;
 
   constructor(collaborators: { readonly clock: Clock; readonly logger: Logger }, options: HubOptions) {
     this.#clock = collaborators.clock;
@@ -109,7 +116,8 @@ export class Hub implements Service {
   async #startParts(): Promise<void> {
     const ground = await this.#layGround();
     this.#health = { ...this.#health, nodeId: ground.access.key.hubId, startedAtMs: this.#clock.now() };
-    const workshop = await openWorkshop({ ...ground, clock: this.#clock, logger: this.#logger }, this.#config, this.#stack);
+    const shared = { ...ground, clock: this.#clock, logger: this.#logger, mesh: () => this.#mesh?.ports() };
+    const workshop = await openWorkshop(shared, this.#config, this.#stack);
     this.#pipeline = workshop.pipeline;
     this.#orchestrator = new ToolOrchestrator(
       { ...workshop, ...ground.access },
@@ -121,7 +129,11 @@ export class Hub implements Service {
     await this.#startAgents(ground, workshop);
     await this.#loadOwnTools(workshop.registry);
     this.#warnOfUnknownNames(workshop.registry);
-    await this.#openDoor(ground, workshop);
+    const gateway = this.#makeDoor(ground, workshop);
+    const mesh = this.#makeMesh(ground, workshop, gateway);
+    this.#registerAll(workshop.registry, meshTools(mesh));
+    await this.#stack.start(gateway);
+    await this.#stack.start(mesh);
     this.#health = { ...this.#health, status: 'ok' };
   }
 
@@ -148,7 +160,21 @@ export class Hub implements Service {
     const room = await this.#openMatter(store, directory.matter);
     const devices = room?.directory ?? NO_DEVICES;
     const shared = { ...journal, store, snapshotDirectory: directory.snapshots, devices: new DeviceGroups(devices) };
-    return { events, store, readings, room, directory: devices, access: await openAccess(shared, this.#config, this.#stack) };
+    const { membership, access } = await this.#openAccess(shared, directory.root);
+    return { events, store, readings, room, directory: devices, membership, access };
+  }
+
+  /** Who is trusted beside this hub has to be known before the first token is looked at. */
+  async #openAccess(ground: Omit<AccessGround, 'openStanding'>, root: string): Promise<Pick<Ground, 'membership' | 'access'>> {
+    const opened = Promise.withResolvers<Membership>();
+    const openStanding: AccessGround['openStanding'] = async ({ key, time }) => {
+      const { membership, ...parts } = openMembership({ ...ground, self: key, time, rootKeyFile: rootKeyFile(root) });
+      await this.#stack.start(membership);
+      opened.resolve({ membership, ...parts });
+      return membership;
+    };
+    const access = await openAccess({ ...ground, openStanding }, this.#config, this.#stack);
+    return { membership: await opened.promise, access };
   }
 
   async #admitDevices(ground: Ground, room: DeviceRoom, { registry, validator, capabilities }: Workshop): Promise<void> {
@@ -202,8 +228,8 @@ export class Hub implements Service {
     }
   }
 
-  async #openDoor({ access, events, readings, directory }: Ground, workshop: Workshop): Promise<void> {
-    this.#gateway = new HttpGateway(
+  #makeDoor({ access, events, readings, directory }: Ground, workshop: Workshop): HttpGateway {
+    const gateway = new HttpGateway(
       {
         ...workshop,
         search: lexicalSearch,
@@ -214,13 +240,39 @@ export class Hub implements Service {
         authorizer: access.authorizer,
         signChallenge: (statement) => sign(null, statement, access.key.privateKey),
         metrics: new MetricRegistry(),
+        meshDrops: () => this.#mesh?.drops() ?? {},
         health: { health: () => this.#health },
         logger: this.#logger,
         clock: this.#clock,
       },
       this.#config.http,
     );
-    await this.#stack.start(this.#gateway);
+    this.#gateway = gateway;
+    return gateway;
+  }
+
+  #makeMesh(ground: Ground, workshop: Workshop, gateway: HttpGateway): MeshRoom {
+    const { access, directory: devices, ...parts } = ground;
+    const { registry, capabilities } = workshop;
+    const own = {
+      ...parts,
+      ...workshop,
+      devices,
+      clock: this.#clock,
+      logger: this.#logger.child({ room: 'mesh' }),
+      time: access.time,
+      key: access.key,
+      registry,
+      capabilities: () => capabilities.list(devices, () => false),
+      authority: access.tokens,
+      validity: access.authenticator,
+      tokens: access.meshTokens,
+      revocations: access.revocations,
+      mayHear: (principal: Principal) => gateway.mayHear(principal),
+      version: this.#health.version,
+    };
+    this.#mesh = openMesh(own, this.#config);
+    return this.#mesh;
   }
 
   #registerAll(registry: ToolRegistry, tools: readonly RegisteredTool[]): void {

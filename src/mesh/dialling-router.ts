@@ -1,0 +1,57 @@
+import type { HubId } from '../core/ids.ts';
+import type { CallRouter, ForwardedCall, RemoteResult } from '../tools/calls/call-collaborators.ts';
+import type { PeerKeeper } from './discovery/peer-keeper.ts';
+import type { MeshPeers } from './gossip/mesh-peers.ts';
+import type { PeerLinks } from './link/peer-link.ts';
+
+interface DiallingRouterParts {
+  readonly router: CallRouter;
+  readonly keeper: Pick<PeerKeeper, 'dialNow'>;
+  readonly peers: Pick<MeshPeers, 'routeTo'>;
+  readonly links: PeerLinks;
+}
+
+/** How long a call waits for the control stream of a connection that was made for it, milliseconds. */
+const LINK_PATIENCE_MS = 1_000;
+
+/**
+ * Connects the hub of a call that is no neighbour. Where there is a way over others the call takes it and the connection serves
+ * the next one; where there is none the call waits for the connection.
+ */
+export class DiallingRouter implements CallRouter {
+  readonly #parts: DiallingRouterParts;
+
+  constructor(parts: DiallingRouterParts) {
+    this.#parts = parts;
+  }
+
+  async forward(hubId: string, call: ForwardedCall): Promise<RemoteResult> {
+    const { router, links, peers } = this.#parts;
+    const target = hubId as HubId;
+    if (!links.to(target)) {
+      const dialled = this.#dial(target, call.signal);
+      if (!peers.routeTo(target)) await dialled;
+    }
+    return router.forward(hubId, call);
+  }
+
+  /** Whether it worked shows when the call is sent. */
+  async #dial(target: HubId, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#parts.keeper.dialNow(target, signal);
+      await this.#linkTo(target, signal);
+    } catch {
+      return;
+    }
+  }
+
+  #linkTo(target: HubId, signal: AbortSignal): Promise<void> {
+    const { links } = this.#parts;
+    if (links.to(target)) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const stop = links.onLinkUp(({ peer }) => peer.id === target && resolve());
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(LINK_PATIENCE_MS)]);
+    patience.addEventListener('abort', () => resolve(), { once: true });
+    return promise.finally(stop);
+  }
+}

@@ -1,0 +1,48 @@
+import type { Clock } from '../core/clock.ts';
+import type { Logger } from '../core/logger.ts';
+import { ServiceStack } from '../core/service.ts';
+import { meshIdOf } from '../wire/hub-id.ts';
+import { parseInvite } from '../wire/messages/invite.ts';
+import { DnsSd } from './discovery/dns-sd.ts';
+import { HUB_SERVICE_TYPE, hubSighting } from './discovery/hub-service.ts';
+import { InterfaceWatch } from './discovery/link/interface-watch.ts';
+import type { PeerAddress } from './engine/mesh-engine.ts';
+
+const LISTEN_MS = 2_000;
+
+interface FindParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Looks for two seconds where hubs of an invite's mesh are on the local network, without being found itself. */
+export async function findHubs(
+  { clock, logger, signal }: FindParts,
+  { invite, interfaces }: { readonly invite: string; readonly interfaces: readonly string[] },
+): Promise<readonly PeerAddress[]> {
+  const meshId = meshIdOf(parseInvite(invite).rootKey);
+  const found = new Map<string, readonly PeerAddress[]>();
+  await using stack = new ServiceStack();
+  const watch = new InterfaceWatch({ clock, logger, names: interfaces });
+  await stack.start(watch);
+  // Its host name is never announced.
+  const dnsSd = new DnsSd({ clock, logger, watch, hostLabel: 'guest' });
+  await stack.start(dnsSd);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const late = AbortSignal.any([signal, AbortSignal.timeout(LISTEN_MS)]);
+  late.addEventListener('abort', () => resolve(), { once: true });
+  dnsSd.browse(
+    HUB_SERVICE_TYPE,
+    {
+      found: (service) => {
+        const sighting = hubSighting(service, meshId);
+        if (sighting) found.set(sighting.id, sighting.addresses);
+      },
+      lost: (name) => found.delete(name),
+    },
+    late,
+  );
+  await promise;
+  return [...found.values()].flat();
+}

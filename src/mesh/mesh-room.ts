@@ -1,0 +1,199 @@
+import { AtmoError, toAtmoError } from '../core/errors.ts';
+import type { HubId } from '../core/ids.ts';
+import type { Peer } from '../core/mesh-view.ts';
+import { type Service, ServiceStack } from '../core/service.ts';
+import type { MeshPorts } from '../tools/mesh-outlook.ts';
+import type { ConnectionGate, MeshEngine, PeerAddress } from './engine/mesh-engine.ts';
+import { findHubs } from './find-hubs.ts';
+import { joinMesh } from './membership/join-mesh.ts';
+import type { Invitation, InviteOptions } from './membership/member-admission.ts';
+import { type MembershipStatus, membershipStatus } from './membership/membership-status.ts';
+import type { Revoked } from './membership/mesh-authority.ts';
+import type { Membership } from './membership/open-membership.ts';
+import type { Delegated, MeshControl } from './mesh-control.ts';
+import { type MeshHub, type MeshOptions, MeshSession } from './mesh-session.ts';
+
+const RETRY_MS = 10_000;
+const MAX_INVITE_ADDRESSES = 4;
+
+interface RoomParts extends MeshHub {
+  readonly membership: Membership;
+  /** Makes an engine that is not started yet; `member` listens where the owner says, `guest` only connects. */
+  readonly openEngine: (gate: ConnectionGate, role: 'member' | 'guest') => Promise<MeshEngine>;
+}
+
+/** The mesh of this hub: nothing as long as it is in none, a session while it is a member, begun and ended while the hub runs. */
+export class MeshRoom implements Service, MeshControl {
+  readonly #parts: RoomParts;
+  readonly #options: MeshOptions;
+  #session: MeshSession | undefined;
+  /** Each change of the membership begins when the one before has ended. */
+  #last: Promise<unknown> = Promise.resolve();
+  #stopListening: () => void = () => {};
+  #cancelRetry: () => void = () => {};
+  #isStopped = false;
+
+  constructor(parts: RoomParts, options: MeshOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  /** What the mesh offers to calls; undefined while this hub is in none. */
+  ports(): MeshPorts | undefined {
+    return this.#session?.ports;
+  }
+
+  /** What the mesh dropped or refused since the session began, by part and reason. */
+  drops(): Readonly<Record<string, number>> {
+    return this.#session?.drops() ?? {};
+  }
+
+  /** Goes on where the hub was a member before. A mesh that cannot begin is told and tried again; the hub runs without it. */
+  async start(): Promise<void> {
+    const { membership, events } = this.#parts;
+    this.#stopListening = events.listen(({ type }) => {
+      if (type === 'mesh.changed' && membership.membership.state() === 'revoked') void this.#inTurn(() => this.#close());
+    });
+    await this.#inTurn(() => this.#resume());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopped = true;
+    this.#stopListening();
+    this.#cancelRetry();
+    await this.#inTurn(() => this.#close());
+  }
+
+  create(options: { readonly passphrase: string; readonly name?: string | undefined }): Promise<MembershipStatus> {
+    return this.#inTurn(async () => {
+      await this.#parts.membership.authority.create(options);
+      await this.#resume();
+      return this.status();
+    });
+  }
+
+  invite(options: InviteOptions): Promise<Invitation> {
+    const addresses = options.addresses ?? this.#session?.addresses().slice(0, MAX_INVITE_ADDRESSES);
+    return this.#parts.membership.admission.invite({ ...options, ...(addresses && { addresses }) });
+  }
+
+  join(invite: string, { signal }: { readonly signal: AbortSignal }): Promise<MembershipStatus> {
+    return this.#inTurn(async () => {
+      await this.#joinAsGuest(invite, signal);
+      await this.#resume();
+      return this.status();
+    });
+  }
+
+  leave(options: { readonly rootKey: 'keep' | 'delete' }): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#close();
+      try {
+        this.#parts.membership.authority.leave(options);
+      } finally {
+        // Refused: the hub is a member still.
+        await this.#resume();
+      }
+    });
+  }
+
+  async revoke(options: { readonly hub: string; readonly passphrase?: string | undefined }): Promise<Revoked> {
+    return await this.#parts.membership.authority.revoke(options);
+  }
+
+  async delegate(options: { readonly hub: string; readonly passphrase: string }): Promise<Delegated> {
+    const { hubId } = await this.#parts.membership.authority.delegate(options);
+    const isOwn = hubId === this.#parts.membership.membership.self.hubId;
+    return { hub: hubId, isDelivered: isOwn || (await this.#handOver(hubId)) };
+  }
+
+  async renew(): Promise<MembershipStatus> {
+    this.#parts.membership.membership.requireOwn();
+    if (!this.#session) throw new AtmoError('NODE_UNAVAILABLE', 'The mesh of this hub does not run; its log says why');
+    await this.#session.renewal.renewNow();
+    return this.status();
+  }
+
+  exportRoot(passphrase: string): Promise<string> {
+    return this.#parts.membership.authority.exportRoot(passphrase);
+  }
+
+  importRoot(options: { readonly text: string; readonly passphrase: string }): Promise<void> {
+    return this.#parts.membership.authority.importRoot(options);
+  }
+
+  status(): MembershipStatus {
+    return membershipStatus(this.#parts.membership);
+  }
+
+  peers(): readonly Peer[] {
+    return this.#session?.ports.view.peers() ?? [];
+  }
+
+  async #handOver(hub: HubId): Promise<boolean> {
+    return (await this.#session?.renewal.handOver(hub)) ?? false;
+  }
+
+  /** Begins a session where there should be one and is none. */
+  async #resume(): Promise<void> {
+    const isMember = this.#parts.membership.membership.state() === 'member';
+    if (this.#session || this.#isStopped || !isMember) return;
+    try {
+      await this.#open();
+    } catch (thrown) {
+      const { message } = toAtmoError(thrown);
+      this.#parts.logger.error('mesh.not_started', { problem: message, retry_ms: RETRY_MS });
+      this.#parts.events.emit('hub.warning', this.#parts.membership.membership.self.hubId, { warning: 'mesh.not_started', message });
+      this.#cancelRetry = this.#parts.clock.after(RETRY_MS, () => void this.#inTurn(() => this.#resume()));
+    }
+  }
+
+  async #open(): Promise<void> {
+    const { membership, openEngine } = this.#parts;
+    const engine = await openEngine(membership.gate, 'member');
+    const session = new MeshSession({ ...this.#parts, engine }, this.#options);
+    // Calls may go out as soon as the first peer is there.
+    this.#session = session;
+    try {
+      await session.start();
+    } catch (error) {
+      this.#session = undefined;
+      await session[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #close(): Promise<void> {
+    this.#cancelRetry();
+    const session = this.#session;
+    this.#session = undefined;
+    await session?.[Symbol.asyncDispose]();
+  }
+
+  /** Asks the hubs that the invite names, and those that are found on the local network, to be let in. */
+  async #joinAsGuest(invite: string, signal: AbortSignal): Promise<void> {
+    const { membership, clock, logger, openEngine, time } = this.#parts;
+    await using stack = new ServiceStack();
+    const engine = await openEngine(membership.gate, 'guest');
+    await stack.start(engine);
+    const parts = { membership: membership.membership, engine, time };
+    const options = { invite, name: this.#options.name, signal };
+    try {
+      await joinMesh(parts, { ...options, found: [] });
+    } catch (thrown) {
+      if (!this.#options.isDiscoveryEnabled || toAtmoError(thrown).code !== 'NODE_UNAVAILABLE') throw thrown;
+      const found = await this.#find(invite, { clock, logger, signal });
+      await joinMesh(parts, { ...options, found });
+    }
+  }
+
+  #find(invite: string, parts: Pick<MeshHub, 'clock' | 'logger'> & { readonly signal: AbortSignal }): Promise<readonly PeerAddress[]> {
+    return findHubs(parts, { invite, interfaces: this.#options.interfaces });
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(work, work);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+}

@@ -1,0 +1,236 @@
+import { createPublicKey } from 'node:crypto';
+import type { Clock } from '../core/clock.ts';
+import type { DeviceDirectory } from '../core/device-directory.ts';
+import type { EventBus, HubEvent } from '../core/events.ts';
+import type { HubId } from '../core/ids.ts';
+import type { KeyValueStore } from '../core/key-value-store.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Authenticator, Principal } from '../core/principal.ts';
+import { type Service, ServiceStack } from '../core/service.ts';
+import type { TokenAuthority } from '../core/token-authority.ts';
+import type { TrustedTime } from '../core/trusted-time.ts';
+import type { CallPipeline } from '../tools/calls/call-pipeline.ts';
+import type { JobStore } from '../tools/calls/job-store.ts';
+import type { MeshPorts } from '../tools/mesh-outlook.ts';
+import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import type { ToolRegistry } from '../tools/tool-registry.ts';
+import { CallClient } from './calls/call-client.ts';
+import { CallDoor } from './calls/call-door.ts';
+import type { MeshTokens } from './calls/call-ports.ts';
+import { DiallingRouter } from './dialling-router.ts';
+import { DnsSd } from './discovery/dns-sd.ts';
+import { hubService } from './discovery/hub-service.ts';
+import { InterfaceWatch } from './discovery/link/interface-watch.ts';
+import { PeerKeeper } from './discovery/peer-keeper.ts';
+import type { MeshEngine } from './engine/mesh-engine.ts';
+import { Gossip } from './gossip/gossip.ts';
+import type { StatementSource } from './gossip/statement-exchange.ts';
+import { ControlLinks } from './link/control-links.ts';
+import { CertificateRenewal } from './membership/certificate-renewal.ts';
+import type { Membership } from './membership/open-membership.ts';
+import { MeshCounters } from './mesh-counters.ts';
+import { ownAddresses } from './own-addresses.ts';
+
+/** What a member needs of its hub. */
+export interface MeshHub {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: EventBus;
+  readonly store: KeyValueStore;
+  readonly time: TrustedTime;
+  readonly registry: ToolRegistry;
+  readonly devices: DeviceDirectory;
+  readonly capabilities: () => readonly { readonly type: string; readonly description: string }[];
+  readonly validator: SchemaValidator;
+  readonly pipeline: CallPipeline;
+  readonly jobStore: JobStore;
+  readonly authority: TokenAuthority;
+  readonly validity: Pick<Authenticator, 'isStillValid'>;
+  readonly tokens: MeshTokens;
+  /** Ended tokens, which every member has to know. */
+  readonly revocations: Pick<StatementSource, 'statements' | 'merge'> & { onRevoked(listener: () => void): () => void };
+  readonly mayHear: (principal: Principal) => (event: HubEvent) => boolean;
+}
+
+/** What the owner has set of the mesh. */
+export interface MeshOptions {
+  readonly name: string;
+  /** Of the software. */
+  readonly version: string;
+  readonly interfaces: readonly string[];
+  readonly peers: readonly string[];
+  readonly announceAddresses: readonly string[];
+  readonly announcesDevices: boolean;
+  readonly isDiscoveryEnabled: boolean;
+  readonly isRelay: boolean;
+}
+
+interface SessionParts extends MeshHub {
+  readonly membership: Membership;
+  readonly engine: MeshEngine;
+}
+
+/** Everything that runs while the hub is a member of a mesh: from the listening socket to the calls of other hubs. */
+export class MeshSession implements Service {
+  readonly ports: MeshPorts;
+  readonly renewal: CertificateRenewal;
+  readonly #parts: SessionParts;
+  readonly #options: MeshOptions;
+  readonly #counters = new MeshCounters();
+  readonly #watch: InterfaceWatch;
+  readonly #links: ControlLinks;
+  readonly #gossip: Gossip;
+  readonly #dnsSd: DnsSd | undefined;
+  readonly #keeper: PeerKeeper;
+  readonly #door: CallDoor;
+  readonly #stack = new ServiceStack();
+
+  constructor(parts: SessionParts, options: MeshOptions) {
+    const { clock, logger, engine, membership } = parts;
+    this.#parts = parts;
+    this.#options = options;
+    this.#watch = new InterfaceWatch({ clock, logger, names: options.interfaces });
+    this.#links = new ControlLinks({ engine, clock, logger, drops: this.#counters });
+    this.#gossip = this.#makeGossip();
+    const dnsSd = { clock, logger, watch: this.#watch, hostLabel: engine.id };
+    this.#dnsSd = options.isDiscoveryEnabled ? new DnsSd(dnsSd) : undefined;
+    this.#keeper = this.#makeKeeper();
+    this.renewal = new CertificateRenewal({ ...parts, ...membership, links: this.#links });
+    const client = new CallClient(this.#callParts());
+    this.#door = new CallDoor(
+      { ...this.#callParts(), ...parts, jobs: parts.jobStore, epoch: () => this.#gossip.announcer.epoch },
+      { relays: options.isRelay },
+    );
+    const { peers, catalogue } = this.#gossip;
+    const router = new DiallingRouter({ router: client.router, keeper: this.#keeper, peers, links: this.#links });
+    this.ports = { view: peers, tools: catalogue, router, jobs: client.jobs, events: client.events };
+  }
+
+  /** `host:port` under which others reach this hub, those that the owner has set first. */
+  addresses(): readonly string[] {
+    const { announceAddresses } = this.#options;
+    return [...new Set([...announceAddresses, ...ownAddresses(this.#parts.engine.listenAddresses(), this.#watch.interfaces)])];
+  }
+
+  /** What was dropped or refused since the start, by part and reason. */
+  drops(): Readonly<Record<string, number>> {
+    const { engine, membership } = this.#parts;
+    return this.#counters.withAll({
+      engine: engine.refusals(),
+      gate: membership.gate.refusals(),
+      gossip: this.#gossip.drops.counts(),
+      discovery: this.#dnsSd?.drops() ?? {},
+      dial: { refused: this.#keeper.refusals },
+    });
+  }
+
+  /** CONFLICT or CONFIG_INVALID when it cannot listen; STORAGE_FAILED. */
+  async start(): Promise<void> {
+    const { engine } = this.#parts;
+    this.#door.listen();
+    await this.#stack.start(this.#watch);
+    await this.#stack.start(engine);
+    await this.#stack.start(this.#links);
+    await this.#stack.start(this.#gossip);
+    await this.#stack.start(this.renewal);
+    this.#listen();
+    if (this.#dnsSd) await this.#beFound(this.#dnsSd);
+    await this.#stack.start(this.#keeper);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack[Symbol.asyncDispose]();
+  }
+
+  async #beFound(dnsSd: DnsSd): Promise<void> {
+    await this.#stack.start(dnsSd);
+    const port = Number(/\d+$/.exec(this.#parts.engine.listenAddresses()[0] ?? '')?.[0] ?? 0);
+    const { meshId } = this.#parts.membership.membership.requireOwn();
+    this.#stack.own(dnsSd.advertise(hubService({ id: this.#parts.engine.id, port, meshId })));
+  }
+
+  #listen(): void {
+    const { membership, revocations, engine, events } = this.#parts;
+    const ended = (hub: HubId) => {
+      void engine.disconnect(hub);
+      this.#gossip.directory.recheck();
+      this.#gossip.statements.spread();
+      this.#keeper.review();
+    };
+    const stops = [
+      membership.membership.onLost(ended),
+      revocations.onRevoked(() => this.#gossip.statements.spread()),
+      events.listen(({ type }) => type === 'mesh.changed' && this.#gossip.announcer.changed()),
+      this.#watch.onChange(() => this.#gossip.announcer.changed()),
+      this.#gossip.directory.onChange(({ kind }) => kind !== 'state' && this.#keeper.review()),
+    ];
+    this.#stack.own({
+      [Symbol.asyncDispose]: async () => {
+        for (const stop of stops) stop();
+      },
+    });
+  }
+
+  #makeGossip(): Gossip {
+    const { membership, revocations, engine } = this.#parts;
+    const { self } = membership.membership;
+    const members: StatementSource = {
+      kind: 'member_revocation',
+      statements: () => membership.membership.statements(),
+      merge: (statement) => membership.membership.merge(statement),
+    };
+    const tokens: StatementSource = {
+      kind: 'token_revocation',
+      statements: () => revocations.statements(),
+      merge: (statement) => revocations.merge(statement),
+    };
+    return new Gossip(
+      {
+        ...this.#parts,
+        engine,
+        links: this.#links,
+        hub: { hubId: self.hubId, privateKey: self.privateKey, publicKey: createPublicKey(self.privateKey) },
+        meshId: () => membership.membership.meshId(),
+        certificate: () => membership.membership.requireOwn().certificate,
+        certificates: { admit: (chain) => membership.membership.admit(chain) },
+        statements: [members, tokens],
+        addresses: () => this.addresses(),
+      },
+      this.#options,
+    );
+  }
+
+  #makeKeeper(): PeerKeeper {
+    const { membership } = this.#parts;
+    const { meshId } = membership.membership.requireOwn();
+    const dnsSd = this.#dnsSd;
+    return new PeerKeeper(
+      {
+        ...this.#parts,
+        meshId,
+        ...(dnsSd && { discovery: dnsSd }),
+        watch: this.#watch,
+        announced: () => this.#gossip.directory.hubs().map(({ id, addresses }) => ({ id, addresses })),
+        isBarred: (id) => membership.membership.revokedHubs().includes(id),
+      },
+      { peers: [...new Set([...this.#options.peers, ...membership.membership.record().addresses])] },
+    );
+  }
+
+  #callParts() {
+    const { membership, clock, time, tokens } = this.#parts;
+    return {
+      self: membership.membership.self,
+      links: this.#links,
+      routes: {
+        nextHop: (target: HubId) => this.#gossip.peers.routeTo(target)?.nextHop,
+        epochOf: (target: HubId) => this.#gossip.directory.hub(target)?.epoch,
+      },
+      members: { keyOf: (id: HubId) => membership.membership.member(id) },
+      tokens,
+      clock,
+      time,
+      drops: this.#counters,
+    };
+  }
+}

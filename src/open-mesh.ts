@@ -1,0 +1,52 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { readSecretFile, writeSecretFile } from './access/keys/secret-file.ts';
+import type { HubConfig } from './config.ts';
+import { AtmoError } from './core/errors.ts';
+import type { Membership } from './mesh/membership/open-membership.ts';
+import type { OwnHub } from './mesh/membership/own-hub.ts';
+import type { RootKeyFile } from './mesh/membership/root-key.ts';
+import { MeshRoom } from './mesh/mesh-room.ts';
+import type { MeshHub } from './mesh/mesh-session.ts';
+import { hubName } from './open-workshop.ts';
+
+const ROOT_KEY_FILE = 'mesh-root.key';
+const PRE_SHARED_KEY = /^[0-9a-f]{64}$/i;
+
+interface MeshGround extends MeshHub {
+  readonly key: OwnHub;
+  readonly membership: Membership;
+  /** Of the software. */
+  readonly version: string;
+}
+
+/** The mesh of this hub, not started. libp2p is loaded once the hub is a member or joins: it costs 40 MB. */
+export function openMesh(ground: MeshGround, { mesh, ...config }: HubConfig): MeshRoom {
+  const { key, version, clock } = ground;
+  const openEngine: ConstructorParameters<typeof MeshRoom>[0]['openEngine'] = async (gate, role) => {
+    const { Libp2pEngine } = await import('./mesh/engine/libp2p-engine.ts');
+    const listen = role === 'member' ? { host: mesh.host, port: mesh.port } : { host: '127.0.0.1', port: 0 };
+    const preSharedKey = mesh.preSharedKeyFile === undefined ? undefined : readPreSharedKey(mesh.preSharedKeyFile);
+    const options = { maxConnections: mesh.maxPeers, ...(preSharedKey && { preSharedKey }) };
+    return new Libp2pEngine({ key: key.privateKey, gate, listen, clock, ...options });
+  };
+  return new MeshRoom({ ...ground, openEngine }, { ...mesh, name: hubName({ mesh, ...config }), version });
+}
+
+/** The file of the sealed root key, in the state directory. */
+export function rootKeyFile(stateDir: string): RootKeyFile {
+  const path = join(stateDir, ROOT_KEY_FILE);
+  return {
+    path,
+    read: () => readSecretFile(path, { ifOthersReadIt: 'make a new mesh: they may try passphrases on it' })?.trim(),
+    write: (text) => writeSecretFile(path, `${text}\n`),
+    remove: () => rmSync(path, { force: true }),
+  };
+}
+
+function readPreSharedKey(path: string): Uint8Array {
+  const text = readSecretFile(path, { ifOthersReadIt: 'give every member a new pre-shared key' })?.trim();
+  if (text !== undefined && PRE_SHARED_KEY.test(text)) return Buffer.from(text, 'hex');
+  const problem = text === undefined ? 'does not exist' : 'does not hold 64 hexadecimal digits';
+  throw new AtmoError('CONFIG_INVALID', `mesh.pre_shared_key_file names ${path}, which ${problem}; openssl rand -hex 32 makes such a key`);
+}
