@@ -23,6 +23,8 @@ export interface CliIo {
   readonly profileDraft?: (description: DeviceDescription) => Promise<readonly DraftFile[]>;
   /** Checks a rules file, and the names in it where a hub told which there are. */
   readonly rulesCheck?: (file: string, known?: KnownNames) => Promise<RuleCheck>;
+  /** Asks at the terminal for a line that is not shown; undefined where there is none. */
+  readonly askSecret?: (prompt: string) => Promise<string | undefined>;
   /** Ends what runs for long, such as `events`. */
   readonly signal?: AbortSignal;
   /** Waits; tests answer at once. */

@@ -17,6 +17,8 @@ export type Query = Readonly<Record<string, string | number | boolean | undefine
 interface ClientOptions {
   /** Speaks with the owner's token whatever else there is. */
   readonly as?: 'owner';
+  /** Id or name of the only hub of the mesh that may do what is asked for; the one that is spoken to passes it on. */
+  readonly hub?: string | undefined;
 }
 
 /**
@@ -118,6 +120,8 @@ export class HubClient {
   /** True when the error was that people have to agree, and the owner, whose call it was, has just done so. */
   async #ownerConsents(error: unknown): Promise<boolean> {
     if (!(error instanceof AtmoError) || error.code !== 'APPROVAL_REQUIRED') return false;
+    // Another hub asks people of its own.
+    if (typeof error.details.node_id === 'string') return false;
     const stateDir = this.#credential()?.stateDir;
     if (stateDir === undefined) return false;
     const path = `/api/v1/approvals/${encodeURIComponent(String(error.details.approval_id))}`;
@@ -147,6 +151,7 @@ export class HubClient {
       headers: {
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(this.#options.hub !== undefined && { 'x-hub': this.#options.hub }),
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -182,7 +187,8 @@ function hubOf({ stateDir, login }: Credential): KnownHub | undefined {
   return login?.hubKey === undefined ? undefined : hubOfRawKey(login.hubKey, login.file);
 }
 
-function withQuery(path: string, query: Query): string {
+/** A path with those of the parameters that are not undefined. */
+export function withQuery(path: string, query: Query): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
   return search.size === 0 ? path : `${path}?${search}`;
@@ -218,6 +224,7 @@ export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
   const code: ErrorCode = typeof body.code === 'string' && body.code in ERROR_CODES ? (body.code as ErrorCode) : 'INTERNAL_ERROR';
   const message = [body.message, body.detail].find((text) => typeof text === 'string') ?? `The hub answered with HTTP ${httpStatus}`;
   const details = isJsonObject(body.details) ? body.details : {};
-  const next = code === 'APPROVAL_REQUIRED' ? `; a person agrees with "atmo approve ${details.approval_id}", then call again` : '';
+  const where = typeof details.node_id === 'string' ? ` --hub ${details.node_id}` : '';
+  const next = code === 'APPROVAL_REQUIRED' ? `; a person agrees with "atmo approve ${details.approval_id}${where}", then call again` : '';
   return new AtmoError(code, `${message}${next}`, details);
 }

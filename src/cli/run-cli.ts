@@ -54,7 +54,8 @@ function topicHelp(topic: readonly string[], output: Output): number {
 
 async function runCommand(argv: readonly string[], output: Output, io: CliIo): Promise<number> {
   const { command, operands, options } = parseCommandLine(COMMANDS, argv);
-  return (await command.run(new Invocation({ operands, options, hub: new HubClient(io), output, io }))) ?? 0;
+  const hub = new HubClient(io, { hub: typeof options.hub === 'string' ? options.hub : undefined });
+  return (await command.run(new Invocation({ operands, options, hub, output, io }))) ?? 0;
 }
 
 /** A bug of the CLI itself is told with its message: there is no log in which to look it up. */

@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { approverKeyFile, rawKeyOf, readApproverKey } from '../approver-key.ts';
 import { signedDecision } from '../approver-key-signature.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
+import { HUB_OPTION } from '../hub-option.ts';
 import { objectsIn } from '../json-list.ts';
 import { textPairs, textTable } from '../text-table.ts';
 
@@ -13,7 +14,7 @@ const list: Command = {
   name: 'approvals',
   summary: 'dangerous calls that wait for people, or one of them',
   operands: [{ ...ID, isOptional: true }],
-  options: { all: { help: 'decided and expired ones of the last hour too' } },
+  options: { all: { help: 'decided and expired ones of the last hour too' }, ...HUB_OPTION },
   async run(call) {
     const [id] = call.operands;
     if (id !== undefined) {
@@ -33,7 +34,7 @@ const approve: Command = {
   name: 'approve',
   summary: 'approve a dangerous call, signed with your approver key',
   operands: [ID],
-  options: KEY_FILE,
+  options: { ...KEY_FILE, ...HUB_OPTION },
   run: (call) => decide(call, 'approve'),
 };
 
@@ -41,7 +42,7 @@ const deny: Command = {
   name: 'deny',
   summary: 'deny a dangerous call; one denial ends it',
   operands: [ID],
-  options: KEY_FILE,
+  options: { ...KEY_FILE, ...HUB_OPTION },
   run: (call) => decide(call, 'deny'),
 };
 

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { errorOf } from '../hub-client.ts';
+import { errorOf, withQuery } from '../hub-client.ts';
+import { HUB_OPTION } from '../hub-option.ts';
 import { jsonObject, readInput } from '../text-input.ts';
 import { textPairs } from '../text-table.ts';
 import { typedParams } from '../tool-params.ts';
@@ -16,6 +17,8 @@ export const call: Command = {
     params: { value: 'JSON', help: 'parameters as a JSON object, as @file, or - for stdin' },
     async: { help: 'answer with a job at once (atmo jobs ID tells its result)' },
     timeout: { value: 'MS', help: 'deadline in milliseconds' },
+    ...HUB_OPTION,
+    'max-hops': { value: 'N', help: 'over at most N hubs; 0 for this one alone' },
     'idempotency-key': { value: 'KEY', help: 'a repeat with the same key does not act twice' },
   },
   async run(invocation) {
@@ -27,12 +30,12 @@ export const call: Command = {
       ...(key !== undefined && { 'idempotency-key': key }),
       ...(timeoutMs !== undefined && { 'x-timeout-ms': String(timeoutMs) }),
     };
-    const suffix = invocation.isSet('async') ? '?async=true' : '';
-    const answer = await invocation.hub.invoke(`/api/v1/tools/${encodeURIComponent(tool)}/invoke${suffix}`, params, headers);
+    const isJob = invocation.isSet('async');
+    const query = { async: isJob || undefined, hop_limit: invocation.integer('max-hops') };
+    const path = withQuery(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, query);
+    const answer = await invocation.hub.invoke(path, params, headers);
     if (answer.status === 'error') return invocation.output.fail(errorOf(answer, 0), answer);
-    invocation.output.answer(answer, () =>
-      suffix === '' ? resultText(answer.result ?? null) : `job ${answer.job_id} is ${answer.status}\n`,
-    );
+    invocation.output.answer(answer, () => (!isJob ? resultText(answer.result ?? null) : `job ${answer.job_id} is ${answer.status}\n`));
     return undefined;
   },
 };
@@ -43,7 +46,7 @@ async function paramsOf(invocation: Invocation, tool: string): Promise<JsonObjec
   if (given !== undefined && words.length > 0) throw usage('Use either key=value words or --params, not both');
   if (given !== undefined) return jsonObject(await readInput(given, invocation.io), '--params');
   if (words.length === 0) return {};
-  const definition = await invocation.hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`);
+  const definition = await invocation.hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`, { node: invocation.text('hub') });
   return typedParams(words, isJsonObject(definition.parameters) ? definition.parameters : {});
 }
 

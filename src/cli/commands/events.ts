@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
+import { errorOf } from '../hub-client.ts';
 import { sseMessages } from '../sse-reader.ts';
 import { cellText } from '../text-table.ts';
 
@@ -12,6 +13,7 @@ export const events: Command = {
   options: {
     types: { value: 'LIST', help: 'only these types, such as device.*,agi.tool.failed' },
     count: { value: 'N', help: 'end after N events' },
+    hub: { value: 'HUB', help: 'of this other hub of the mesh, by id or name' },
     after: { value: 'ID', help: 'begin after this event id' },
   },
   async run(call) {
@@ -40,13 +42,14 @@ async function tail(call: Invocation): Promise<void> {
 /** The events of one connection; a cut one ends the sequence, the caller comes back with the last id. */
 async function* streamOnce(call: Invocation, lastEventId: string | undefined): AsyncIterable<JsonObject> {
   const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
-  const response = await call.hub.stream('/api/v1/events', { types: call.text('types') }, headers);
+  const response = await call.hub.stream('/api/v1/events', { types: call.text('types'), hub: call.text('hub') }, headers);
   for await (const message of sseMessages(response.body)) {
     if (message.event === 'gap') {
       call.output.note('some events were lost: the hub no longer remembers them');
       continue;
     }
     const value: unknown = JSON.parse(message.data);
+    if (message.event === 'error') throw errorOf(isJsonObject(value) ? value : {}, 0);
     if (isJsonObject(value)) yield value;
   }
 }

@@ -1,5 +1,6 @@
 import { isJsonObject } from '../../core/json.ts';
 import type { Command } from '../command.ts';
+import { qrPicture } from '../qr-picture.ts';
 
 export const share: Command = {
   name: 'device share',
@@ -24,9 +25,3 @@ export const share: Command = {
     return undefined;
   },
 };
-
-/** The code in half blocks for a terminal; the package is loaded by those who share. */
-async function qrPicture(text: string): Promise<string> {
-  const { default: qrcode } = await import('qrcode');
-  return qrcode.toString(text, { type: 'utf8' });
-}

@@ -14,6 +14,7 @@ export const tools: Command = {
     device: { value: 'DEVICE', help: 'only tools of this device, by id or unique name' },
     capability: { value: 'NAME', help: 'only tools that need this capability' },
     category: { value: 'NAME', help: 'sensing, acting, communicating, querying, computing or managing' },
+    hub: { value: 'HUB', help: 'only tools that this hub of the mesh has, by id or name' },
     format: { value: 'NAME', help: 'openai, anthropic or mcp: the form that model APIs take' },
   },
   async run(call) {
@@ -22,7 +23,7 @@ export const tools: Command = {
     const tools = await listAll(call);
     const isForModels = call.text('format') !== undefined;
     call.output.answer(isForModels ? tools : { tools, total: tools.length }, () =>
-      isForModels ? JSON.stringify(tools, null, 2) : textTable(['TOOL', 'CATEGORY', 'DOES', ''], tools.map(toolRow)),
+      isForModels ? JSON.stringify(tools, null, 2) : textTable(['TOOL', 'CATEGORY', 'DOES', 'HUB', ''], tools.map(toolRow)),
     );
     return undefined;
   },
@@ -35,6 +36,7 @@ async function listAll(call: Invocation): Promise<readonly JsonObject[]> {
     capability: call.text('capability'),
     category: call.text('category'),
     format: call.text('format'),
+    node: call.text('hub'),
   };
   if (filter.q !== undefined) return objectsIn(await call.hub.get('/api/v1/tools', filter), 'tools');
   const found: JsonObject[] = [];
@@ -48,13 +50,13 @@ async function listAll(call: Invocation): Promise<readonly JsonObject[]> {
 }
 
 async function describe(call: Invocation, name: string): Promise<undefined> {
-  const tool = await call.hub.get(`/api/v1/tools/${encodeURIComponent(name)}`, { format: call.text('format') });
+  const tool = await call.hub.get(`/api/v1/tools/${encodeURIComponent(name)}`, { format: call.text('format'), node: call.text('hub') });
   call.output.answer(tool, () => (call.text('format') === undefined ? toolText(tool) : JSON.stringify(tool, null, 2)));
 }
 
 function toolRow(tool: JsonObject): readonly unknown[] {
   const metadata = isJsonObject(tool.metadata) ? tool.metadata : {};
-  return [tool.id, metadata.category, metadata.title, tool.available === false ? 'away' : ''];
+  return [tool.id, metadata.category, metadata.title, tool.nodes ?? '', tool.available === false ? 'away' : ''];
 }
 
 function toolText(tool: JsonObject): string {
@@ -67,7 +69,14 @@ function toolText(tool: JsonObject): string {
   });
   const metadata = isJsonObject(tool.metadata) ? tool.metadata : {};
   return [
-    textPairs({ tool: tool.id, title: metadata.title, does: tool.description, category: metadata.category, needs: tool.requires }),
+    textPairs({
+      tool: tool.id,
+      title: metadata.title,
+      does: tool.description,
+      category: metadata.category,
+      hubs: tool.nodes,
+      needs: tool.requires,
+    }),
     `\nParameters\n${textTable(['NAME', 'REQUIRED', 'MEANS', 'SCHEMA'], rows)}`,
     `\nReturns\n${JSON.stringify(tool.returns ?? {}, null, 2)}\n`,
   ].join('');

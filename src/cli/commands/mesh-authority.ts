@@ -1,0 +1,93 @@
+import { writeFile } from 'node:fs/promises';
+import type { JsonObject } from '../../core/json.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
+import { objectsIn } from '../json-list.ts';
+import { givenPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../passphrase.ts';
+import { readInput } from '../text-input.ts';
+
+const HUB = { name: 'HUB', help: 'id or unique name of the hub, as atmo mesh peers tells it' };
+const HUB_ID = /^hub-[0-9a-f]{16}$/;
+
+const revoke: Command = {
+  name: 'mesh revoke',
+  summary: 'end the membership of another hub, and of those that it let in, at once and for good',
+  operands: [HUB],
+  options: PASSPHRASE_OPTION,
+  async run(call) {
+    const [hub, passphrase] = [await hubId(call), await givenPassphrase(call)];
+    const answer = await call.hub.post(`/api/v1/mesh/peers/${hub}/revoke`, passphrase === undefined ? {} : { passphrase });
+    const others = Array.isArray(answer.also_ended) ? answer.also_ended.map(String) : [];
+    call.output.answer(answer, () => `${[hub, ...others].join(', ')} ${others.length > 0 ? 'are' : 'is'} no member any more\n`);
+    return undefined;
+  },
+};
+
+const delegate: Command = {
+  name: 'mesh delegate',
+  summary: 'let a hub of the mesh invite others and renew memberships, for five years',
+  operands: [HUB],
+  options: PASSPHRASE_OPTION,
+  async run(call) {
+    const hub = await hubId(call);
+    const answer = await call.hub.post(`/api/v1/mesh/peers/${hub}/delegate`, { passphrase: await requirePassphrase(call) });
+    call.output.answer(answer, () => `${hub} may let others in${answer.delivered === false ? ' as soon as it connects' : ''}\n`);
+    return undefined;
+  },
+};
+
+const exportRoot: Command = {
+  name: 'mesh export-root',
+  summary: 'write the root key of the mesh, sealed under its passphrase, to a file for a safe place',
+  operands: [{ name: 'FILE', help: 'new file, readable by you alone; - for stdout' }],
+  options: PASSPHRASE_OPTION,
+  async run(call) {
+    const file = call.operand(0);
+    const answer = await call.hub.post('/api/v1/mesh/root/export', { passphrase: await requirePassphrase(call) });
+    if (file === '-') {
+      call.output.answer(answer, () => `${answer.root_key}\n`);
+      return undefined;
+    }
+    await writeNew(file, `${answer.root_key}\n`);
+    call.output.answer({ file }, () => `the sealed root key is in ${file}; without its passphrase it is worth nothing\n`);
+    return undefined;
+  },
+};
+
+const importRoot: Command = {
+  name: 'mesh import-root',
+  summary: 'bring an exported root key of the mesh to this hub',
+  operands: [{ name: 'FILE', help: 'what atmo mesh export-root wrote; - for stdin' }],
+  options: PASSPHRASE_OPTION,
+  async run(call) {
+    const file = call.operand(0);
+    const rootKey = await readInput(file === '-' ? '-' : `@${file}`, call.io);
+    const answer = await call.hub.post('/api/v1/mesh/root/import', { root_key: rootKey, passphrase: await requirePassphrase(call) });
+    call.output.answer(answer, () => 'this hub has the root key now\n');
+    return undefined;
+  },
+};
+
+/** What the holder of the root key decides. */
+export const meshAuthorityCommands: readonly Command[] = [revoke, delegate, exportRoot, importRoot];
+
+async function hubId(call: Invocation): Promise<string> {
+  const text = call.operand(0);
+  if (HUB_ID.test(text)) return text;
+  const mesh = await call.hub.get('/api/v1/mesh');
+  const [found, ...more] = hubsOf(mesh).filter(({ name }) => name === text);
+  if (found && more.length === 0) return String(found.id);
+  throw usage(`${found ? 'More than one hub is' : 'No hub is'} called ${JSON.stringify(text)}; see atmo mesh peers`);
+}
+
+function hubsOf(mesh: JsonObject): readonly JsonObject[] {
+  return objectsIn(mesh, 'peers');
+}
+
+async function writeNew(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? error.code : error;
+    throw usage(`${file} cannot be written (${why === 'EEXIST' ? 'it is there already' : why}); name a new file`);
+  }
+}

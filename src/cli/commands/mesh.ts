@@ -1,0 +1,120 @@
+import type { JsonObject } from '../../core/json.ts';
+import type { Command, Invocation } from '../command.ts';
+import { durationSeconds } from '../duration.ts';
+import { objectsIn } from '../json-list.ts';
+import { PASSPHRASE_OPTION, requirePassphrase } from '../passphrase.ts';
+import { qrPicture } from '../qr-picture.ts';
+import { readInput } from '../text-input.ts';
+import { textPairs, textTable } from '../text-table.ts';
+import { meshAuthorityCommands } from './mesh-authority.ts';
+
+const create: Command = {
+  name: 'mesh create',
+  summary: 'make a mesh with this hub as its first member',
+  options: { name: { value: 'NAME', help: 'what you call the mesh' }, ...PASSPHRASE_OPTION },
+  async run(call) {
+    const name = call.text('name');
+    const passphrase = await requirePassphrase(call, 'confirm');
+    const status = await call.hub.post('/api/v1/mesh/create', { passphrase, ...(name !== undefined && { name }) });
+    call.output.answer(status, () => `${status.mesh_id} is made, and this hub is its first member\n`);
+    call.output.note('Keep a copy of its root key in a safe place: atmo mesh export-root FILE. Let hubs in: atmo mesh invite');
+    return undefined;
+  },
+};
+
+const invite: Command = {
+  name: 'mesh invite',
+  summary: 'let one hub in: one line that it joins with, once; whoever has the line can use it',
+  options: {
+    ttl: { value: 'TIME', help: 'how long it can be used: 15m (the default), at most 24h' },
+    allow: { value: 'PERMISSION', help: 'what its tokens may do on other hubs at most; may be repeated', isRepeated: true },
+    address: { value: 'HOST:PORT', help: 'where it finds this hub; may be repeated', isRepeated: true },
+    'may-invite': { help: 'it may let others in as well; takes the passphrase' },
+    qr: { help: 'show the line as a QR code too' },
+    ...PASSPHRASE_OPTION,
+  },
+  async run(call) {
+    const answer = await call.hub.post('/api/v1/mesh/invites', await inviteParams(call));
+    const { invite: code, ...facts } = answer;
+    const picture = call.isSet('qr') && !call.output.isJson ? await qrPicture(String(code)) : '';
+    call.output.answer({ code: code ?? null, ...facts }, () => `${picture}${code}\n`);
+    if (!call.output.isJson) call.output.note(`On the other hub, until ${facts.expires_at}: atmo mesh join LINE`);
+    return undefined;
+  },
+};
+
+const join: Command = {
+  name: 'mesh join',
+  summary: 'make this hub a member of the mesh that an invite is for',
+  operands: [{ name: 'LINE', help: 'what atmo mesh invite printed, or @FILE, or - for stdin' }],
+  async run(call) {
+    const status = await call.hub.post('/api/v1/mesh/join', { invite: await readInput(call.operand(0), call.io) });
+    call.output.answer(status, () => `this hub is a member of ${status.mesh_id} until ${status.expires_at}; it renews itself\n`);
+    return undefined;
+  },
+};
+
+const leave: Command = {
+  name: 'mesh leave',
+  summary: 'end the membership of this hub',
+  options: { 'delete-root-key': { help: 'delete the root key that is on this hub; without a copy the mesh loses it for ever' } },
+  async run(call) {
+    const answer = await call.hub.post('/api/v1/mesh/leave', { delete_root_key: call.isSet('delete-root-key') });
+    call.output.answer(answer, () => 'this hub is in no mesh any more\n');
+    return undefined;
+  },
+};
+
+const peers: Command = {
+  name: 'mesh peers',
+  summary: 'the other hubs: whether each can be reached and how fast, its version and tools',
+  options: { reachable: { help: 'only those that can be reached' } },
+  async run(call) {
+    const { mesh_id: meshId, ...mesh } = await call.hub.get('/api/v1/mesh', call.isSet('reachable') ? { reachable: true } : {});
+    const list = objectsIn(mesh, 'peers');
+    call.output.answer({ ...(meshId !== undefined && { mesh_id: meshId }), peers: list }, () =>
+      textTable(['ID', 'NAME', 'REACHABLE', 'ROUND TRIP', 'VERSION', 'TOOLS', 'STATE'], list.map(peerRow)),
+    );
+    return undefined;
+  },
+};
+
+const status: Command = {
+  name: 'mesh status',
+  summary: 'which mesh this hub is in, what it may do there, and until when',
+  async run(call) {
+    const { peers: list, ...facts } = await call.hub.get('/api/v1/mesh');
+    call.output.answer(facts, () => textPairs(facts));
+    return undefined;
+  },
+};
+
+const renew: Command = {
+  name: 'mesh renew',
+  summary: 'get a new membership certificate now; it happens by itself 30 days before the end',
+  async run(call) {
+    const facts = await call.hub.post('/api/v1/mesh/renew', {});
+    call.output.answer(facts, () => `this hub is a member of ${facts.mesh_id} until ${facts.expires_at}\n`);
+    return undefined;
+  },
+};
+
+/** The mesh of hubs: who is in it, and who comes and goes. */
+export const meshCommands: readonly Command[] = [create, invite, join, leave, peers, status, renew, ...meshAuthorityCommands];
+
+async function inviteParams(call: Invocation): Promise<JsonObject> {
+  const ttl = call.text('ttl');
+  const [permissions, addresses] = [call.texts('allow'), call.texts('address')];
+  return {
+    ...(ttl !== undefined && { ttl_seconds: durationSeconds(ttl, '--ttl') }),
+    ...(permissions.length > 0 && { permissions }),
+    ...(addresses.length > 0 && { addresses }),
+    ...(call.isSet('may-invite') && { may_invite: true, passphrase: await requirePassphrase(call) }),
+  };
+}
+
+function peerRow(peer: JsonObject): readonly unknown[] {
+  const { id, name, reachable, round_trip_ms: roundTripMs, hops, version, tools, state } = peer;
+  const trip = typeof roundTripMs === 'number' ? `${roundTripMs} ms` : reachable === true ? `${hops} hops` : '-';
+  return [id, name, reachable === true ? 'yes' : 'no', trip, version, tools, state];
+}
