@@ -28,7 +28,8 @@ export class FrameCutter {
       if (length > this.#maxBytes) return false;
       const end = FRAME_HEADER_BYTES + length;
       if (bytes.length < end) break;
-      this.#onFrame(bytes.subarray(FRAME_HEADER_BYTES, end));
+      // Never a Buffer, whose slice() and toJSON() are others than those of a Uint8Array.
+      this.#onFrame(new Uint8Array(bytes.buffer, bytes.byteOffset + FRAME_HEADER_BYTES, length));
       bytes = bytes.subarray(end);
     }
     this.#rest = bytes.length > 0 ? bytes : undefined;
