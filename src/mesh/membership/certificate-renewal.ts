@@ -121,7 +121,7 @@ export class CertificateRenewal implements Service {
 
   #isDue(): boolean {
     const own = this.#parts.membership.own();
-    return own !== undefined && own.expiresAtMs - this.#parts.time.now() < RENEW_BEFORE_MS;
+    return own !== undefined && own.expiresAtMs - this.#parts.time.now() <= RENEW_BEFORE_MS;
   }
 
   #again(): void {
