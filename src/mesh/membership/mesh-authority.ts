@@ -132,7 +132,7 @@ export class MeshAuthority {
     if (this.#rootKey.isHere() && rootKey === 'keep') {
       throw new AtmoError(
         'CONFLICT',
-        'This hub has the root key of the mesh. Export it first (atmo mesh export-root FILE), then leave and delete it here: atmo mesh leave --delete-root',
+        'This hub has the root key of the mesh. Export it first (atmo mesh export-root FILE), then leave and delete it here: atmo mesh leave --delete-root-key',
       );
     }
     this.#membership.forget();
