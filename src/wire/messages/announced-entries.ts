@@ -35,12 +35,12 @@ export const toolName: WireType<string> = {
   fromCbor: (value, at) => lengthen(String(NAME.fromCbor(value, at)), at),
 };
 
-/** Tools by ascending id; each says only how its id differs from the one before (front coding). */
+/** Tools in the order of their names as they travel; each says only how its name differs from the one before (front coding). */
 export const toolEntries: WireType<readonly AnnouncedTool[]> = {
   toCbor: (tools, at) => {
     if (tools.length > MAX_TOOLS) refuse(at, `has more than ${MAX_TOOLS} items`);
     let before = '';
-    return tools.map((tool, step) => {
+    return inOrder(tools).map((tool, step) => {
       const place = { within: at, step };
       const name = String(toolName.toCbor(tool.id, place));
       requireAscending(before, name, place);
@@ -74,8 +74,26 @@ const DEVICE = tuple({
 /** A device as its hub announces it. */
 export type AnnouncedDevice = ValueOf<typeof DEVICE>;
 
-/** Devices by ascending id. */
-export const deviceEntries: WireType<readonly AnnouncedDevice[]> = sorted(list(DEVICE, { max: MAX_DEVICES }));
+const DEVICES = list(DEVICE, { max: MAX_DEVICES });
+
+/** Devices in the order of their ids. */
+export const deviceEntries: WireType<readonly AnnouncedDevice[]> = {
+  toCbor: (devices, at) => DEVICES.toCbor(requireOrder(inOrder(devices), at), at),
+  fromCbor: (value, at) => requireOrder(DEVICES.fromCbor(value, at), at),
+};
+
+/** Entries in the one order in which they travel: by id, that of a tool without the version that goes without saying. */
+export function inOrder<Entry extends { readonly id: string }>(entries: readonly Entry[]): readonly Entry[] {
+  return entries.toSorted((a, b) => (shorten(a.id) < shorten(b.id) ? -1 : 1));
+}
+
+/** VALIDATION_ERROR when they are not in that order, or one stands there twice. */
+export function requireOrder<Entry extends { readonly id: string }>(entries: readonly Entry[], at: Place): readonly Entry[] {
+  entries.forEach(({ id }, step) => {
+    requireAscending(shorten(entries[step - 1]?.id ?? ''), shorten(id), { within: at, step });
+  });
+  return entries;
+}
 
 function entryOf(
   { hash, capability }: AnnouncedTool,
@@ -125,18 +143,4 @@ function shorten(id: string): string {
 function lengthen(name: string, at: Place): string {
   if (!name.includes('@')) return `${name}${PLAIN_VERSION}`;
   return name.endsWith(PLAIN_VERSION) ? refuse(at, `has the version that goes without saying, ${PLAIN_VERSION}`) : name;
-}
-
-/** Ascending ids without repetition: a set has one encoding. */
-function sorted<Item extends { readonly id: string }>(type: WireType<readonly Item[]>): WireType<readonly Item[]> {
-  const check = (items: readonly Item[], at: Place): readonly Item[] => {
-    items.forEach(({ id }, step) => {
-      requireAscending(items[step - 1]?.id ?? '', id, { within: at, step });
-    });
-    return items;
-  };
-  return {
-    toCbor: (items, at) => type.toCbor(check(items, at), at),
-    fromCbor: (value, at) => check(type.fromCbor(value, at), at),
-  };
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
 import { encodeCbor } from '../cbor.ts';
 import { type MessageCodec, messageCodec } from '../message-codec.ts';
-import { deviceEntries, toolEntries } from './announced-entries.ts';
+import { deviceEntries, inOrder, requireOrder, toolEntries } from './announced-entries.ts';
 import { ANNOUNCED_STATE, type AnnouncedState, type HubState } from './announced-state.ts';
 
 /** A longer state has its lists in pages. */
@@ -76,7 +76,7 @@ function entriesOf<Entry extends { readonly id: string }>(
     if (pageHash(page) !== name) throw new AtmoError('VALIDATION_ERROR', `The bytes of page ${name} do not have its hash`);
     entries.push(...codec.decode(page));
   }
-  return entries;
+  return requireOrder(entries, { within: undefined, step: 'HubState' });
 }
 
 function cutPages<Entry extends { readonly id: string }>(
@@ -84,12 +84,13 @@ function cutPages<Entry extends { readonly id: string }>(
   codec: MessageCodec<readonly Entry[]>,
 ): ReadonlyMap<PageHash, Uint8Array> {
   const pages = new Map<PageHash, Uint8Array>();
+  const ordered = inOrder(entries);
   let start = 0;
-  entries.forEach(({ id }, index) => {
+  ordered.forEach(({ id }, index) => {
     const length = index + 1 - start;
-    const isEnd = length >= PAGE_MAX_ENTRIES || (length >= PAGE_MIN_ENTRIES && endsPage(id)) || index === entries.length - 1;
+    const isEnd = length >= PAGE_MAX_ENTRIES || (length >= PAGE_MIN_ENTRIES && endsPage(id)) || index === ordered.length - 1;
     if (!isEnd) return;
-    const page = codec.encode(entries.slice(start, index + 1));
+    const page = codec.encode(ordered.slice(start, index + 1));
     pages.set(pageHash(page), page);
     start = index + 1;
   });

@@ -28,10 +28,10 @@ const HEADER = {
 };
 
 const CHANGES = message({
-  /** New ones, and changed ones as they are now; by ascending id. */
+  /** New ones, and changed ones as they are now. */
   toolsAdded: listed(1, toolEntries),
   toolsRemoved: listed(2, list(toolName, { max: 512 })),
-  /** New ones, and changed ones as they are now; by ascending id. */
+  /** New ones, and changed ones as they are now. */
   devicesChanged: listed(3, deviceEntries),
   devicesRemoved: listed(4, list(text({ max: 64 }), { max: 512 })),
   capabilities: optional(5, CAPABILITIES),

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AtmoError } from '../../core/errors.ts';
+import { inOrder } from './announced-entries.ts';
 import type { HubState } from './announced-state.ts';
 import type { StateChanges } from './announcement.ts';
 
@@ -60,5 +61,5 @@ function merged<Item extends Entry>(entries: readonly Item[], changed: readonly 
   const all = new Map(entries.map((entry) => [entry.id, entry]));
   for (const id of removed) all.delete(id);
   for (const entry of changed) all.set(entry.id, entry);
-  return [...all.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  return inOrder([...all.values()]);
 }
