@@ -24,16 +24,17 @@ const MAX_BATCH = 128;
 const MAX_ANSWER_BYTES = 2_097_152;
 /** News arrive in bunches: what they need is asked for together. */
 const GATHER_MS = 5;
-/** After so long a neighbour is asked again for what it did not have. */
-const RETRY_MS = 2_000;
+/** After so long a neighbour is asked again for what it did not have: at first it may be about to get it itself. */
+const FIRST_RETRY_MS = 20;
+const LAST_RETRY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Fetches the definitions and pages that announcements name by hash, and gives others what they ask for. */
 export class BlobExchange implements Service {
   readonly #parts: ExchangeCollaborators;
   readonly #busy = new Set<HubId>();
-  /** `name neighbour` → until when it is not asked for that. */
-  readonly #refused = new Map<string, number>();
+  /** `name neighbour` → until when it is not asked for that, and for how long it was not. */
+  readonly #refused = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
   readonly #wakeup: Wakeup;
   #listening: (() => void)[] = [];
 
@@ -58,9 +59,9 @@ export class BlobExchange implements Service {
 
   /** Forgets what no hub needs any more. */
   sweep(): void {
-    const nowMs = this.#parts.clock.monotonic();
+    const forgottenMs = this.#parts.clock.monotonic() - LAST_RETRY_MS;
     this.#parts.blobs.retain(this.#parts.directory.usedBlobs());
-    for (const [key, untilMs] of this.#refused) if (untilMs <= nowMs) this.#refused.delete(key);
+    for (const [key, { untilMs }] of this.#refused) if (untilMs <= forgottenMs) this.#refused.delete(key);
   }
 
   #fetch(): void {
@@ -73,13 +74,13 @@ export class BlobExchange implements Service {
       batches.set(link, [...batch, name]);
     }
     for (const [link, names] of batches) void this.#fetchFrom(link, names);
-    if (missing.size > 0) this.#wakeup.within(RETRY_MS);
+    if (missing.size > 0) this.#wakeup.within(this.#nextRetryMs());
   }
 
   /** The origin where it is a neighbour, else any that has not said that it has it not; nobody is asked twice at a time. */
   #sourceOf(name: string, origin: HubId): PeerLink | undefined {
     const { links, clock } = this.#parts;
-    const hasRefused = ({ peer }: PeerLink) => (this.#refused.get(`${name} ${peer.id}`) ?? 0) > clock.monotonic();
+    const hasRefused = ({ peer }: PeerLink) => (this.#refused.get(`${name} ${peer.id}`)?.untilMs ?? 0) > clock.monotonic();
     const isFree = ({ peer }: PeerLink) => !this.#busy.has(peer.id);
     const direct = links.to(origin);
     if (direct && !hasRefused(direct)) return isFree(direct) ? direct : undefined;
@@ -95,18 +96,30 @@ export class BlobExchange implements Service {
     if (this.#listening.length === 0) return;
     const blobs = answer ? decoded(answer) : [];
     const kept = names.filter((name, index) => this.#keep(name, blobs[index] ?? null, id));
+    this.#wakeup.within(GATHER_MS);
     if (kept.length === 0) return;
     this.#parts.directory.assemble();
     this.#parts.onArrived();
-    this.#wakeup.within(0);
   }
 
   #keep(name: string, bytes: Uint8Array | null, from: HubId): boolean {
-    const { blobs, drops, clock } = this.#parts;
+    const { blobs, drops } = this.#parts;
     if (bytes && blobOf(bytes).sha256.startsWith(name) && blobs.add(bytes)) return true;
     if (bytes) drops.count(blobOf(bytes).sha256.startsWith(name) ? 'out_of_memory' : 'wrong_blob');
-    this.#refused.set(`${name} ${from}`, clock.monotonic() + RETRY_MS);
+    this.#rest(`${name} ${from}`);
     return false;
+  }
+
+  #rest(key: string): void {
+    const waitMs = Math.min(LAST_RETRY_MS, 2 * (this.#refused.get(key)?.waitMs ?? FIRST_RETRY_MS / 2));
+    this.#refused.set(key, { untilMs: this.#parts.clock.monotonic() + waitMs, waitMs });
+  }
+
+  #nextRetryMs(): number {
+    const nowMs = this.#parts.clock.monotonic();
+    let next = LAST_RETRY_MS;
+    for (const { untilMs } of this.#refused.values()) if (untilMs > nowMs) next = Math.min(next, untilMs - nowMs);
+    return next;
   }
 
   #answer({ body }: IncomingRequest): Uint8Array {

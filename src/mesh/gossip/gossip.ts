@@ -124,6 +124,11 @@ export class Gossip implements Service {
     await this.#services[Symbol.asyncDispose]();
   }
 
+  /** Pages and definitions that were announced and are not here yet. */
+  missingBlobs(): number {
+    return this.directory.missingBlobs().size;
+  }
+
   #sweep(): void {
     this.#sweepCount += 1;
     if (this.#sweepCount % SWEEPS_PER_RECHECK === 0) this.directory.recheck();

@@ -1,0 +1,29 @@
+/**
+ * How a mesh behaves as it grows: `node scripts/mesh-simulation.ts [hubs…]`, default 10, 100 and 400 hubs with 40 tools
+ * each and 8 neighbours. Announcer, directory and exchanges are the real ones; network, links and clock are simulated.
+ * docs/mesh-scale.md explains the figures.
+ */
+import { measureDirectory } from './simulation/measure-directory.ts';
+import { type MeshFigures, measureMesh } from './simulation/measure-mesh.ts';
+
+const ROWS: readonly (readonly [string, (figures: MeshFigures) => string | number])[] = [
+  ['hubs', ({ hubs }) => hubs],
+  ['all know all from a cold start, simulated ms', ({ coldMs }) => coldMs],
+  ['a new tool is known to half of the hubs, ms', ({ newToolMs }) => newToolMs.half],
+  ['a new tool is known to all, with its definition, ms', ({ newToolMs }) => newToolMs.all],
+  ['a late joiner knows all, ms', ({ joinerMs }) => joinerMs.knows],
+  ['the late joiner is known to all, ms', ({ joinerMs }) => joinerMs.isKnown],
+  ['gossip messages sent, per hub and hour', ({ perHubAndHour }) => perHubAndHour.gossipMessages],
+  ['gossip sent, MB per hub and hour', ({ perHubAndHour }) => perHubAndHour.gossipMegabytes],
+  ['comparisons with neighbours sent, MB per hub and hour', ({ perHubAndHour }) => perHubAndHour.syncMegabytes],
+  ['announcements opened, per hub and hour', ({ perHubAndHour }) => perHubAndHour.opened],
+];
+
+const sizes = process.argv.slice(2).map(Number).filter(Number.isInteger);
+for (const hubs of sizes.length > 0 ? sizes : [10, 100, 400]) {
+  const figures = await measureMesh({ hubs, tools: 40, degree: 8 });
+  for (const [label, value] of ROWS) console.log(`${label.padEnd(64)} ${value(figures)}`);
+  const { heapMegabytes, estimatedMegabytes } = measureDirectory({ hubs, tools: 40 });
+  console.log(`${'directory of one hub, MB of heap (its own estimate)'.padEnd(64)} ${heapMegabytes} (${estimatedMegabytes})`);
+  console.log('');
+}

@@ -1,0 +1,24 @@
+import { offeredDefinition } from '../../src/mesh/gossip/offered-definition.ts';
+import { inTravelOrder } from '../../src/mesh/gossip/tool-order.ts';
+import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
+import { type HubState, stateDigest } from '../../src/wire/messages/announced-state.ts';
+import { signAnnouncement } from '../../src/wire/messages/announcement.ts';
+import { paginate } from '../../src/wire/messages/announcement-pages.ts';
+import { makeIdentity, type SimulatedAuthority } from './simulated-authority.ts';
+
+/** The first announcement of a new hub with these tools. */
+export function announceFull(authority: SimulatedAuthority, tools: readonly RegisteredTool[]): Uint8Array {
+  const identity = makeIdentity();
+  const state: HubState = {
+    name: 'hub',
+    version: '0.0.0',
+    addresses: ['192.168.1.20:8082'],
+    links: [],
+    capabilities: [{ type: 'light_control', description: 'Lights' }],
+    tools: inTravelOrder(tools.map(({ id, definition }) => ({ id, hash: offeredDefinition(definition).hash }))),
+    devices: null,
+  };
+  const header = { hubId: identity.hubId, epoch: 1, sequence: 1, timeMs: 0, ttlSeconds: 300, digest: stateDigest(state) };
+  const { announced } = paginate(state);
+  return signAnnouncement({ kind: 'full', ...header, certificate: authority.certify(identity), state: announced }, identity.privateKey);
+}

@@ -1,0 +1,52 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { AtmoError } from '../../src/core/errors.ts';
+import type { HubId } from '../../src/core/ids.ts';
+import type { MemberCertificates } from '../../src/mesh/gossip/announcement-door.ts';
+import { verifyCertificate } from '../../src/mesh/membership/certificate-chain.ts';
+import { inviterCertificate } from '../../src/mesh/membership/certificate-request.ts';
+import { hubIdOf } from '../../src/wire/hub-id.ts';
+import type { CertificateChain } from '../../src/wire/messages/certificate.ts';
+
+/** A hub's key and what it is called. */
+export interface SimulatedIdentity {
+  readonly hubId: HubId;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+  /** Raw, base64url. */
+  readonly rawKey: string;
+}
+
+/** A new hub key. */
+export function makeIdentity(): SimulatedIdentity {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const rawKey = String(publicKey.export({ format: 'jwk' }).x);
+  return { hubId: hubIdOf(rawKey), privateKey, publicKey, rawKey };
+}
+
+/** The root key of a mesh: issues real certificates and verifies them. What was verified once is remembered, for all hubs of the process. */
+export class SimulatedAuthority implements MemberCertificates {
+  readonly #root = makeIdentity();
+  readonly #admitted = new WeakMap<Uint8Array, ReturnType<typeof verifyCertificate>>();
+  readonly #revoked = new Set<HubId>();
+  /** How often a certificate was looked at. */
+  admissions = 0;
+
+  certify({ rawKey }: SimulatedIdentity): CertificateChain {
+    const time = { now: () => Date.UTC(2026, 0, 1), isTrusted: () => true };
+    const root = { privateKey: this.#root.privateKey, publicKey: this.#root.rawKey };
+    return inviterCertificate(root, { key: rawKey, permissions: ['*'] }, time);
+  }
+
+  revoke(id: HubId): void {
+    this.#revoked.add(id);
+  }
+
+  admit(chain: CertificateChain): ReturnType<typeof verifyCertificate> {
+    this.admissions += 1;
+    const [link] = chain;
+    const member = (link && this.#admitted.get(link)) ?? verifyCertificate(chain, this.#root.rawKey);
+    if (link) this.#admitted.set(link, member);
+    if (this.#revoked.has(member.hubId)) throw new AtmoError('PERMISSION_DENIED', `${member.hubId} was revoked`);
+    return member;
+  }
+}

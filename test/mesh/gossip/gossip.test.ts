@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import { MemoryStore } from '../../../scripts/simulation/memory-store.ts';
+import { makeIdentity } from '../../../scripts/simulation/simulated-authority.ts';
+import type { SimulatedHub } from '../../../scripts/simulation/simulated-hub.ts';
+import { SimulatedMesh } from '../../../scripts/simulation/simulated-mesh.ts';
+import { simulatedTool } from '../../../scripts/simulation/simulated-tools.ts';
+import type { StatementSource } from '../../../src/mesh/gossip/statement-exchange.ts';
+import { makeTool } from '../../tools/tool-room.ts';
+
+const tools = (count: number, device = 'any') => Array.from({ length: count }, (_, index) => simulatedTool(index, device));
+
+/** A chain of hubs: each is connected with the one before. */
+async function chainOf(mesh: SimulatedMesh, hubs: readonly SimulatedHub[]): Promise<void> {
+  const dials = hubs.slice(1).map((hub, index) => hub.connect(hubs[index] ?? hub));
+  await mesh.clock.run(50);
+  await Promise.all(dials);
+}
+
+/** Statements that are whatever bytes somebody adds. */
+class Statements implements StatementSource {
+  readonly kind = 'token_revocation';
+  readonly #known = new Map<string, Uint8Array>();
+
+  statements(): readonly Uint8Array[] {
+    return [...this.#known.values()];
+  }
+
+  merge(statement: Uint8Array): boolean {
+    const name = Buffer.from(statement).toString('hex');
+    const isNew = !this.#known.has(name);
+    this.#known.set(name, statement);
+    return isNew;
+  }
+}
+
+describe('Gossip', () => {
+  test.each([400, 2_000])('announces a house of %i tools in pages, and a change of one tool reaches the others', async (count) => {
+    await using mesh = new SimulatedMesh({ degree: 2 });
+    const large = await mesh.add({ tools: tools(count) });
+    const small = await mesh.add({ tools: [] });
+    const third = await mesh.add({ tools: [] });
+    await chainOf(mesh, [large, small, third]);
+    expect(await mesh.converge(30_000)).toBeLessThan(5_000);
+    const sentBytes = large.sent.bytes;
+    large.registry.register(simulatedTool(count, 'any'));
+    expect(await mesh.converge(30_000)).toBeLessThan(1_000);
+    expect(large.sent.bytes - sentBytes).toBeLessThan(1_000);
+    expect(third.gossip.catalogue.all()).toHaveLength(count + 1);
+    expect(
+      large.gossip.directory
+        .entriesBeyond([], 1_000_000)
+        .flatMap(({ envelopes }) => envelopes)
+        .every((envelope) => envelope.length <= 4_096),
+    ).toBe(true);
+  });
+
+  test('tells what the owner administers to nobody', async () => {
+    await using mesh = new SimulatedMesh({ degree: 2 });
+    const permissions = ['admin:hub'];
+    const hub = await mesh.add({
+      tools: [makeTool({ namespace: 'hub', name: 'restart', requires: { permissions } }), makeTool({ name: 'look' })],
+    });
+    const other = await mesh.add({ tools: [] });
+    await chainOf(mesh, [hub, other]);
+    await mesh.clock.run(1_000);
+    expect(other.gossip.catalogue.all().map(({ id }) => id)).toEqual(['core:look@1.0.0']);
+  });
+
+  test('finds the way to hubs that are not directly connected', async () => {
+    await using mesh = new SimulatedMesh({ degree: 2 });
+    const hubs = [await mesh.add({ tools: [] }), await mesh.add({ tools: [] }), await mesh.add({ tools: tools(1) })];
+    await chainOf(mesh, hubs);
+    await mesh.converge(30_000);
+    await mesh.clock.run(1_000);
+    const [first, second, third] = hubs;
+    expect(third && first?.gossip.peers.routeTo(third.id)).toEqual({ nextHop: second?.id, hops: 2 });
+    expect(first?.gossip.peers.peers().find(({ id }) => id === third?.id)).toMatchObject({
+      name: 'hub2',
+      state: 'fresh',
+      isReachable: true,
+      hops: 2,
+      toolCount: 1,
+      missingTools: 0,
+      capabilities: ['light_control'],
+    });
+  });
+
+  test('says goodbye', async () => {
+    await using mesh = new SimulatedMesh({ degree: 2 });
+    const hubs = [await mesh.add({ tools: [] }), await mesh.add({ tools: tools(2) })];
+    await chainOf(mesh, hubs);
+    await mesh.converge(30_000);
+    await hubs[1]?.gossip[Symbol.asyncDispose]();
+    await mesh.clock.run(100);
+    expect(hubs[0]?.gossip.directory.hubs().map(({ state }) => state)).toEqual(['left']);
+    expect(hubs[0]?.gossip.catalogue.all()).toEqual([]);
+  });
+
+  test('counts its starts, and goes beyond what others remember when its own memory was lost and its clock is wrong', async () => {
+    await using mesh = new SimulatedMesh({ degree: 2 });
+    const identity = makeIdentity();
+    const other = await mesh.add({ tools: [] });
+    const store = new MemoryStore();
+    store.set('mesh.gossip', 'epoch', 9_000_000_000);
+    const first = await mesh.add({ tools: tools(3), identity, store, name: 'first' });
+    expect(first.gossip.announcer.epoch).toBe(9_000_000_001);
+    await chainOf(mesh, [other, first]);
+    await mesh.converge(30_000);
+    await first.stop();
+    mesh.hubs.pop();
+    const second = await mesh.add({ tools: tools(1), identity, name: 'second' });
+    expect(second.gossip.announcer.epoch).toBe(Math.floor(Date.UTC(2026, 0, 1) / 1000));
+    await chainOf(mesh, [other, second]);
+    expect(await mesh.converge(60_000)).toBeLessThan(60_000);
+    expect(second.gossip.announcer.epoch).toBe(9_000_000_002);
+    expect(other.gossip.directory.hub(identity.hubId)?.state).toBe('fresh');
+  });
+
+  test('comes to one picture though half of the gossip is lost', async () => {
+    await using mesh = new SimulatedMesh({ degree: 3 });
+    for (let index = 0; index < 8; index++) await mesh.add({ tools: tools(2) });
+    await mesh.connectAll();
+    await mesh.converge(30_000);
+    mesh.network.loseGossip(0.5);
+    for (const hub of mesh.hubs) hub.registry.register(simulatedTool(50, 'any'));
+    expect(await mesh.converge(120_000)).toBeLessThan(70_000);
+  });
+
+  test('spreads a statement to every hub at once', async () => {
+    await using mesh = new SimulatedMesh({ degree: 2 });
+    const sources = [new Statements(), new Statements(), new Statements(), new Statements()];
+    const hubs: SimulatedHub[] = [];
+    for (const source of sources) hubs.push(await mesh.add({ tools: [], statements: [source] }));
+    await chainOf(mesh, hubs);
+    await mesh.clock.run(2_000);
+    sources[0]?.merge(Uint8Array.of(1, 2, 3));
+    hubs[0]?.gossip.statements.spread();
+    const everywhere = () => sources.every((source) => source.statements().length === 1);
+    expect(await mesh.clock.run(30_000, everywhere)).toBeLessThan(1_000);
+  });
+
+  test('forgets a member that was revoked as soon as it hears of it', async () => {
+    await using mesh = new SimulatedMesh({ degree: 2 });
+    const sources = [new Statements(), new Statements()];
+    const hubs = [
+      await mesh.add({ tools: [], statements: sources.slice(0, 1) }),
+      await mesh.add({ tools: [], statements: sources.slice(1) }),
+    ];
+    const bad = await mesh.add({ tools: tools(1) });
+    await chainOf(mesh, [...hubs, bad]);
+    await mesh.converge(30_000);
+    mesh.authority.revoke(bad.id);
+    sources[1]?.merge(Uint8Array.of(1));
+    hubs[1]?.gossip.statements.spread();
+    await mesh.clock.run(1_000);
+    expect(hubs[0]?.gossip.directory.hub(bad.id)).toBeUndefined();
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { offeredDefinition } from '../../../src/mesh/gossip/offered-definition.ts';
+import { readRemoteDefinition } from '../../../src/mesh/gossip/remote-definition.ts';
+import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
+import { makeTool } from '../../tools/tool-room.ts';
+
+const read = (bytes: Uint8Array) => readRemoteDefinition(bytes, new SchemaValidator());
+const readJson = (tool: object) => read(new TextEncoder().encode(JSON.stringify({ tool })));
+const base = { name: 'probe', description: 'Looks', execution: { side_effects: false } };
+
+describe('readRemoteDefinition', () => {
+  test('gives the definition that the other hub has', () => {
+    const { definition } = makeTool({
+      parameters: { type: 'object', properties: { a: { type: 'string', description: 'A' } } },
+      metadata: { tags: ['x'] },
+    });
+    expect(read(offeredDefinition(definition).blob.bytes)).toEqual(definition);
+  });
+
+  test('cleans and bounds what people and models read', () => {
+    const definition = readJson({
+      ...base,
+      description: `Looks\u001b[31m \u202eup ${'x'.repeat(3_000)}`,
+      metadata: { title: 'a\u0000b', tags: ['c\u0007d'] },
+    });
+    expect(definition.description.startsWith('Looks [31m  up xxx')).toBe(true);
+    expect(definition.description).toHaveLength(2_000);
+    expect([definition.metadata.title, definition.metadata.tags]).toEqual(['a b', ['c d']]);
+  });
+
+  test.each([
+    [
+      'a control character in a choice',
+      { ...base, parameters: { type: 'object', properties: { a: { enum: ['x\u0000'], description: 'A' } } } },
+    ],
+    ['a control character in a name', { ...base, parameters: { type: 'object', properties: { 'a\u202e': { type: 'string' } } } }],
+    ['no description', { ...base, description: ' \u0000 ' }],
+    ['an unknown key', { ...base, handler: 'rm -rf' }],
+    ['an act that needs no permission', { ...base, execution: { side_effects: true } }],
+    ['a reference to elsewhere', { ...base, parameters: { type: 'object', properties: { a: { $ref: 'https://example.org/x' } } } }],
+  ])('refuses %s', (_, tool) => {
+    expect(() => readJson(tool)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
+  });
+
+  test('does not run the pattern of a stranger on the example of a stranger', () => {
+    const parameters = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$', description: 'A' } } };
+    const startedMs = performance.now();
+    readJson({ ...base, parameters, metadata: { examples: [{ description: 'slow', params: { a: `${'a'.repeat(40)}!` } }] } });
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+  });
+});
