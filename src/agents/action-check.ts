@@ -1,17 +1,17 @@
 import type { Authorizer } from '../core/authorizer.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { Principal } from '../core/principal.ts';
+import type { KnownTools } from '../tools/known-tools.ts';
 import { filledPermissions } from '../tools/permission-template.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
-import type { ToolRegistry } from '../tools/tool-registry.ts';
 import { callerView, canSeeTool, mayCallTool } from '../tools/visibility.ts';
 import type { Action } from './automation-config.ts';
 import { referencesIn } from './reference.ts';
 
 interface CheckPorts {
   readonly authorizer: Authorizer;
-  readonly registry: Pick<ToolRegistry, 'resolve'>;
+  readonly registry: Pick<KnownTools, 'resolve'>;
   readonly validator: SchemaValidator;
 }
 
@@ -38,6 +38,8 @@ function checkAction(action: Action, principal: Principal, ports: CheckPorts): v
   if (!mayCallTool(tool, principal, authorizer)) throw lacks(required);
   if (referencesIn(action.params, 'trigger').size > 0) return;
   const params = validator.parameters(tool.definition.parameters, action.params);
+  // Which devices a tool of another hub touches, that hub alone can tell.
+  if (tool.hubs) return;
   const canonical = tool.canonicalize?.(params, callerView(principal, authorizer)) ?? params;
   const decision = authorizer.authorize(principal, permissionsOf(tool, canonical));
   if (!decision.allowed) throw lacks(decision.required);

@@ -6,8 +6,8 @@ import type { Principal } from '../core/principal.ts';
 import type { Service } from '../core/service.ts';
 import type { IssuedToken, TokenAuthority } from '../core/token-authority.ts';
 import { stateOf } from '../tools/builtin/token-view.ts';
+import type { KnownTools } from '../tools/known-tools.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
-import type { ToolRegistry } from '../tools/tool-registry.ts';
 import { checkActions } from './action-check.ts';
 import { AgentBook } from './agent-book.ts';
 import { childId, idPartOf } from './agent-name.ts';
@@ -27,7 +27,8 @@ export interface AgentCollaborators
   extends Pick<AutomationPorts, 'clock' | 'logger' | 'events' | 'readings' | 'devices' | 'authorizer' | 'pipeline' | 'time'> {
   readonly store: KeyValueStore;
   readonly tokens: TokenAuthority;
-  readonly registry: ToolRegistry;
+  /** The tools that its agents may name. */
+  readonly registry: Pick<KnownTools, 'resolve'>;
   readonly validator: SchemaValidator;
 }
 

@@ -3,16 +3,16 @@ import type { Principal } from '../../core/principal.ts';
 import { type KnownNames, type RuleAdministration, shownValues } from '../../core/rules.ts';
 import { type CallPreviewPorts, previewCall } from '../calls/call-preview.ts';
 import { defineTool } from '../define-tool.ts';
+import type { KnownTools } from '../known-tools.ts';
 import { p } from '../schema/parameter-builder.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
-import type { ToolRegistry } from '../tool-registry.ts';
 import { HUB_READS } from './admin-declaration.ts';
 
 /** What the tools over the owner's rules work with. */
 export interface RuleToolPorts extends CallPreviewPorts {
   readonly rules: RuleAdministration;
-  readonly registry: Pick<ToolRegistry, 'resolve' | 'all'>;
+  readonly registry: Pick<KnownTools, 'resolve' | 'all'>;
   readonly devices: Pick<DeviceDirectory, 'list'>;
 }
 

@@ -2,14 +2,14 @@ import type { Authorizer } from '../../core/authorizer.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { RuledCall } from '../../core/rule-engine.ts';
+import type { KnownTools } from '../known-tools.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
-import type { ToolRegistry } from '../tool-registry.ts';
 import { callerView, canSeeTool } from '../visibility.ts';
 import { effectsOf } from './effect-stages.ts';
 
 /** What tells a call's effects without making it. */
 export interface CallPreviewPorts {
-  readonly registry: Pick<ToolRegistry, 'resolve'>;
+  readonly registry: Pick<KnownTools, 'resolve'>;
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
 }
@@ -31,5 +31,6 @@ export function previewCall(
   const tool = registry.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, viewer, authorizer) });
   const checked: JsonObject = validator.parameters(tool.definition.parameters, given);
   const params = tool.canonicalize?.(checked, callerView(viewer, authorizer)) ?? checked;
-  return { toolId: tool.id, params, effects: effectsOf(tool, params) };
+  // What a tool of another hub does, only that hub can tell.
+  return { toolId: tool.id, params, effects: tool.hubs ? [] : effectsOf(tool, params) };
 }

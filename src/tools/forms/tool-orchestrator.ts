@@ -4,6 +4,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { Authenticator, Principal } from '../../core/principal.ts';
 import type { CallRequest } from '../calls/call-answer.ts';
 import type { CallPipeline } from '../calls/call-pipeline.ts';
+import type { KnownTools } from '../known-tools.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
 import { type ExecutableAgentOsTool, registerAgentOs } from './agent-os-tool.ts';
@@ -39,6 +40,8 @@ export type AnyTool = RegisteredTool | ToolHandler | ExecutableAgentOsTool;
 interface OrchestratorCollaborators {
   readonly pipeline: Pick<CallPipeline, 'call' | 'offeredTo' | 'preflight' | 'preflightTool'>;
   readonly registry: ToolRegistry;
+  /** What calls may name: those of the registry and of other hubs. */
+  readonly tools: Pick<KnownTools, 'all' | 'modelName'>;
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
 }
 
@@ -80,10 +83,10 @@ export class ToolOrchestrator {
   async listAvailableTools(caller: Caller): Promise<readonly ToolDefinitionForLLM[]> {
     const principal = await this.#principalOf(caller).catch(() => undefined);
     if (!principal) return [];
-    const { registry, pipeline } = this.#collaborators;
-    const offered = registry.all().filter(pipeline.offeredTo(principal));
+    const { tools, pipeline } = this.#collaborators;
+    const offered = tools.all().filter(pipeline.offeredTo(principal));
     return offered.map((tool) => {
-      const { name, description, input_schema: inputSchema } = toAnthropic(tool.definition, registry.modelName(tool));
+      const { name, description, input_schema: inputSchema } = toAnthropic(tool.definition, tools.modelName(tool));
       return { name, description, inputSchema };
     });
   }

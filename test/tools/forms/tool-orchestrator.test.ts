@@ -8,6 +8,7 @@ import type { ExecutionResult } from '../../../src/tools/forms/result-forms.ts';
 import { ToolHandler, type ToolResult } from '../../../src/tools/forms/tool-handler.ts';
 import { ToolOrchestrator } from '../../../src/tools/forms/tool-orchestrator.ts';
 import { createJsonSchema } from '../../../src/tools/schema/parameter-builder.ts';
+import { RemoteToolsFake, toolOf } from '../remote-tools-fake.ts';
 import { agent, makeRoom, makeTool, owner, withToken } from '../tool-room.ts';
 
 /** The sample of source 002 §4, as it is written there. */
@@ -74,8 +75,11 @@ const TOKENS: Readonly<Record<string, Principal>> = {
   'of a stranger': withToken(agent('notify:send')),
 };
 
-function room(options: { readonly isDynamicRegistrationAllowed: boolean } = { isDynamicRegistrationAllowed: true }) {
-  const made = makeRoom({ roleOf: ({ token }) => token && 'accountant' });
+function room(
+  options: { readonly isDynamicRegistrationAllowed: boolean } = { isDynamicRegistrationAllowed: true },
+  remote = new RemoteToolsFake([]),
+) {
+  const made = makeRoom({ remote, roleOf: ({ token }) => token && 'accountant' });
   const authenticator = {
     authenticate: async ({ bearer = '' }: { readonly bearer?: string }) => {
       const principal = TOKENS[bearer];
@@ -151,6 +155,11 @@ describe('what a caller may do', () => {
       description: calculator.description,
       parameters: calculator.inputSchema,
     });
+  });
+
+  test('listAvailableTools has the tools of other hubs too', async () => {
+    const { orchestrator } = room(undefined, new RemoteToolsFake([toolOf(['hub-2'], { name: 'watch' })]));
+    expect((await orchestrator.listAvailableTools({ token: 'of a stranger' })).map(({ name }) => name)).toEqual(['watch']);
   });
 
   test('isExecutionAllowed says beforehand what a call would be told', async () => {
