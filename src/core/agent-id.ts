@@ -10,3 +10,20 @@ export function familyOf(idOrKey: string): string {
 export function isSelfOrDescendant(id: string, ancestor: string): boolean {
   return id === ancestor || id.startsWith(`${ancestor}/`);
 }
+
+/**
+ * An agent whose token another hub issued is `<name>@<hub id>`, its children `<name>@<hub id>/<child>`: the names are that
+ * hub's, and even its `owner` is an agent here. No agent of this hub has an `@` in its name. One that has its hub already is
+ * answered as it is.
+ */
+export function guestId(id: string, hubId: string): string {
+  const [root = id, ...children] = id.split('/');
+  return root.includes('@') ? id : [`${root}@${hubId}`, ...children].join('/');
+}
+
+/** The hub of a guest's id; undefined for an agent of this hub. */
+export function hubOfGuest(id: string): string | undefined {
+  const root = familyOf(id);
+  const at = root.indexOf('@');
+  return at > 0 ? root.slice(at + 1) : undefined;
+}

@@ -1,8 +1,9 @@
+import { guestId } from '../../core/agent-id.ts';
 import { isoTime } from '../../core/iso-time.ts';
 import { excessPermissions } from '../../core/permission.ts';
 import { type Principal, type RateLimit, TOKEN_SKEW_MS, type TokenFacts } from '../../core/principal.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
-import { guestId, originOf } from './agent-origin.ts';
+import { originOf } from './agent-origin.ts';
 import type { TrustedIssuers } from './issuer-trust.ts';
 import type { RevocationList } from './revocation-list.ts';
 import { type ClaimChain, verifyChain } from './token-chain.ts';

@@ -1,3 +1,4 @@
+import { guestId } from '../../core/agent-id.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
@@ -102,10 +103,12 @@ export class CallServer {
   }
 
   #principalOf(opened: OpenedCall): Principal {
-    const { guard, drops } = this.#collaborators;
+    const { guard, drops, self } = this.#collaborators;
     const principal = guard.principalOf(opened);
-    const { agentId } = opened.statement.context;
-    if (agentId === principal.id) return principal;
+    const { context, entryHub } = opened.statement;
+    // Each hub calls its own agents by their bare names.
+    const agentId = guestId(context.agentId, entryHub);
+    if (agentId === guestId(principal.id, self.hubId)) return principal;
     drops.count('call.other_agent');
     throw new AtmoError('PERMISSION_DENIED', `The call says that it is of ${agentId}, its token that it is of ${principal.id}`);
   }

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { guestId, originOf } from '../../../src/access/tokens/agent-origin.ts';
+import { originOf } from '../../../src/access/tokens/agent-origin.ts';
 import { IssuerTrust } from '../../../src/access/tokens/issuer-trust.ts';
 import { type MeshStanding, MeshTokens } from '../../../src/access/tokens/mesh-tokens.ts';
 import { signChild, signRoot } from '../../../src/access/tokens/token-chain.ts';
 import { tokenBytes, tokenText } from '../../../src/access/tokens/token-text.ts';
 import { TokenVerifier } from '../../../src/access/tokens/token-verifier.ts';
+import { guestId } from '../../../src/core/agent-id.ts';
 import type { TrustedHub } from '../../../src/core/mesh-trust.ts';
 import type { Principal } from '../../../src/core/principal.ts';
 import { keyPair, refusalOf, tokenRoom } from './token-room.ts';
