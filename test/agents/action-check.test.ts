@@ -10,7 +10,7 @@ const ports = { authorizer: listAuthorizer, registry: { resolve: () => dim }, va
 
 test('an action of another hub is held against what is known of it here: its parameters, and the permission for anything at all', () => {
   const check = (params: object, ...permissions: readonly string[]) =>
-    checkActions([{ tool: 'matter:dim', params: { ...params } }], agent(...permissions), ports);
+    checkActions([{ tool: 'matter:dim', params: { ...params }, on_error: 'stop' }], agent(...permissions), ports);
   expect(() => check({ device_id: 'Attic lamp' }, 'device:control:attic-lamp')).not.toThrow();
   expect(() => check({ device_id: 'Attic lamp' }, 'device:read:attic-lamp')).toThrow('would lack');
   expect(() => check({ lamp: 'Attic lamp' }, 'device:control:attic-lamp')).toThrow('device_id');
