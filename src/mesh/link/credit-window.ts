@@ -13,11 +13,12 @@ interface Waiting {
 export class CreditWindow {
   readonly #waiting: Waiting[] = [];
   #room = CREDIT_WINDOW_BYTES;
-  #end: AtmoError | undefined;
+  /** Makes the error: most requests end without anybody who hears of it. */
+  #end: (() => AtmoError) | undefined;
 
   /** Undefined when the bytes may be sent at once; else resolves when they may, and rejects when the request has ended. */
   take(bytes: number): Promise<void> | undefined {
-    if (this.#end) return Promise.reject(this.#end);
+    if (this.#end) return Promise.reject(this.#end());
     if (this.#waiting.length === 0 && this.#room >= bytes) {
       this.#room -= bytes;
       return undefined;
@@ -37,12 +38,12 @@ export class CreditWindow {
 
   /** Throws why the request has ended, where it has. */
   check(): void {
-    if (this.#end) throw this.#end;
+    if (this.#end) throw this.#end();
   }
 
   /** Whoever waits hears why there will be no more room. */
-  end(reason: AtmoError): void {
+  end(reason: () => AtmoError): void {
     this.#end ??= reason;
-    for (const { reject } of this.#waiting.splice(0)) reject(this.#end);
+    for (const { reject } of this.#waiting.splice(0)) reject(reason());
   }
 }

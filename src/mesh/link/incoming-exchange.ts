@@ -85,7 +85,7 @@ export class IncomingExchange implements IncomingRequest {
   lost(): void {
     const error = new AtmoError('CANCELLED', `The connection to ${this.from} was lost`);
     if (!this.#isDetached) this.#abort(error);
-    this.#end(error);
+    this.#end(() => error);
   }
 
   async #succeed(body: Uint8Array): Promise<void> {
@@ -113,7 +113,7 @@ export class IncomingExchange implements IncomingRequest {
     this.#controller?.abort(error);
   }
 
-  #end(reason = new AtmoError('CANCELLED', 'The request was answered')): void {
+  #end(reason = () => new AtmoError('CANCELLED', 'The request was answered')): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.window.end(reason);

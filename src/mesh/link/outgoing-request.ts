@@ -107,7 +107,7 @@ export class OutgoingRequest {
     this.#isOver = true;
     this.#options.signal.removeEventListener('abort', this.#onAbort);
     this.#stopGrace();
-    this.window.end(new AtmoError('CANCELLED', 'The request has ended'));
+    this.window.end(() => new AtmoError('CANCELLED', 'The request has ended'));
     this.#collaborators.onEnd();
     if (this.#reading) this.#reading.then(settle, settle);
     else settle();

@@ -1,3 +1,4 @@
+import { guestId } from '../../../src/core/agent-id.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { HubEvent } from '../../../src/core/events.ts';
 import type { HubId } from '../../../src/core/ids.ts';
@@ -11,6 +12,7 @@ import { KnownTools } from '../../../src/tools/known-tools.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../../../src/tools/tool-definition.ts';
 import { ToolRegistry } from '../../../src/tools/tool-registry.ts';
+import { hubIdOf } from '../../../src/wire/hub-id.ts';
 import { makeRoom } from '../../tools/tool-room.ts';
 import { CountedDrops, type HubIdentity, identities, LinkRoom } from '../link/link-room.ts';
 
@@ -32,11 +34,12 @@ export function tokenText(claims: TokenClaims): string {
   return `at1.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
 }
 
+/** As the executing hub calls it: agents of other hubs carry the name of theirs. */
 function principalOfText(text: string, nowMs: number): Principal {
   const { id, key, permissions, expiresAtMs, maxHops } = JSON.parse(Buffer.from(text.slice(4), 'base64url').toString()) as TokenClaims;
   if (expiresAtMs < nowMs) throw new AtmoError('TOKEN_EXPIRED', 'The token has ended');
   const token = { id: 'aa', chain: ['aa'], text, expiresAtMs, keys: [key], rateLimits: [], ...(maxHops !== undefined && { maxHops }) };
-  return { id, kind: 'agent', permissions, token };
+  return { id: guestId(id, hubIdOf(key)), kind: 'agent', permissions, token };
 }
 
 /** Hubs with links, pipelines and everything that calls between them need, in memory and on one clock. */

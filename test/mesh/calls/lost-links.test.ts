@@ -81,10 +81,10 @@ describe('a call that acts, wherever its connection breaks', () => {
         else if (told === 'NODE_UNAVAILABLE') expect(runs).toBe(0);
         else expect(told).toBe('OUTCOME_UNKNOWN');
       }),
-      { numRuns: 60, seed: 4711 },
+      { numRuns: 40, seed: 4711 },
     );
     expect([...seen].sort()).toEqual(['NODE_UNAVAILABLE', 'OUTCOME_UNKNOWN', 'success']);
-  });
+  }, 30_000);
 
   test.each([0, 1, 2])('is answered when the connection is back after it broke at frame %i', async (frame) => {
     const { outcome, runs } = await callThrough({ cuts: [frame], where: 'cut-after', awayMs: 1_000, runsMs: 500 });

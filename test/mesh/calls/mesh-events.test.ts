@@ -6,7 +6,12 @@ import { CallRoom, HOUR_MS } from './call-room.ts';
 const agent: Principal = { id: 'agent-1', kind: 'agent', permissions: ['*'] };
 
 async function listening(
-  options: { readonly types?: readonly EventType[]; readonly subjects?: readonly string[]; readonly hubs?: number } = {},
+  options: {
+    readonly types?: readonly EventType[];
+    readonly subjects?: readonly string[];
+    readonly hubs?: number;
+    readonly ttlMs?: number;
+  } = {},
 ) {
   const { hubs = 2, ttlMs = HOUR_MS, ...wish } = options;
   const room = await CallRoom.of(hubs);
@@ -109,8 +114,8 @@ describe('a subscription to another hub', () => {
   });
 
   test('ends when its token is revoked, with the first event that it may not hear any more', async () => {
-    const { room, events, ended, heard } = await listening();
-    room.revoked.add('agent-1');
+    const { room, entry, events, ended, heard } = await listening();
+    room.revoked.add(`agent-1@${entry.id}`);
     events.emit('device.changed', 'lamp', {});
     await room.run(0);
     expect([await ended, heard]).toEqual(['TOKEN_EXPIRED', []]);

@@ -19,7 +19,7 @@ describe('a call of a tool on another hub', () => {
     const tool = makeTool({ handler: async (_, context) => ({ agent: context.agentId, hub: context.nodeId, session: context.sessionId }) });
     const { room, entry, executor } = await pairWith(tool);
     const answer = await entry.client.router.forward(executor.id, room.forwarded(tool, { sessionId: 's-1' }));
-    expect(answer).toEqual({ result: { agent: 'agent-1', hub: executor.id, session: 's-1' }, nodeId: executor.id, hops: 1 });
+    expect(answer).toEqual({ result: { agent: `agent-1@${entry.id}`, hub: executor.id, session: 's-1' }, nodeId: executor.id, hops: 1 });
   });
 
   test('passes every check of the executing hub and is in its journal under the same trace', async () => {
