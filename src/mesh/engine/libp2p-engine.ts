@@ -180,7 +180,9 @@ export class Libp2pEngine implements MeshEngine {
 
   async #dial(sockets: Libp2pSockets, address: PeerAddress, how: { signal: AbortSignal; gate: ConnectionGate }): Promise<EnginePeer> {
     try {
-      return await this.#table.untilUp(await sockets.dial(address, how), how.signal);
+      const up = this.#table.get(await sockets.dial(address, how));
+      if (up) return up.peer;
+      throw new AtmoError('NODE_UNAVAILABLE', `${formatSocketAddress(address)} closed the connection as soon as it was open`);
     } catch (error) {
       return await this.#table.untilOtherUp(error, how.signal);
     }
