@@ -49,7 +49,10 @@ interface Running {
   readonly sockets: Libp2pSockets;
 }
 
-/** The mesh over TCP: Noise, the gate, Yamux, gossipsub. Import it when a mesh is opened, not before: libp2p costs 24 MB (bundled; 44 from source). */
+/**
+ * The mesh over TCP: Noise, the gate, Yamux, gossipsub. Import it when a mesh is opened, not before: libp2p costs 24 MB
+ * (bundled; 44 from source).
+ */
 export class Libp2pEngine implements MeshEngine {
   readonly id: HubId;
   readonly #parts: Libp2pEngineParts;
