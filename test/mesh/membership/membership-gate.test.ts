@@ -190,22 +190,27 @@ describe('attacks on joining', () => {
     expect(joiner.membership.state()).toBe('none');
   });
 
-  test('a member that may not invite cannot pose as the one that made the invite', async () => {
+  test.each([
+    ['its own certificate', (_host: Room, member: Room) => member],
+    ["the inviter's certificate", (host: Room) => host],
+  ])('a member that may not invite cannot pose as the one that made the invite, with %s', async (_, shown) => {
     const host = await founder();
     const member = await joined(host);
     const joiner = await membershipRoom({ clock: host.clock });
     const granted = await joined(host, { self: joiner.self });
+    const { certificate } = granted.membership.requireOwn();
+    const responder = shown(host, member).membership.requireOwn().certificate;
     const liar = {
       self: member.self,
       gate: {
         admit: async (channel: Parameters<Room['gate']['admit']>[0]) => {
           await channel.read();
-          const { certificate } = granted.membership.requireOwn();
-          await channel.write(encodeGateMessage({ kind: 'grant', responder: member.membership.requireOwn().certificate, certificate }));
+          await channel.write(encodeGateMessage({ kind: 'grant', responder, certificate }));
         },
       },
     };
     expect((await tryJoin(joiner, liar, await inviteOf(host))).dialler).toBe('certificate_of_another');
+    expect(joiner.membership.state()).toBe('none');
   });
 
   test('a proof that was made for one hub serves no other hub', async () => {

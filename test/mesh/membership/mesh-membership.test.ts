@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { inviterCertificate } from '../../../src/mesh/membership/certificate-request.ts';
 import { MAX_KNOWN_MEMBERS } from '../../../src/mesh/membership/known-members.ts';
+import { decodeCertificateChain, encodeCertificateChain } from '../../../src/wire/messages/certificate.ts';
 import { encodeRevocationStatement, signMemberRevocation } from '../../../src/wire/messages/member-revocation.ts';
 import {
   DAY_MS,
@@ -193,6 +194,18 @@ describe('the membership of a hub', () => {
     const refusal = refusalOf(() => thief.membership.enter({ rootKey: host.membership.record().rootKey, certificate, addresses: [] }));
     expect(reasonOf(refusal)).toBe('certificate_of_another');
     expect(thief.membership.state()).toBe('none');
+  });
+
+  test('an older certificate does not replace the own one', async () => {
+    const host = await founder();
+    const member = await joined(host);
+    const older = member.membership.requireOwn().certificate;
+    host.clock.advance(2000);
+    const answer = host.admission.answerRenew(member.self.hubId, encodeCertificateChain(older));
+    member.membership.replaceCertificate(decodeCertificateChain(answer));
+    const newer = member.membership.requireOwn();
+    expect(reasonOf(refusalOf(() => member.membership.replaceCertificate(older)))).toBe('certificate_invalid');
+    expect(member.membership.requireOwn()).toBe(newer);
   });
 
   test('changes are told as events that hold no secrets', async () => {
