@@ -6,7 +6,7 @@ import { eventFrame, type FeedSink } from './event-feed.ts';
 const HEARTBEAT_MS = 15_000;
 
 /** What is heard of another hub, and on whose account. */
-export interface RemoteStreamWish extends Omit<RemoteSubscription, 'signal'> {
+export interface RemoteStreamWish extends Omit<RemoteSubscription, 'signal' | 'onGap'> {
   readonly hub: string;
   readonly account: string;
   isStillValid(): boolean;
@@ -43,7 +43,9 @@ export class RemoteEventStreams implements AsyncDisposable {
     write('retry: 2000\n\n');
     const stopHeartbeat = this.#beat(() => write(': still here\n\n'));
     this.#events
-      .subscribe(hub, { ...subscription, signal: stop.signal }, (event) => write(eventFrame(event)))
+      .subscribe(hub, { ...subscription, onGap: () => write('event: gap\ndata: {}\n\n'), signal: stop.signal }, (event) =>
+        write(eventFrame(event)),
+      )
       .catch((error: unknown) => write(`event: error\ndata: ${JSON.stringify(toAtmoError(error).toBody())}\n\n`))
       .finally(() => {
         stopHeartbeat();

@@ -8,6 +8,8 @@ export interface RemoteSubscription {
   readonly types?: readonly EventType[];
   /** Only about these; about all when absent. */
   readonly subjects?: readonly string[];
+  /** Events may have been missed: the connection was lost and is back, or the listener was too slow. */
+  readonly onGap?: () => void;
   /** Ends the subscription. */
   readonly signal: AbortSignal;
 }

@@ -207,8 +207,10 @@ describe('GET /api/v1/events?hub=', () => {
     const text = await textOf('/api/v1/events?hub=attic&types=device.*', async (hub, subscription, listener) => {
       asked.push([hub, subscription]);
       tell(listener, 'device.added');
+      subscription.onGap?.();
     });
     expect(text).toContain('id: e1\nevent: device.added\ndata: {"specversion":"1.0"');
+    expect(text).toContain('event: gap\n');
     expect(asked).toMatchObject([['hub-2', { principal: { id: 'owner' } }]]);
     expect(asked[0]?.[1].types).toEqual(['device.added', 'device.removed', 'device.changed', 'device.reachability', 'device.event']);
   });
