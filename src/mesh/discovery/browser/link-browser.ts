@@ -27,7 +27,10 @@ export interface LinkBrowserParts {
 }
 
 /** What an instance is on one link. */
-export type LinkInstance = Pick<ServiceInstance, 'port' | 'txt' | 'addresses'>;
+export interface LinkInstance extends Pick<ServiceInstance, 'port' | 'txt' | 'addresses'> {
+  /** Domain name, as its owner writes it. */
+  readonly spelling: string;
+}
 
 /** Looks for services of one type on one link, keeps what it hears fresh and forgets what has gone. */
 export class LinkBrowser {
@@ -72,7 +75,7 @@ export class LinkBrowser {
     const attributes = this.#cache.of(name, 'TXT').flatMap(({ data }) => data.flatMap(attributeOf));
     // Of several with the same key the first one counts (RFC 6763 6.4).
     const txt = Object.fromEntries(attributes.reverse());
-    return { complete: { port: location.data.port, txt, addresses } };
+    return { complete: { spelling: this.#owners.spelling(name), port: location.data.port, txt, addresses } };
   }
 
   heard(message: DnsMessage, host: string): void {

@@ -5,7 +5,7 @@ import type { DiscoveryDrops } from '../link/discovery-drops.ts';
 import type { DnsLink } from '../link/dns-link.ts';
 import type { LinkUser } from '../link/dns-links.ts';
 import { MDNS_PORT, type MessageSource } from '../link/multicast-socket.ts';
-import { LinkBrowser } from './link-browser.ts';
+import { LinkBrowser, type LinkInstance } from './link-browser.ts';
 
 const SAY_AGAIN_MS = 1_000;
 
@@ -65,9 +65,10 @@ export class ServiceBrowser implements LinkUser, Disposable {
 
   #review(names: ReadonlySet<string>): void {
     for (const name of names) {
-      const places = [...this.#browsers.values()].flatMap((browser) => browser.instance(name) ?? []);
-      if (places.length === 0) this.#lose(name);
-      else this.#find(name, places);
+      const places = [...this.#browsers.values()].flatMap((browser) => browser.instance(name)?.complete ?? []);
+      const [first] = places;
+      if (first === undefined) this.#lose(name);
+      else this.#find(name, first, places);
     }
   }
 
@@ -78,12 +79,9 @@ export class ServiceBrowser implements LinkUser, Disposable {
     this.#parts.ear.lost(told.name);
   }
 
-  #find(name: string, places: readonly { readonly complete?: Omit<ServiceInstance, 'name' | 'type'> }[]): void {
-    const complete = places.flatMap((place) => place.complete ?? []);
-    const [first] = complete;
-    if (first === undefined) return;
-    const addresses = [...new Set(complete.flatMap((place) => place.addresses))];
-    const label = name.slice(0, -this.#typeName.length - 1);
+  #find(name: string, first: LinkInstance, places: readonly LinkInstance[]): void {
+    const addresses = [...new Set(places.flatMap((place) => place.addresses))];
+    const label = first.spelling.slice(0, -this.#typeName.length - 1);
     const service: ServiceInstance = { name: label, type: this.#parts.type, port: first.port, txt: first.txt, addresses };
     const text = JSON.stringify(service);
     const told = this.#told.get(name);
