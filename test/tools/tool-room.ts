@@ -80,7 +80,7 @@ export function makeRoom({ remote, ...extra }: RoomParts = {}, options: Pipeline
       if (entry.kind !== 'note') audited.push(entry);
     },
   };
-  const self = { id: 'hub-1', name: 'cellar' };
+  const self = { id: extra.nodeId ?? 'hub-1', name: 'cellar' };
   const tools = new KnownTools({ registry, self, ...(remote && { remote }), ...(extra.mesh && { mesh: extra.mesh }) });
   const collaborators: PipelineCollaborators = {
     registry,
