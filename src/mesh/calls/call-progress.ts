@@ -14,14 +14,18 @@ export class CallProgress {
 
   get listeners(): Pick<RequestOptions, 'onAccept' | 'onLost'> {
     return {
-      onAccept: () => {
-        this.#isAccepted = true;
-        this.#call.onAccept?.();
-      },
+      onAccept: () => this.accepted(),
       onLost: () => {
         this.#isLost = true;
       },
     };
+  }
+
+  /** It is told, or its result shows, that the call was let through. */
+  accepted(): void {
+    if (this.#isAccepted) return;
+    this.#isAccepted = true;
+    this.#call.onAccept?.();
   }
 
   /** The executing hub has let the call through. */

@@ -81,7 +81,10 @@ export class MeshCallRouter implements CallRouter {
     }
     const answer = answers.open(bytes, { executor: target, requestIds: [sent.id] });
     if (!answer) return this.#recover({ target, call, sent, progress });
-    if (answer.status === 'success') return resultOf(answer);
+    if (answer.status === 'success') {
+      progress.accepted();
+      return resultOf(answer);
+    }
     const error = errorOfBody(answer.error);
     throw progress.isAccepted ? error : refusal(target, error);
   }

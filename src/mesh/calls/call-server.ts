@@ -73,11 +73,13 @@ export class CallServer {
     const startMs = clock.monotonic();
     const dispatch = () => {
       record.dispatch();
-      request.accept('detached');
+      request.acceptSoon('detached');
     };
     const outcome = await this.#outcome(opened, { request, dispatch });
     // Nothing of it ran, and nobody waited any more: to its entry hub it is as if it had never come.
     if (!outcome.isDispatched && request.signal.aborted) throw new AtmoError('CANCELLED', 'The call was given up before it ran');
+    // Nobody may take a failure of what ran for a refusal.
+    if (outcome.isDispatched && outcome.kind === 'error') request.accept('detached');
     const answer = signer.sign(outcome, { opened, startMs });
     record.settle(answer);
     return answer;

@@ -65,6 +65,11 @@ export class IncomingExchange implements IncomingRequest {
     sender.send({ type: 'accept', id });
   }
 
+  acceptSoon(mode: 'attached' | 'detached' = 'attached'): void {
+    if (mode === 'detached') this.#isDetached = true;
+    setImmediate(() => this.accept());
+  }
+
   async part(bytes: Uint8Array): Promise<void> {
     const { sender, id, window } = this.#collaborators.route;
     if (bytes.length > MAX_PART_BYTES) {

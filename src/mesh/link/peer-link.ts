@@ -55,6 +55,11 @@ export interface IncomingRequest {
   readonly signal: AbortSignal;
   /** Tells the peer that the request was taken on; `detached` work goes on when the connection is lost. */
   accept(mode?: 'attached' | 'detached'): void;
+  /**
+   * The same, told in the next turn of the event loop. An answer that is ready before stands for it: whoever answers anything
+   * but success calls `accept` first.
+   */
+  acceptSoon(mode?: 'attached' | 'detached'): void;
   /** Sends a part of at most `MAX_PART_BYTES`; resolves when it is on its way, rejects when the request has ended. */
   part(bytes: Uint8Array): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json } from '../../../src/core/json.ts';
+import { decodeFrame } from '../../../src/wire/messages/frame.ts';
 import { makeTool, settled } from '../../tools/tool-room.ts';
 import { CallRoom } from './call-room.ts';
 
@@ -92,6 +93,29 @@ describe('a call of a tool on another hub', () => {
     expect(told).toEqual(['accepted']);
     gate.resolve('done');
     expect((await answer).result).toBe('done');
+  });
+
+  test('that ends at once is answered in one frame; one that fails after it was let through says so first', async () => {
+    const tool = makeTool({});
+    const { room, entry, executor } = await pairWith(tool);
+    const failing = makeTool({
+      name: 'failing',
+      handler: async () => {
+        throw new AtmoError('RESOURCE_EXCEEDED', 'Too much for me');
+      },
+    });
+    executor.registry.register(failing);
+    const frames: string[] = [];
+    executor.tap.current = (bytes) => {
+      frames.push(decodeFrame(bytes).type);
+      return bytes;
+    };
+    const told: string[] = [];
+    await entry.client.router.forward(executor.id, room.forwarded(tool, { onAccept: () => told.push('accepted') }));
+    await settled();
+    expect([frames.splice(0), told]).toEqual([['result'], ['accepted']]);
+    await expect(entry.client.router.forward(executor.id, room.forwarded(failing))).rejects.toMatchObject({ code: 'RESOURCE_EXCEEDED' });
+    expect(frames).toEqual(['accept', 'result']);
   });
 
   test('a refusal is not an acceptance', async () => {
