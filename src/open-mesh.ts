@@ -20,7 +20,7 @@ interface MeshGround extends MeshHub {
   readonly version: string;
 }
 
-/** The mesh of this hub, not started. libp2p is loaded once the hub is a member or joins: it costs 40 MB. */
+/** The mesh of this hub, not started. libp2p is loaded once the hub is a member or joins: it costs 25 MB bundled. */
 export function openMesh(ground: MeshGround, { mesh, ...config }: HubConfig): MeshRoom {
   const { key, version, clock } = ground;
   const openEngine: ConstructorParameters<typeof MeshRoom>[0]['openEngine'] = async (gate, role) => {

@@ -13,7 +13,8 @@ export default defineConfig({
           root,
           include: ['test/**/*.test.ts'],
           exclude: ['test/live/**'],
-          testTimeout: 10_000,
+          // Some start processes, and machines of continuous integration may be many times slower than a desk.
+          testTimeout: 60_000,
           // Files share a process: loading matter.js for each of a hundred took longer than all the tests.
           isolate: false,
         },
