@@ -13,9 +13,9 @@ import { soundKeyOf } from './sound-key.ts';
 
 const DAY_MS = 86_400_000;
 /** How long a member's certificate lasts. */
-export const MEMBER_TTL_MS = 90 * DAY_MS;
+const MEMBER_TTL_MS = 90 * DAY_MS;
 /** How long the certificate of a hub lasts that the root key lets in to invite others. */
-export const INVITER_TTL_MS = 5 * 365 * DAY_MS;
+const INVITER_TTL_MS = 5 * 365 * DAY_MS;
 
 /** The hub that is to get a certificate, and what tokens issued by it may hold on other hubs. */
 export interface CertificateRequest {

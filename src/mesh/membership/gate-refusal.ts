@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 
 /** Why somebody is not let in; metrics count by these words. */
-export type GateReason =
+type GateReason =
   | 'malformed'
   | 'unknown_version'
   | 'self'

@@ -17,7 +17,7 @@ const INVITE_ID_BYTES = 8;
 const SECRET_BYTES = 16;
 
 /** A new invite; its secret is told here and nowhere else. */
-export interface NewInvite {
+interface NewInvite {
   /** 8 bytes, hex. */
   readonly id: string;
   /** 16 bytes. */
@@ -26,7 +26,7 @@ export interface NewInvite {
 }
 
 /** How a joiner shows that it was invited. */
-export interface InviteClaim {
+interface InviteClaim {
   readonly inviteId: string;
   readonly proof: Uint8Array;
   /** As the transport has proven them. */

@@ -20,7 +20,7 @@ interface AttemptCollaborators {
 }
 
 /** What the joiner brings. */
-export interface JoinTicket {
+interface JoinTicket {
   readonly invite: Invite;
   /** What this hub calls itself, for people. */
   readonly name: string;

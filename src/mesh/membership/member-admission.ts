@@ -16,7 +16,7 @@ import type { OpenRootKey } from './root-key.ts';
 
 const MINUTE_MS = 60_000;
 /** How long an invite lasts unless the owner says otherwise. */
-export const INVITE_TTL_MS = 15 * MINUTE_MS;
+const INVITE_TTL_MS = 15 * MINUTE_MS;
 const MAX_INVITE_TTL_MS = 24 * 60 * MINUTE_MS;
 const MAX_ADDRESSES = 4;
 const MAX_PERMISSIONS = 16;
@@ -34,7 +34,7 @@ export interface InviteOptions {
 }
 
 /** A hub with an invite, at the gate. The transport has proven its key. */
-export interface JoinRequest {
+interface JoinRequest {
   readonly inviteId: string;
   readonly proof: Uint8Array;
   readonly name: string;

@@ -23,7 +23,7 @@ const OWN = 'own';
 const CHECK_EVERY_MS = 60_000;
 
 /** Hears whose membership is over, and why. */
-export type LossListener = (hub: HubId, reason: 'revoked' | 'expired') => void;
+type LossListener = (hub: HubId, reason: 'revoked' | 'expired') => void;
 
 /** How this hub stands to its mesh. */
 export type MembershipState = 'none' | 'member' | 'expired' | 'revoked';

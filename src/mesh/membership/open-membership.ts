@@ -12,7 +12,7 @@ import type { OwnHub } from './own-hub.ts';
 import { type PassphraseBox, RootKey, type RootKeyFile } from './root-key.ts';
 
 /** What membership takes of the hub. */
-export interface MembershipPorts {
+interface MembershipPorts {
   readonly self: OwnHub;
   readonly store: KeyValueStore;
   readonly rootKeyFile: RootKeyFile;
