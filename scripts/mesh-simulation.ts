@@ -1,5 +1,5 @@
 /**
- * How a mesh behaves as it grows: `node scripts/mesh-simulation.ts [hubs…]`, default 10, 100 and 400 hubs with 40 tools
+ * How a mesh behaves as it grows: `node --expose-gc scripts/mesh-simulation.ts [hubs…]`, default 10, 100 and 300 hubs with 40 tools
  * each and 8 neighbours. Announcer, directory and exchanges are the real ones; network, links and clock are simulated.
  * docs/mesh-scale.md explains the figures.
  */
@@ -19,11 +19,17 @@ const ROWS: readonly (readonly [string, (figures: MeshFigures) => string | numbe
   ['announcements opened, per hub and hour', ({ perHubAndHour }) => perHubAndHour.opened],
 ];
 
-const sizes = process.argv.slice(2).map(Number).filter(Number.isInteger);
-for (const hubs of sizes.length > 0 ? sizes : [10, 100, 400]) {
+const given = process.argv.slice(2).map(Number).filter(Number.isInteger);
+const sizes = given.length > 0 ? given : [10, 100, 300];
+// Before the meshes: what they leave behind would be counted.
+const directories = sizes.map((hubs) => measureDirectory({ hubs, tools: 40 }));
+for (const [index, hubs] of sizes.entries()) {
   const figures = await measureMesh({ hubs, tools: 40, degree: 8 });
   for (const [label, value] of ROWS) console.log(`${label.padEnd(64)} ${value(figures)}`);
-  const { heapMegabytes, estimatedMegabytes } = measureDirectory({ hubs, tools: 40 });
-  console.log(`${'directory of one hub, MB of heap (its own estimate)'.padEnd(64)} ${heapMegabytes} (${estimatedMegabytes})`);
+  const memory = directories[index];
+  console.log(
+    `${'directory of one hub, MB of heap (its own estimate)'.padEnd(64)} ${memory?.heapMegabytes} (${memory?.estimatedMegabytes})`,
+  );
+  console.log(`${'the same once all tools were listed'.padEnd(64)} ${memory?.withCatalogueMegabytes}`);
   console.log('');
 }

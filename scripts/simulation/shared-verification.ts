@@ -1,4 +1,5 @@
-import type { KeyObject } from 'node:crypto';
+import { hash, type KeyObject } from 'node:crypto';
+import { AtmoError } from '../../src/core/errors.ts';
 import { type Announcement, openAnnouncement } from '../../src/wire/messages/announcement.ts';
 
 interface Opened {
@@ -11,14 +12,16 @@ interface Opened {
  * hub. The work counts for `opened` each time, so that what it would cost can be told.
  */
 export class SharedVerification {
-  readonly #opened = new WeakMap<Uint8Array, Opened>();
+  readonly #opened = new Map<string, Opened>();
   opened = 0;
 
   readonly open: typeof openAnnouncement = (envelope, keyOf) => {
     this.opened += 1;
-    const known = this.#opened.get(envelope);
-    if (known && keyOf(known.announcement)?.equals(known.key)) return known.announcement;
-    return this.#openFirst(envelope, keyOf);
+    const known = this.#opened.get(nameOf(envelope));
+    if (!known) return this.#openFirst(envelope, keyOf);
+    const key = keyOf(known.announcement);
+    if (key !== known.key && !key?.equals(known.key)) throw new AtmoError('VALIDATION_ERROR', 'No such key signed the announcement');
+    return known.announcement;
   };
 
   #openFirst(envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined): Announcement {
@@ -27,7 +30,18 @@ export class SharedVerification {
       key = keyOf(unverified);
       return key;
     });
-    if (key) this.#opened.set(envelope, { announcement, key });
+    if (key) this.#opened.set(nameOf(envelope), { announcement, key });
     return announcement;
   }
+}
+
+/** The same bytes travel in many copies; those that are handed on are hashed once. */
+const names = new WeakMap<Uint8Array, string>();
+
+function nameOf(envelope: Uint8Array): string {
+  const known = names.get(envelope);
+  if (known !== undefined) return known;
+  const name = hash('sha256', envelope, 'base64');
+  names.set(envelope, name);
+  return name;
 }

@@ -42,6 +42,8 @@ export class MeshDirectory implements HubDirectory {
   readonly #limits: GossipLimits;
   readonly #door: AnnouncementDoor;
   readonly #records: HubRecords;
+  /** Hubs of which blobs may be missing: to look through all of them at each piece of news took most of the time. */
+  readonly #unsure = new Set<HubId>();
   readonly #behind = new Set<(from: HubId) => void>();
   readonly #superseded = new Set<(version: AnnouncementVersion) => void>();
 
@@ -53,6 +55,9 @@ export class MeshDirectory implements HubDirectory {
     this.#clock = clock;
     this.#limits = { ...GOSSIP_LIMITS, ...limits };
     this.#records = new HubRecords({ self, clock, isLinked });
+    this.#records.onChange(({ hub, kind }) => {
+      if (kind !== 'state') this.#unsure.add(hub);
+    });
     const keeper = { isStale: (announcement: Announcement) => this.#isStale(announcement), member: (id: HubId) => this.#member(id) };
     this.#door = new AnnouncementDoor({ certificates, keeper, clock, ...(open && { open }) });
   }
@@ -100,8 +105,11 @@ export class MeshDirectory implements HubDirectory {
   /** Names of the blobs that are missing, with a hub that has each. */
   missingBlobs(): ReadonlyMap<string, HubId> {
     const missing = new Map<string, HubId>();
-    for (const record of this.#present()) {
-      for (const name of blobNames(record)) if (!missing.has(name) && !this.#blobs.has(name)) missing.set(name, record.id);
+    for (const id of this.#unsure) {
+      const record = this.#records.get(id);
+      const names = record && !record.hasLeft ? blobNames(record).filter((name) => !this.#blobs.has(name)) : [];
+      if (names.length === 0) this.#unsure.delete(id);
+      for (const name of names) if (!missing.has(name)) missing.set(name, id);
     }
     return missing;
   }
@@ -131,6 +139,8 @@ export class MeshDirectory implements HubDirectory {
   /** Tells what became stale since, and forgets what is gone. */
   sweep(): void {
     this.#records.sweep();
+    // What this hub offered itself until now may be missing from now on.
+    for (const { id } of this.#present()) this.#unsure.add(id);
   }
 
   /** Forgets the hubs whose certificates do not hold any more. */

@@ -111,8 +111,13 @@ describe('MeshDirectory', () => {
 
   test('takes up none of a thousand identities that somebody made up, and no more members than it has room for', () => {
     const room = makeDirectory(new SimulatedAuthority(), { maxHubs: 2 });
-    const stranger = new SimulatedAuthority();
-    for (let made = 0; made < 1_000; made++) room.directory.receive(new Origin(stranger).full(), room.neighbour);
+    const stranger = new Origin(new SimulatedAuthority());
+    const state = { ...stranger.state, tools: { kind: 'inline', entries: [] }, devices: null } as const;
+    for (let made = 0; made < 1_000; made++) {
+      const hubId = `hub-${made.toString(16).padStart(16, '0')}` as Origin['id'];
+      const madeUp = stranger.sign({ kind: 'full', ...stranger.header(), hubId, certificate: stranger.certificate, state });
+      room.directory.receive(madeUp, room.neighbour);
+    }
     expect(room.directory.hubs()).toEqual([]);
     expect(room.directory.bytes).toBe(0);
     expect(dropsOf(room)).toEqual({ not_a_member: 1_000 });
