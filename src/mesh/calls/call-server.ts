@@ -73,7 +73,7 @@ export class CallServer {
     const startMs = clock.monotonic();
     const dispatch = () => {
       record.dispatch();
-      request.acceptSoon('detached');
+      request.accept('detached', 'soon');
     };
     const outcome = await this.#outcome(opened, { request, dispatch });
     // Nothing of it ran, and nobody waited any more: to its entry hub it is as if it had never come.

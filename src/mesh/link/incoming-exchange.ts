@@ -57,17 +57,10 @@ export class IncomingExchange implements IncomingRequest {
     }
   }
 
-  accept(mode: 'attached' | 'detached' = 'attached'): void {
+  accept(mode: 'attached' | 'detached' = 'attached', haste: 'now' | 'soon' = 'now'): void {
     if (mode === 'detached') this.#isDetached = true;
-    if (this.#isAccepted || this.#isOver) return;
-    this.#isAccepted = true;
-    const { sender, id } = this.#collaborators.route;
-    sender.send({ type: 'accept', id });
-  }
-
-  acceptSoon(mode: 'attached' | 'detached' = 'attached'): void {
-    if (mode === 'detached') this.#isDetached = true;
-    setImmediate(() => this.accept());
+    if (haste === 'now') this.#tellAccepted();
+    else setImmediate(() => this.#tellAccepted());
   }
 
   async part(bytes: Uint8Array): Promise<void> {
@@ -91,6 +84,13 @@ export class IncomingExchange implements IncomingRequest {
     const error = new AtmoError('CANCELLED', `The connection to ${this.from} was lost`);
     if (!this.#isDetached) this.#abort(error);
     this.#end(() => error);
+  }
+
+  #tellAccepted(): void {
+    if (this.#isAccepted || this.#isOver) return;
+    this.#isAccepted = true;
+    const { sender, id } = this.#collaborators.route;
+    sender.send({ type: 'accept', id });
   }
 
   async #succeed(body: Uint8Array): Promise<void> {

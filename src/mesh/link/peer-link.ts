@@ -53,13 +53,11 @@ export interface IncomingRequest {
   readonly body: Uint8Array;
   /** Aborts when the peer cancels. A lost connection aborts it too, unless the request was accepted `detached`. */
   readonly signal: AbortSignal;
-  /** Tells the peer that the request was taken on; `detached` work goes on when the connection is lost. */
-  accept(mode?: 'attached' | 'detached'): void;
   /**
-   * The same, told in the next turn of the event loop. An answer that is ready before stands for it: whoever answers anything
-   * but success calls `accept` first.
+   * Tells the peer that the request was taken on; `detached` work goes on when the connection is lost. Told `soon`, in the next
+   * turn of the event loop, it is left out when the answer is ready before: whoever answers anything but success calls it again.
    */
-  acceptSoon(mode?: 'attached' | 'detached'): void;
+  accept(mode?: 'attached' | 'detached', haste?: 'now' | 'soon'): void;
   /** Sends a part of at most `MAX_PART_BYTES`; resolves when it is on its way, rejects when the request has ended. */
   part(bytes: Uint8Array): Promise<void>;
 }

@@ -4,6 +4,7 @@ import type { AtmoError } from '../../../src/core/errors.ts';
 import type { Json } from '../../../src/core/json.ts';
 import { decodeFrame } from '../../../src/wire/messages/frame.ts';
 import { makeTool, settled } from '../../tools/tool-room.ts';
+import { requireLink } from '../link/link-room.ts';
 import { CallRoom } from './call-room.ts';
 
 /** Frames of a conversation other than those of the heartbeat. */
@@ -134,6 +135,33 @@ describe('a lost call', () => {
     gate.resolve('done');
     expect(await room.within(5_000, answer)).toMatchObject({ result: 'done', hops: 1 });
     expect(runs).toBe(1);
+  });
+
+  test('that was given up does not run when its request comes late, over a hub in between', async () => {
+    const room = await CallRoom.of(3);
+    await room.connect([0, 1], [1, 2]);
+    const [entry, relay, executor] = [room.hub(0), room.hub(1), room.hub(2)];
+    let runs = 0;
+    const tool = actingTool(async () => ++runs);
+    executor.registry.register(tool);
+    const held: Uint8Array[] = [];
+    relay.tap.current = (bytes, to) => {
+      const frame = decodeFrame(bytes);
+      if (to !== executor.id || frame.type !== 'request') return bytes;
+      held.push(frame.body);
+      return undefined;
+    };
+    const answer = entry.client.router.forward(executor.id, room.forwarded(tool)).catch((error) => error.code);
+    await settled();
+    await entry.engine.disconnect(relay.id);
+    await room.run(0);
+    await room.connect([0, 2]);
+    expect(await room.within(3_000, answer)).toBe('NODE_UNAVAILABLE');
+    relay.tap.current = undefined;
+    const { signal } = new AbortController();
+    const late = requireLink(relay.links.to(executor.id)).request('invoke', held[0] ?? new Uint8Array(0), { signal });
+    await expect(late).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE' });
+    expect([held.length, runs, executor.drops.counts]).toEqual([1, 0, { 'call.replayed': 1 }]);
   });
 
   test('of a hub that started anew meanwhile has an unknown outcome at once', async () => {
