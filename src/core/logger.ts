@@ -19,12 +19,13 @@ const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*
 const SECRETS = [
   /MT:[A-Z0-9.\-*]{10,}/g,
   /\bat[01]\.[A-Za-z0-9_-]{16,}/g,
+  /\batmo-(?:join|root)1\.[A-Za-z0-9_-]{16,}/g,
   /\b[0-9a-f]{64,}\b/gi,
   /\b\d{4}-?\d{3}-?\d{4}(\d{10})?\b/g,
   PRIVATE_KEY,
 ];
 const SECRET_KEYS =
-  /^(pin|pincode|passcode|password|secret|token|authorization|setupcode|setup_code|pairingcode|dataset|operationaldataset|credentials|ipk|key|passphrase|private_?key|api_?key|bearer|qr_?code|manual_?code)$/i;
+  /^(pin|pincode|passcode|password|secret|token|authorization|setupcode|setup_code|pairingcode|dataset|operationaldataset|credentials|ipk|key|passphrase|private_?key|api_?key|bearer|qr_?code|manual_?code|invite)$/i;
 
 const HASH_KEYS = /(^|_)hash$/;
 const SHA256_HEX = /^[0-9a-f]{64}$/;

@@ -21,6 +21,11 @@ test('a private key is cut whole, also one that was cut short, and what a signat
   expect(redact({ signature: 'hEOhASegWCA' })).toEqual({ signature: 'hEOhASegWCA' });
 });
 
+test('invites into a mesh and exported root keys never reach a line', () => {
+  const text = redact(`joining with atmo-join1.pQFYINBGkDcdXFc_NoQW1T and atmo-root1.AAAAaaaaBBBBbbbb0123`);
+  expect(text).toBe('joining with [redacted] and [redacted]');
+});
+
 test('a field that is merely named like a secret but says yes or no stays readable', () => {
   const hash = 'ab'.repeat(32);
   expect(redact({ call_hash: hash, hash, dataset_hex: hash, hash_input: hash, text_hash: `${hash}!` })).toEqual({
