@@ -6,7 +6,7 @@ import { eventFrame, type FeedSink } from './event-feed.ts';
 const HEARTBEAT_MS = 15_000;
 
 /** What is heard of another hub, and on whose account. */
-export interface RemoteStreamWish extends Omit<RemoteSubscription, 'signal' | 'onGap'> {
+interface RemoteStreamWish extends Omit<RemoteSubscription, 'signal' | 'onGap'> {
   readonly hub: string;
   readonly account: string;
   isStillValid(): boolean;

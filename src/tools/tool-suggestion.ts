@@ -13,7 +13,7 @@ export function toolNotFound(name: string, listed: readonly RegisteredTool[]): A
 }
 
 /** Unversioned names like the wanted one: by the whole name, else by the part after the namespace, else by one word of it. */
-export function suggestTools(wanted: string, known: readonly string[]): readonly string[] {
+function suggestTools(wanted: string, known: readonly string[]): readonly string[] {
   const whole = wanted.includes(':') ? nearestTexts(wanted, known) : [];
   if (whole.length > 0) return whole;
   const byBareName = new Map(known.map((key) => [key.slice(key.indexOf(':') + 1), key]));

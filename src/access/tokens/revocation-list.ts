@@ -23,7 +23,7 @@ const KEPT_AFTER_END_MS = 300_000;
 const MAX_OF_OTHER_HUB = 4_096;
 
 /** What decides who may end a token. */
-export interface RevocableToken {
+interface RevocableToken {
   /** Ids of its links, root first. */
   readonly chain: readonly string[];
   /** Raw keys (base64url) that the links are bound to. */

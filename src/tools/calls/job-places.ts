@@ -8,7 +8,7 @@ const KEPT_MS = 7 * 86_400_000;
 const MAX_PLACES = 4_096;
 
 /** A job that another hub runs for a caller of this one. */
-export interface JobPlace {
+interface JobPlace {
   readonly jobId: string;
   readonly hubId: string;
   readonly owner: Principal;
