@@ -5,7 +5,7 @@ import type { EnginePeer, MeshEngine } from '../../src/mesh/engine/mesh-engine.t
 import type { PeerLink, PeerLinks, RequestHandler, RequestKind, RequestOptions } from '../../src/mesh/link/peer-link.ts';
 
 /** What went through the links of one hub. */
-export interface LinkTraffic {
+interface LinkTraffic {
   requests: number;
   /** Of questions asked and answers given. */
   sentBytes: number;

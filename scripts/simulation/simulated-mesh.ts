@@ -92,7 +92,7 @@ export class SimulatedMesh implements AsyncDisposable {
 }
 
 /** Mulberry32: the same numbers in every run. */
-export function seededRandom(seed: number): () => number {
+function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -1,5 +1,5 @@
 /** Why news of other hubs were not believed or not kept. */
-export const DROP_REASONS = [
+const DROP_REASONS = [
   'oversized',
   'malformed',
   'neighbour_rate',

@@ -11,7 +11,7 @@ import type { DropReason } from './drop-counter.ts';
 import { inTravelOrder } from './tool-order.ts';
 
 /** When something was heard: on the clock that never jumps, and on the wall. */
-export interface Moment {
+interface Moment {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }

@@ -9,7 +9,7 @@ export interface MeshRoute {
 }
 
 /** What the graph is made of. */
-export interface RouteMap {
+interface RouteMap {
   readonly self: HubId;
   /** Hubs that this one is connected to now. */
   readonly neighbours: readonly HubId[];
