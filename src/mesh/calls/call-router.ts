@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
@@ -15,6 +15,7 @@ import { staleEpoch } from './stale-epoch.ts';
 /** How long a cancelled call may still say how it ended: less than the pipeline's own patience. */
 const CANCEL_GRACE_MS = 200;
 const MAX_ID_LENGTH = 100;
+const ID_SUFFIX_LENGTH = 13;
 /** Refusals after which another hub may be tried, while nothing was accepted. */
 const TRY_NEXT: ReadonlySet<ErrorCode> = new Set([
   'NODE_UNAVAILABLE',
@@ -93,7 +94,7 @@ export class MeshCallRouter implements CallRouter {
     const { self, tokens, time } = this.#collaborators;
     const { versionRange, sessionId, idempotencyKey } = call;
     // A second try is another request: the executing hub takes each id once.
-    const id = `${call.requestId.slice(0, MAX_ID_LENGTH)}~${randomBytes(4).toString('hex')}`;
+    const id = `${call.requestId.slice(0, MAX_ID_LENGTH)}~${randomUUID().slice(0, ID_SUFFIX_LENGTH)}`;
     const token = tokens.textFor(call.principal, target);
     const invoke = signToolInvoke(
       {
