@@ -14,7 +14,8 @@ import { staleEpoch } from './stale-epoch.ts';
 
 /** How long a cancelled call may still say how it ended: less than the pipeline's own patience. */
 const CANCEL_GRACE_MS = 200;
-const MAX_ID_LENGTH = 100;
+/** An id of a caller's own making that fits into a message; any other is left out. */
+const PLAIN_ID = /^[\x21-\x7e]{1,100}$/;
 const ID_SUFFIX_LENGTH = 13;
 /** Refusals after which another hub may be tried, while nothing was accepted. */
 const TRY_NEXT: ReadonlySet<ErrorCode> = new Set([
@@ -94,7 +95,7 @@ export class MeshCallRouter implements CallRouter {
     const { self, tokens, time } = this.#collaborators;
     const { versionRange, sessionId, idempotencyKey } = call;
     // A second try is another request: the executing hub takes each id once.
-    const id = `${call.requestId.slice(0, MAX_ID_LENGTH)}~${randomUUID().slice(0, ID_SUFFIX_LENGTH)}`;
+    const id = `${PLAIN_ID.test(call.requestId) ? call.requestId : 'call'}~${randomUUID().slice(0, ID_SUFFIX_LENGTH)}`;
     const token = tokens.textFor(call.principal, target);
     const invoke = signToolInvoke(
       {

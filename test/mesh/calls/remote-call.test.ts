@@ -118,6 +118,14 @@ describe('a call of a tool on another hub', () => {
     expect(frames).toEqual(['accept', 'result']);
   });
 
+  test('works whatever id its caller gave it', async () => {
+    const tool = makeTool({});
+    const { room, entry, executor } = await pairWith(tool);
+    for (const requestId of ['', 'ü'.repeat(200), 'x'.repeat(200)]) {
+      expect(await entry.client.router.forward(executor.id, room.forwarded(tool, { requestId }))).toMatchObject({ result: { ok: true } });
+    }
+  });
+
   test('a refusal is not an acceptance', async () => {
     const tool = makeTool({});
     const { room, entry, executor } = await pairWith(tool);
