@@ -132,6 +132,9 @@ export class Hub implements Service {
     const gateway = this.#makeDoor(ground, workshop);
     const mesh = this.#makeMesh(ground, workshop, gateway);
     this.#registerAll(workshop.registry, meshTools(mesh));
+    const { authenticator } = ground.access;
+    // What still runs for guests from a hub that was sent away has to end.
+    ground.membership.membership.onLost(() => workshop.pipeline.abortOf((caller) => !authenticator.isStillValid(caller)));
     await this.#stack.start(gateway);
     await this.#stack.start(mesh);
     this.#health = { ...this.#health, status: 'ok' };
@@ -209,7 +212,17 @@ export class Hub implements Service {
   }
 
   async #startAgents({ events, readings, store, directory: devices, access }: Ground, workshop: Workshop): Promise<void> {
-    const runner = new AgentRunner({ ...workshop, ...access, clock: this.#clock, logger: this.#logger, events, readings, store, devices });
+    const runner = new AgentRunner({
+      ...workshop,
+      ...access,
+      registry: workshop.tools,
+      clock: this.#clock,
+      logger: this.#logger,
+      events,
+      readings,
+      store,
+      devices,
+    });
     this.#registerAll(workshop.registry, agentTools(runner));
     await this.#stack.start(runner);
   }

@@ -19,6 +19,7 @@ import { KnownJobs } from './tools/known-jobs.ts';
 import { KnownTools } from './tools/known-tools.ts';
 import { MeshOutlook, type MeshPorts } from './tools/mesh-outlook.ts';
 import { SchemaValidator } from './tools/schema/schema-validator.ts';
+import { tellToolChanges } from './tools/tool-events.ts';
 import { ToolRegistry } from './tools/tool-registry.ts';
 
 /** What the tools room needs of the rest of the hub. */
@@ -58,6 +59,7 @@ export async function openWorkshop(ground: WorkshopGround, config: HubConfig, st
   jobStore.recover();
   const jobPlaces = new JobPlaces(store);
   const jobs = new KnownJobs({ jobs: jobStore, places: jobPlaces, remote: outlook.jobs });
+  tellToolChanges(registry, events);
   const capabilities = new CapabilityCatalogue(registry);
   for (const capability of OWN_CAPABILITIES) capabilities.add(capability);
   const usage = new UsageCounter();

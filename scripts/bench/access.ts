@@ -1,13 +1,13 @@
 /** What it costs to know who calls and what they may do, against one bare Ed25519 verification of as many bytes. */
 import { randomBytes, sign, verify } from 'node:crypto';
 import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
-import { generatePrivateKey, publicKeyOf, rawPublicKey } from '../../src/access/keys/ed25519-key.ts';
 import { signChild, signRoot } from '../../src/access/tokens/token-chain.ts';
 import type { TokenClaims } from '../../src/access/tokens/token-claims.ts';
 import { tokenBytes, tokenText } from '../../src/access/tokens/token-text.ts';
 import { TokenVerifier } from '../../src/access/tokens/token-verifier.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { NO_GROUPS } from '../../src/core/permission.ts';
+import { generatePrivateKey, publicKeyOf, rawPublicKey } from '../../src/wire/ed25519-key.ts';
 import { hubIdOf } from '../../src/wire/hub-id.ts';
 import type { BenchFigure } from './figure.ts';
 import { median } from './statistics.ts';

@@ -1,11 +1,11 @@
 /** A home's announcement as DeviceToolSync names its tools: the devices of a flat, of standard types, without hardware. */
 import { generateKeyPairSync, hash, type KeyObject } from 'node:crypto';
-import { rawPublicKey } from '../../src/access/keys/ed25519-key.ts';
 import type { DeviceDescription } from '../../src/core/device-model.ts';
 import { parseDeviceId, slug } from '../../src/core/ids.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { toPublicDefinition } from '../../src/tools/forms/public-definition.ts';
 import { canonicalJson } from '../../src/wire/canonical-json.ts';
+import { rawPublicKey } from '../../src/wire/ed25519-key.ts';
 import { hubIdOf } from '../../src/wire/hub-id.ts';
 import { type HubState, stateDigest } from '../../src/wire/messages/announced-state.ts';
 import { signAnnouncement } from '../../src/wire/messages/announcement.ts';

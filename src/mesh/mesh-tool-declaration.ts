@@ -59,7 +59,8 @@ export function statusView(status: MembershipStatus): JsonObject {
 
 /** Another hub as tools answer it. */
 export function peerView(peer: Peer): JsonObject {
-  const { id, name, state, isReachable, roundTripMs, hops, version, lastSeenMs, address, capabilities, toolCount, devices } = peer;
+  const { id, name, state, isReachable, roundTripMs, hops, version, lastSeenMs, address, capabilities, toolCount, missingTools, devices } =
+    peer;
   return {
     hub_id: id,
     name,
@@ -72,6 +73,7 @@ export function peerView(peer: Peer): JsonObject {
     last_seen: isoTime(lastSeenMs),
     capabilities,
     tools: toolCount,
+    missing_tools: missingTools,
     devices: devices.length,
   };
 }

@@ -2,7 +2,7 @@ import { isSelfOrDescendant } from '../../core/agent-id.ts';
 import type { SignedDecision } from '../../core/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isSignedStatement } from '../../wire/approval-statement.ts';
-import { publicKeyOf } from '../keys/ed25519-key.ts';
+import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import { type ApprovalRecord, statementOf } from './approval-record.ts';
 import type { EnrolledKey } from './approver-registry.ts';
 

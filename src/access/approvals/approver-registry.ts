@@ -6,7 +6,7 @@ import { isoTime } from '../../core/iso-time.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
-import { publicKeyOf } from '../keys/ed25519-key.ts';
+import { publicKeyOf } from '../../wire/ed25519-key.ts';
 
 const SPACE = 'approvers';
 const COUNTER = { space: 'approver-enrolments', key: 'last' };

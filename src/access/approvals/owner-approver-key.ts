@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
-import { rawPublicKey } from '../keys/ed25519-key.ts';
+import { rawPublicKey } from '../../wire/ed25519-key.ts';
 import { openKeyFile } from '../keys/key-file.ts';
 import type { ApproverRegistry } from './approver-registry.ts';
 

@@ -5,8 +5,8 @@ import type { HubId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
 import type { Service } from '../../core/service.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
+import { rawPublicKey } from '../../wire/ed25519-key.ts';
 import { hubIdOf } from '../../wire/hub-id.ts';
-import { rawPublicKey } from './ed25519-key.ts';
 import { openKeyFile } from './key-file.ts';
 
 /** Name of the key's file in the state directory. */

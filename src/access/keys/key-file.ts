@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
-import { generatePrivateKey } from './ed25519-key.ts';
+import { generatePrivateKey } from '../../wire/ed25519-key.ts';
 import { readSecretFile, writeSecretFile } from './secret-file.ts';
 
 /** A file for one private key. */

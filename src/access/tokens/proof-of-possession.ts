@@ -5,7 +5,7 @@ import { TOKEN_SKEW_MS } from '../../core/principal.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
 import { signSign1, verifySign1 } from '../../wire/cose-sign1.ts';
-import { publicKeyOf } from '../keys/ed25519-key.ts';
+import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import type { ReplayCache } from './replay-cache.ts';
 import { tokenBytes } from './token-text.ts';
 

@@ -6,8 +6,8 @@ import type { Service } from '../../core/service.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
 import { signSign1, verifySign1 } from '../../wire/cose-sign1.ts';
+import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import { hubIdOf } from '../../wire/hub-id.ts';
-import { publicKeyOf } from '../keys/ed25519-key.ts';
 import type { TrustedIssuers } from './issuer-trust.ts';
 import { MAX_TTL_MS } from './token-request.ts';
 

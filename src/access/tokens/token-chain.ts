@@ -2,7 +2,7 @@ import { createHash, type KeyObject } from 'node:crypto';
 import { toAtmoError } from '../../core/errors.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
 import { signSign1, verifySign1 } from '../../wire/cose-sign1.ts';
-import { publicKeyOf } from '../keys/ed25519-key.ts';
+import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import { decodeClaims, encodeClaims, type TokenClaims } from './token-claims.ts';
 import { excessOf } from './token-narrowing.ts';
 import { refuseToken } from './token-refusal.ts';

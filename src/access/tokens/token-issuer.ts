@@ -6,7 +6,7 @@ import { excessPermissions } from '../../core/permission.ts';
 import { type Principal, principalKey } from '../../core/principal.ts';
 import type { IssuedToken, TokenAuthority, TokenInspection, TokenRecord, TokenRequest } from '../../core/token-authority.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
-import { publicKeyOf } from '../keys/ed25519-key.ts';
+import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import type { RevocationList } from './revocation-list.ts';
 import { MAX_TOKEN_DEPTH, signChild, signRoot } from './token-chain.ts';
 import type { TokenClaims } from './token-claims.ts';

@@ -2,6 +2,7 @@ import { createHash, type KeyObject } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
 import { requireGrant } from '../../core/permission.ts';
 import { signSign1, verifySign1 } from '../../wire/cose-sign1.ts';
+import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import { hubIdOf, meshIdOf } from '../../wire/hub-id.ts';
 import {
   type CertificateChain,
@@ -12,7 +13,6 @@ import {
 import { excessOf, startOf } from './certificate-narrowing.ts';
 import { refuseAtGate } from './gate-refusal.ts';
 import type { Member } from './member.ts';
-import { soundKeyOf } from './sound-key.ts';
 
 const ROOT_AAD: Uint8Array = Buffer.from('atmosphere-edge membership v1', 'utf8');
 
@@ -59,7 +59,7 @@ function verifyLink(link: Uint8Array, externalAad: Uint8Array, keyOf: (claims: C
       keyOf: (payload) => {
         const claims = decodeCertificateClaims(payload);
         opened.push(claims);
-        return soundKeyOf(keyOf(claims));
+        return publicKeyOf(keyOf(claims));
       },
     }),
   );
@@ -75,7 +75,7 @@ function memberOf(claims: CertificateClaims, certificate: CertificateChain, invi
     hubId: claims.subject,
     meshId: claims.meshId,
     key: claims.key,
-    publicKey: strict(() => soundKeyOf(claims.key)),
+    publicKey: strict(() => publicKeyOf(claims.key)),
     roles: claims.roles,
     permissions: claims.permissions,
     issuedAtMs: claims.issuedAt * 1000,

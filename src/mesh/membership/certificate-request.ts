@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
 import { excessPermissions } from '../../core/permission.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
+import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import { hubIdOf, meshIdOf } from '../../wire/hub-id.ts';
 import type { CertificateChain, CertificateClaims } from '../../wire/messages/certificate.ts';
 import { signByInviter, signByRoot } from './certificate-chain.ts';
@@ -9,7 +10,6 @@ import { BACKDATED_MS } from './certificate-time.ts';
 import { isInviter, type Member, type MemberRole } from './member.ts';
 import type { OwnHub } from './own-hub.ts';
 import type { OpenRootKey } from './root-key.ts';
-import { soundKeyOf } from './sound-key.ts';
 
 const DAY_MS = 86_400_000;
 /** How long a member's certificate lasts. */
@@ -76,7 +76,7 @@ interface ClaimFrame {
 }
 
 function claimsOf({ key, permissions }: CertificateRequest, { issuer, meshId, roles, nowMs, ttlMs }: ClaimFrame): CertificateClaims {
-  soundKeyOf(key);
+  publicKeyOf(key);
   const issuedAt = Math.floor(nowMs / 1000);
   return {
     issuer,

@@ -3,12 +3,12 @@ import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
+import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import { meshIdOf } from '../../wire/hub-id.ts';
 import { decodeRevocationStatement, openMemberRevocation } from '../../wire/messages/member-revocation.ts';
 import { verifyCertificate } from './certificate-chain.ts';
 import { refuseAtGate } from './gate-refusal.ts';
 import { isInviter, type Member } from './member.ts';
-import { soundKeyOf } from './sound-key.ts';
 
 const SPACE = 'mesh.revoked';
 const MAX_STATEMENTS = 1024;
@@ -103,7 +103,7 @@ export class RevokedMembers {
     if (inviter && !isInviter(inviter)) refuseAtGate('certificate_invalid', `${inviter.hubId} may not end the membership of others`);
     const { hubId } = openMemberRevocation(signed, (unverified) => {
       if (unverified.meshId !== meshId) refuseAtGate('other_mesh', `The revocation is for ${unverified.meshId}, this is ${meshId}`);
-      return inviter ? inviter.publicKey : soundKeyOf(this.#rootKey);
+      return inviter ? inviter.publicKey : publicKeyOf(this.#rootKey);
     });
     return { hubId, isByRoot: inviter === undefined, statement: Uint8Array.from(bytes), rank: hash('sha256', bytes, 'hex') };
   }

@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
+import { rawPublicKey } from '../../wire/ed25519-key.ts';
 import { openBox, sealBox } from '../../wire/sealed-box.ts';
-import { rawKeyOf } from './sound-key.ts';
 
 const PREFIX = 'atmo-root1.';
 const LEAST_PASSPHRASE = 10;
@@ -57,7 +57,7 @@ export class RootKey {
     const { privateKey } = generateKeyPairSync('ed25519');
     const sealed = await this.#box.seal(privateKey.export({ type: 'pkcs8', format: 'der' }), passphrase);
     this.#place(`${PREFIX}${Buffer.from(sealed).toString('base64url')}`);
-    return { privateKey, publicKey: rawKeyOf(privateKey) };
+    return { privateKey, publicKey: rawPublicKey(privateKey) };
   }
 
   /** NOT_FOUND when the key is not on this hub, PERMISSION_DENIED for another passphrase, STORAGE_FAILED. */
@@ -75,7 +75,7 @@ export class RootKey {
     const der = Buffer.from(await this.#box.open(box, passphrase));
     const privateKey = createPrivateKey({ key: der, type: 'pkcs8', format: 'der' });
     der.fill(0);
-    return { privateKey, publicKey: rawKeyOf(privateKey) };
+    return { privateKey, publicKey: rawPublicKey(privateKey) };
   }
 
   /** The sealed key, one line. NOT_FOUND, STORAGE_FAILED. */

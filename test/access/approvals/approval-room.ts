@@ -1,7 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { ApprovalStore } from '../../../src/access/approvals/approval-store.ts';
 import { ApproverRegistry } from '../../../src/access/approvals/approver-registry.ts';
-import { rawPublicKey } from '../../../src/access/keys/ed25519-key.ts';
 import type { ApprovalRequest } from '../../../src/core/approval-queue.ts';
 import type { ApprovalDecision, ApprovalView } from '../../../src/core/approvals.ts';
 import type { AuditNote } from '../../../src/core/audit-sink.ts';
@@ -11,6 +10,7 @@ import type { KeyValueStore } from '../../../src/core/key-value-store.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { Principal } from '../../../src/core/principal.ts';
 import { type ApprovalStatement, signStatement } from '../../../src/wire/approval-statement.ts';
+import { rawPublicKey } from '../../../src/wire/ed25519-key.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 
 export const HUB = 'hub-0123456789abcdef';

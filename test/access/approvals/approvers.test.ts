@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { OwnerApproverKey } from '../../../src/access/approvals/owner-approver-key.ts';
-import { rawPublicKey } from '../../../src/access/keys/ed25519-key.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { rawPublicKey } from '../../../src/wire/ed25519-key.ts';
 import { makeApprovals, makePerson } from './approval-room.ts';
 
 const refusal = (code: string, text = '') => expect.objectContaining({ code, message: expect.stringContaining(text) });

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { publicKeyOf } from '../../../src/access/keys/ed25519-key.ts';
 import { HubKey } from '../../../src/access/keys/hub-key.ts';
 import { signSign1, verifySign1 } from '../../../src/wire/cose-sign1.ts';
+import { publicKeyOf } from '../../../src/wire/ed25519-key.ts';
 import { hubIdOf } from '../../../src/wire/hub-id.ts';
 
 let directory: string;

@@ -3,8 +3,8 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, sy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { rawPublicKey } from '../../../src/access/keys/ed25519-key.ts';
 import { openKeyFile } from '../../../src/access/keys/key-file.ts';
+import { rawPublicKey } from '../../../src/wire/ed25519-key.ts';
 
 let directory: string;
 let path: string;

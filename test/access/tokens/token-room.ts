@@ -1,5 +1,4 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
-import { rawPublicKey } from '../../../src/access/keys/ed25519-key.ts';
 import { RevocationList } from '../../../src/access/tokens/revocation-list.ts';
 import { signRoot } from '../../../src/access/tokens/token-chain.ts';
 import type { TokenClaims } from '../../../src/access/tokens/token-claims.ts';
@@ -10,6 +9,7 @@ import { TokenVerifier } from '../../../src/access/tokens/token-verifier.ts';
 import { ManualClock } from '../../../src/core/clock.ts';
 import { EventBus, type HubEvent } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { rawPublicKey } from '../../../src/wire/ed25519-key.ts';
 import { hubIdOf } from '../../../src/wire/hub-id.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 

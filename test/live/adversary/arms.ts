@@ -1,12 +1,12 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { rawPublicKey } from '../../../src/access/keys/ed25519-key.ts';
 import { signProof } from '../../../src/access/tokens/proof-of-possession.ts';
 import { signChild, signRoot } from '../../../src/access/tokens/token-chain.ts';
 import { decodeClaims, encodeClaims, type TokenClaims } from '../../../src/access/tokens/token-claims.ts';
 import { tokenBytes, tokenText } from '../../../src/access/tokens/token-text.ts';
 import { decodeCbor, encodeCbor } from '../../../src/wire/cbor.ts';
+import { rawPublicKey } from '../../../src/wire/ed25519-key.ts';
 import { hubIdOf } from '../../../src/wire/hub-id.ts';
 
 const WIDE = ['*', 'device:control:*', 'device:read:*', 'sensor:read:*'];

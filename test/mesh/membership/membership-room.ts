@@ -9,8 +9,8 @@ import { JoinAttempt } from '../../../src/mesh/membership/join-attempt.ts';
 import { openMembership } from '../../../src/mesh/membership/open-membership.ts';
 import type { OwnHub } from '../../../src/mesh/membership/own-hub.ts';
 import type { OpenRootKey, PassphraseBox, RootKeyFile } from '../../../src/mesh/membership/root-key.ts';
-import { rawKeyOf } from '../../../src/mesh/membership/sound-key.ts';
 import { decodeCbor, encodeCbor } from '../../../src/wire/cbor.ts';
+import { rawPublicKey } from '../../../src/wire/ed25519-key.ts';
 import { hubIdOf } from '../../../src/wire/hub-id.ts';
 import { parseInvite } from '../../../src/wire/messages/invite.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
@@ -25,7 +25,7 @@ export function hubKey(): OwnHub {
 }
 
 export function ownHub(privateKey: KeyObject): OwnHub {
-  const publicKey = rawKeyOf(privateKey);
+  const publicKey = rawPublicKey(privateKey);
   return { privateKey, publicKey, hubId: hubIdOf(publicKey) };
 }
 
@@ -102,7 +102,7 @@ export async function foundedWithPassphrase(options: RoomOptions = {}): Promise<
 
 export function rootKey(): OpenRootKey {
   const { privateKey } = generateKeyPairSync('ed25519');
-  return { privateKey, publicKey: rawKeyOf(privateKey) };
+  return { privateKey, publicKey: rawPublicKey(privateKey) };
 }
 
 /** Makes the hub one that may invite, with the root key in the open. */

@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { Point } from '@noble/ed25519';
-import { AtmoError } from '../../core/errors.ts';
+import { AtmoError } from '../core/errors.ts';
 
 const RAW_KEY = /^[A-Za-z0-9_-]{43}$/;
 /** Keys that a hub meets again and again; the oldest goes first. */

@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import { getPublicKeyAsync, Point } from '@noble/ed25519';
 import { describe, expect, test } from 'vitest';
-import { generatePrivateKey, publicKeyOf, rawPublicKey } from '../../../src/access/keys/ed25519-key.ts';
+import { generatePrivateKey, publicKeyOf, rawPublicKey } from '../../src/wire/ed25519-key.ts';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const rawOf = (hex: string): string => Buffer.from(hex, 'hex').toString('base64url');
