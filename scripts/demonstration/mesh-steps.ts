@@ -21,7 +21,7 @@ async function joinHubs({ hub, second, terminal, say }: DemoWorld): Promise<void
   await second.terminal.atmo('mesh', 'join', invite);
   say('$ atmo mesh join …   at the other hub');
   await until(async () => (await peerIn(second.hub))?.reachable === true && (await peerIn(hub))?.reachable === true, 'the hubs to meet');
-  say(await second.terminal.atmo('mesh', 'peers'));
+  for (const line of (await second.terminal.atmo('mesh', 'peers')).split('\n')) say(line);
 }
 
 async function switchFromAfar(world: DemoWorld): Promise<void> {
@@ -33,15 +33,19 @@ async function switchFromAfar(world: DemoWorld): Promise<void> {
   );
   say(`$ atmo tools --search '${SENTENCE}'   finds ${TURN_ON}`);
   ensure((await home.get(LAMP)) === false, 'The lamp is on already; the call would prove nothing');
+  const journals = { annex: second.hub, house: hub };
+  const before = { annex: await lastIntent(second.hub), house: await lastIntent(hub) };
   say(`$ atmo call ${TURN_ON}   at the hub that has no devices`);
-  say(await second.terminal.atmo('call', TURN_ON));
+  for (const line of (await second.terminal.atmo('call', TURN_ON)).split('\n')) say(line);
   await until(async () => (await home.get(LAMP)) === true, 'the lamp to be on');
   say('the lamp itself holds onOff.onOff = true');
-  for (const [name, journal] of Object.entries({ annex: second.hub, house: hub })) {
-    const row = await lastIntent(journal);
-    ensure(String(row.tool).includes(TURN_ON), `The journal of ${name} does not have the call: ${JSON.stringify(row)}`);
-    say(`journal of ${name}: row ${row.seq}, ${row.agent} called ${row.tool}`);
+  for (const name of ['annex', 'house'] as const) {
+    const row = await lastIntent(journals[name]);
+    ensure(Number(row.seq) > Number(before[name].seq ?? 0), `The journal of ${name} does not have the call`);
+    say(`journal of ${name}, row ${row.seq}: ${row.agent} called ${row.tool}`);
   }
+  const { agent } = await lastIntent(hub);
+  ensure(String(agent).startsWith('owner@hub-'), `The journal of the light's hub does not say from where it was called: ${agent}`);
 }
 
 async function peerIn(hub: DemoHub): Promise<JsonObject | undefined> {
@@ -49,8 +53,9 @@ async function peerIn(hub: DemoHub): Promise<JsonObject | undefined> {
   return Array.isArray(peers) ? peers.find(isJsonObject) : undefined;
 }
 
+/** The newest call of the light in a journal. */
 async function lastIntent(hub: DemoHub): Promise<JsonObject> {
   const { rows } = await hub.get('/api/v1/audit?kind=intent&limit=1000');
-  const intents = Array.isArray(rows) ? rows.filter(isJsonObject).filter((row) => String(row.tool).includes(TURN_ON)) : [];
-  return intents.at(-1) ?? {};
+  const calls = Array.isArray(rows) ? rows.filter(isJsonObject).filter((row) => String(row.tool).includes(TURN_ON)) : [];
+  return calls.toSorted((a, b) => Number(a.seq) - Number(b.seq)).at(-1) ?? {};
 }

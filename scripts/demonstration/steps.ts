@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts';
 import { ACCESS_STEPS } from './access-steps.ts';
 import type { DemoWorld, DevicePlace, Step } from './demo-world.ts';
+import { MESH_STEPS } from './mesh-steps.ts';
 import { ensure, until } from './proof.ts';
 
 interface CallExample {
@@ -54,6 +55,7 @@ export const STEPS: readonly Step[] = [
   { title: 'Call a device without power', run: callDeadDevice },
   { title: 'Give it power again', run: reviveDevice },
   ...ACCESS_STEPS,
+  ...MESH_STEPS,
 ];
 
 async function commissionAll({ devices, hub, say }: DemoWorld): Promise<void> {

@@ -5,6 +5,8 @@ import type { LabHost } from '../../../scripts/network-lab/lab-host.ts';
 import type { Json } from '../../../src/core/json.ts';
 
 const LIMIT_MS = 60_000;
+/** Less than the door keeps an idle connection: one that it closes just then would fail the next request. */
+const IDLE_MS = 2_000;
 
 /** What a door answered. */
 export interface DoorAnswer {
@@ -69,7 +71,7 @@ class HostAgent extends Agent {
   readonly #port: number;
 
   constructor(host: LabHost, port: number) {
-    super({ keepAlive: true });
+    super({ keepAlive: true, timeout: IDLE_MS });
     this.#host = host;
     this.#port = port;
   }

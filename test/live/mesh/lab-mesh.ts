@@ -70,5 +70,5 @@ export function untilComplete(hubs: readonly MeshHub[], limitMs = COMPLETE_LIMIT
     for (let pair = waiting.at(-1); pair && (await pair[0].knows(pair[1])); pair = waiting.at(-1)) waiting.pop();
     return waiting.length === 0;
   };
-  return timeUntil(limitMs, ask, `${hubs.length} hubs to know each other`);
+  return timeUntil(limitMs, ask, () => waiting.map(([hub, other]) => `${hub.name} to know ${other.name}`).join(', '));
 }
