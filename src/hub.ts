@@ -274,6 +274,7 @@ export class Hub implements Service {
       clock: this.#clock,
       logger: this.#logger.child({ room: 'mesh' }),
       time: access.time,
+      audit: access.audit,
       key: access.key,
       registry,
       capabilities: () => capabilities.list(devices, () => false),

@@ -14,6 +14,6 @@ export async function keepNote({ audit, logger }: NoteKeepers, note: Omit<AuditN
   } catch (thrown) {
     const { event, traceId } = note;
     const trace = traceId === undefined ? {} : { trace_id: traceId };
-    logger.error('audit.note_failed', { event, problem: toAtmoError(thrown).message, ...trace });
+    logger.error('audit.note_failed', { note: event, problem: toAtmoError(thrown).message, ...trace });
   }
 }

@@ -7,6 +7,7 @@ import type { ConnectionGate, MeshEngine, PeerAddress } from './engine/mesh-engi
 import { findHubs } from './find-hubs.ts';
 import { joinMesh } from './membership/join-mesh.ts';
 import type { Invitation, InviteOptions } from './membership/member-admission.ts';
+import { keepMembershipNotes } from './membership/membership-notes.ts';
 import { type MembershipStatus, membershipStatus } from './membership/membership-status.ts';
 import type { Revoked } from './membership/mesh-authority.ts';
 import type { Membership } from './membership/open-membership.ts';
@@ -51,9 +52,14 @@ export class MeshRoom implements Service, MeshControl {
   /** Goes on where the hub was a member before. A mesh that cannot begin is told and tried again; the hub runs without it. */
   async start(): Promise<void> {
     const { membership, events } = this.#parts;
-    this.#stopListening = events.listen(({ type }) => {
+    const stopNotes = keepMembershipNotes(this.#parts);
+    const stopWatch = events.listen(({ type }) => {
       if (type === 'mesh.changed' && membership.membership.state() === 'revoked') void this.#inTurn(() => this.#close());
     });
+    this.#stopListening = () => {
+      stopNotes();
+      stopWatch();
+    };
     await this.#inTurn(() => this.#resume());
   }
 

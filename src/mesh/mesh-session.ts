@@ -1,4 +1,5 @@
 import { createPublicKey } from 'node:crypto';
+import type { AuditSink } from '../core/audit-sink.ts';
 import type { Clock } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/device-directory.ts';
 import type { EventBus, HubEvent } from '../core/events.ts';
@@ -38,6 +39,7 @@ export interface MeshHub {
   readonly events: EventBus;
   readonly store: KeyValueStore;
   readonly time: TrustedTime;
+  readonly audit: AuditSink;
   readonly registry: ToolRegistry;
   readonly devices: DeviceDirectory;
   readonly capabilities: () => readonly { readonly type: string; readonly description: string }[];

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import type { AuditSink } from '../../../src/core/audit-sink.ts';
+import { ManualClock } from '../../../src/core/clock.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
+import { EventBus } from '../../../src/core/events.ts';
+import { createLogger } from '../../../src/core/logger.ts';
+import { keepMembershipNotes } from '../../../src/mesh/membership/membership-notes.ts';
+
+test('hubs that join with an invite and revocations from elsewhere stand in the journal, until nobody listens', async () => {
+  const clock = new ManualClock();
+  const events = new EventBus('test', clock);
+  const written: unknown[] = [];
+  const audit: AuditSink = { record: async (entry) => void written.push(entry) };
+  const time = { now: () => clock.now(), isTrusted: () => true };
+  const stop = keepMembershipNotes({ events, audit, time, logger: createLogger('error', () => {}) });
+  events.emit('mesh.changed', 'mesh-1', { change: 'joined', hub_id: 'hub-2', name: 'attic' });
+  events.emit('mesh.changed', 'mesh-1', { change: 'created' });
+  events.emit('peer.changed', 'hub-2', { change: 'joined' });
+  stop();
+  events.emit('mesh.changed', 'mesh-1', { change: 'revoked', hub_id: 'hub-2' });
+  expect(written).toEqual([
+    {
+      kind: 'note',
+      event: 'mesh.joined',
+      atMs: clock.now(),
+      data: { mesh_id: 'mesh-1', change: 'joined', hub_id: 'hub-2', name: 'attic' },
+    },
+  ]);
+});
+
+test('a journal that cannot be written is told in the log', async () => {
+  const clock = new ManualClock();
+  const events = new EventBus('test', clock);
+  const lines: string[] = [];
+  const audit = { record: () => Promise.reject(new AtmoError('STORAGE_FAILED', 'The disk is full')) };
+  const time = { now: () => clock.now(), isTrusted: () => true };
+  keepMembershipNotes({ events, audit, time, logger: createLogger('error', (line) => lines.push(line)) });
+  events.emit('mesh.changed', 'mesh-1', { change: 'revoked', hub_id: 'hub-2' });
+  await new Promise(setImmediate);
+  expect(lines.join()).toMatch(/audit.note_failed.*The disk is full/);
+});
