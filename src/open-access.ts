@@ -19,6 +19,7 @@ import { TokenIssuer } from './access/tokens/token-issuer.ts';
 import { TokenRateLimiter } from './access/tokens/token-rate-limiter.ts';
 import { TokenRecords } from './access/tokens/token-records.ts';
 import { TokenRefusalNotes } from './access/tokens/token-refusal-notes.ts';
+import { TokenSeal } from './access/tokens/token-seal.ts';
 import { TokenVerifier } from './access/tokens/token-verifier.ts';
 import type { HubConfig } from './config.ts';
 import type { Clock } from './core/clock.ts';
@@ -119,6 +120,7 @@ async function openTokens(ground: AccessGround, identity: Identity, stack: Servi
     owner: new OwnerAuthenticator(identity.credential),
     proofs: new ProofOfPossession({ replays, time }, hubId),
     refusals: new TokenRefusalNotes({ audit, clock, logger }),
+    seal: new TokenSeal(hub.privateKey),
   };
   return {
     authenticator: new TokenAuthenticator(parts, { hubKey: hub.publicKey }),

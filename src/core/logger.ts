@@ -18,7 +18,7 @@ export interface Logger {
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 const SECRETS = [
   /MT:[A-Z0-9.\-*]{10,}/g,
-  /\bat[01]\.[A-Za-z0-9_-]{16,}/g,
+  /\bat[01]\.[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]+)?/g,
   /\batmo-(?:join|root)1\.[A-Za-z0-9_-]{16,}/g,
   /\b[0-9a-f]{64,}\b/gi,
   /\b\d{4}-?\d{3}-?\d{4}(\d{10})?\b/g,

@@ -1,8 +1,11 @@
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { Authenticated, Authenticator, Credentials, Principal } from '../../core/principal.ts';
+import type { Authenticated, Authenticator, Credentials, Principal, TokenFacts } from '../../core/principal.ts';
 import type { OwnerAuthenticator } from '../owner/owner-authenticator.ts';
+import { originOf } from './agent-origin.ts';
 import type { ProofOfPossession } from './proof-of-possession.ts';
+import { refuseToken } from './token-refusal.ts';
 import type { TokenRefusalNotes } from './token-refusal-notes.ts';
+import type { TokenSeal } from './token-seal.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
 interface AuthenticatorCollaborators {
@@ -10,25 +13,28 @@ interface AuthenticatorCollaborators {
   readonly verifier: TokenVerifier;
   readonly proofs: ProofOfPossession;
   readonly refusals: Pick<TokenRefusalNotes, 'write'>;
+  readonly seal: Pick<TokenSeal, 'isSealed'>;
 }
 
 /**
  * Knows the owner by `at0.…` and agents by the tokens `at1.…` of trusted hubs. A token that is bound to the hub's own key
- * is enough by itself; one that is bound to a key of its bearer's needs a proof of possession with each request.
+ * is enough by itself, with the hub's seal; one that is bound to a key of its bearer's needs a proof of possession with each request.
  */
 export class TokenAuthenticator implements Authenticator {
   readonly #owner: Pick<OwnerAuthenticator, 'authenticate' | 'isStillValid'>;
   readonly #verifier: TokenVerifier;
   readonly #proofs: ProofOfPossession;
   readonly #refusals: Pick<TokenRefusalNotes, 'write'>;
+  readonly #seal: Pick<TokenSeal, 'isSealed'>;
   readonly #hubKey: string;
 
   /** `hubKey`: this hub's raw public key, base64url. */
-  constructor({ owner, verifier, proofs, refusals }: AuthenticatorCollaborators, { hubKey }: { readonly hubKey: string }) {
+  constructor({ owner, verifier, proofs, refusals, seal }: AuthenticatorCollaborators, { hubKey }: { readonly hubKey: string }) {
     this.#owner = owner;
     this.#verifier = verifier;
     this.#proofs = proofs;
     this.#refusals = refusals;
+    this.#seal = seal;
     this.#hubKey = hubKey;
   }
 
@@ -50,12 +56,21 @@ export class TokenAuthenticator implements Authenticator {
     if (!bearer?.startsWith('at1.')) return this.#owner.authenticate(credentials);
     const { principal } = this.#verifier.verify(bearer);
     const { token } = principal;
-    if (token.keys.at(-1) === this.#hubKey) return { principal };
     const who = { agent_id: principal.id, token_id: token.id };
+    if (token.keys.at(-1) === this.#hubKey) {
+      if (!this.#isGivenOut(principal, token, bearer)) refuseToken('its text is not the one that the hub gave out', who);
+      return { principal };
+    }
     if (proof === undefined) {
       throw new AtmoError('UNAUTHENTICATED', 'The token is bound to a key of its bearer; send a proof of possession signed with it', who);
     }
     return { principal, contentSha256: this.#verifyProof({ proof, token, operation }, who) };
+  }
+
+  /** A chain that was cut behind one of its links, or overheard by another hub, has no seal. What others signed never had one. */
+  #isGivenOut(principal: Principal, { keys }: TokenFacts, bearer: string): boolean {
+    const isSignedHere = keys.length > 1 ? keys.at(-2) === this.#hubKey : originOf(principal) === undefined;
+    return !isSignedHere || this.#seal.isSealed(bearer);
   }
 
   #verifyProof(check: Parameters<ProofOfPossession['verify']>[0], who: { readonly agent_id: string; readonly token_id: string }): string {

@@ -13,6 +13,7 @@ import type { TokenClaims } from './token-claims.ts';
 import { excessOf } from './token-narrowing.ts';
 import type { TokenRecords } from './token-records.ts';
 import { checkTokenRequest, MAX_TTL_MS } from './token-request.ts';
+import { TokenSeal } from './token-seal.ts';
 import { MAX_TOKEN_BYTES, tokenBytes, tokenText } from './token-text.ts';
 import type { TokenVerifier, VerifiedToken } from './token-verifier.ts';
 
@@ -35,6 +36,7 @@ export class TokenIssuer implements TokenAuthority {
   readonly #records: TokenRecords;
   readonly #time: TrustedTime;
   readonly #events: EventBus;
+  readonly #seal: TokenSeal;
   readonly #meshId: () => string | undefined;
 
   constructor(
@@ -47,6 +49,7 @@ export class TokenIssuer implements TokenAuthority {
     this.#records = records;
     this.#time = time;
     this.#events = events;
+    this.#seal = new TokenSeal(hub.privateKey);
     this.#meshId = meshId;
   }
 
@@ -60,10 +63,10 @@ export class TokenIssuer implements TokenAuthority {
         `The token would have ${bytes.length} bytes; ${MAX_TOKEN_BYTES} are allowed. Grant fewer permissions, such as ns:action:* in place of many`,
       );
     }
-    const token = tokenText(bytes);
-    const { principal } = this.#verifier.verifySignatures(token);
+    const text = tokenText(bytes);
+    const { principal } = this.#verifier.verifySignatures(text);
     this.#record(principal, request, by);
-    return { token, principal };
+    return { token: claims.key === this.#hub.publicKey ? this.#seal.seal(text) : text, principal };
   }
 
   principalOf(token: string): Principal {

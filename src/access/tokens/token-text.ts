@@ -10,8 +10,15 @@ export function tokenText(bytes: Uint8Array): string {
   return PREFIX + Buffer.from(bytes).toString('base64url');
 }
 
-/** The bytes of a token's text. TOKEN_INVALID unless the text is the only one for its bytes. */
-export function tokenBytes(text: string): Uint8Array {
+/** The text without the seal that its bearer's has. */
+export function unsealed(text: string): string {
+  const dot = text.indexOf('.', PREFIX.length);
+  return dot < 0 ? text : text.slice(0, dot);
+}
+
+/** The bytes of a token's text, of its seal none. TOKEN_INVALID unless the text is the only one for its bytes. */
+export function tokenBytes(given: string): Uint8Array {
+  const text = unsealed(given);
   if (!text.startsWith(PREFIX)) refuseToken(`it does not begin with ${PREFIX}`);
   if (text.length > MAX_TEXT_LENGTH) refuseToken(`it is longer than ${MAX_TOKEN_BYTES} bytes`);
   const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');

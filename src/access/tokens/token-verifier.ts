@@ -9,7 +9,7 @@ import type { RevocationList } from './revocation-list.ts';
 import { type ClaimChain, verifyChain } from './token-chain.ts';
 import type { TokenClaims } from './token-claims.ts';
 import { refuseToken } from './token-refusal.ts';
-import { tokenBytes } from './token-text.ts';
+import { tokenBytes, unsealed } from './token-text.ts';
 
 /** A token whose signatures hold; whether it may be used now is another question. */
 export interface VerifiedToken {
@@ -71,8 +71,9 @@ export class TokenVerifier {
     return verified;
   }
 
-  /** A token whose signatures hold, may it be used now or not. TOKEN_INVALID with the reason. */
-  verifySignatures(text: string): VerifiedToken {
+  /** A token whose signatures hold, may it be used now or not, with its seal or without. TOKEN_INVALID with the reason. */
+  verifySignatures(given: string): VerifiedToken {
+    const text = unsealed(given);
     const known = this.#verified.get(text);
     this.#verified.delete(text);
     // A hub that is trusted no more takes its tokens with it.

@@ -14,7 +14,7 @@ const MAX_CONTENT_LENGTH = 32_768;
 const MAX_MEMBER_LENGTH = 1_024;
 const MAX_NAME_LENGTH = 256;
 // Setup codes and tokens, which no identifier looks like. Doors and pipeline mask by schema; this catches what slips through.
-const SECRETS = /MT:[A-Z0-9.\-*]{10,}|\bat[01]\.[A-Za-z0-9_-]{16,}/g;
+const SECRETS = /MT:[A-Z0-9.\-*]{10,}|\bat[01]\.[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]+)?/g;
 
 /** What most names consist of: no other has to be looked at twice. */
 const PLAIN = /^[a-z0-9:@_/-]*$/;

@@ -9,6 +9,7 @@ import { tokenBytes, tokenText } from '../../../src/access/tokens/token-text.ts'
 import type { AuditIntent, AuditNote, AuditOutcome } from '../../../src/core/audit-sink.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { Credentials } from '../../../src/core/principal.ts';
+import { decodeCbor, encodeCbor } from '../../../src/wire/cbor.ts';
 import { keyPair, tokenRoom } from './token-room.ts';
 
 const OPERATION = 'POST /api/v1/tools/echo/invoke';
@@ -21,7 +22,10 @@ async function doorRoom() {
   const proofs = new ProofOfPossession({ replays: new ReplayCache(room), time: room.time }, room.hub.hubId);
   const refusals = new TokenRefusalNotes({ audit, clock: room.clock, logger: silentLogger });
   const owner = new OwnerAuthenticator({ matches: (credential) => credential === OWNER_TOKEN, generation: 0 });
-  const door = new TokenAuthenticator({ owner, verifier: room.verifier, proofs, refusals }, { hubKey: room.hub.publicKey });
+  const door = new TokenAuthenticator(
+    { owner, verifier: room.verifier, proofs, refusals, seal: room.seal },
+    { hubKey: room.hub.publicKey },
+  );
   const enter = (credentials: Omit<Credentials, 'operation'>, operation = OPERATION) => door.authenticate({ ...credentials, operation });
   const codeOf = (credentials: Omit<Credentials, 'operation'>, operation = OPERATION) =>
     enter(credentials, operation).then(
@@ -111,6 +115,37 @@ describe('who stays out', () => {
   });
 });
 
+describe('a text that the hub did not give out', () => {
+  const links = (token: string) => decodeCbor(tokenBytes(token)) as Uint8Array[];
+
+  test('opens nothing: a child that is cut back to the token of its parent', async () => {
+    const { issuer, codeOf } = await doorRoom();
+    const parent = issuer.issue({ agentId: 'big', permissions: ['*'], ttlMs: 60_000 }, OWNER);
+    const { token } = issuer.issue({ agentId: 'small', permissions: ['b:c'], ttlMs: 60_000 }, parent.principal);
+    const cut = tokenText(encodeCbor(links(token).slice(0, 1)));
+    const seal = token.slice(token.lastIndexOf('.'));
+    expect(await codeOf({ bearer: token })).toBe('in');
+    for (const bearer of [cut, `${cut}${seal}`, `${cut}.`, `${token}.`, `${token}A`])
+      expect(await codeOf({ bearer })).toBe('TOKEN_INVALID');
+  });
+
+  test('opens nothing: the chain that other hubs see with a call', async () => {
+    const { issuer, enter, codeOf } = await doorRoom();
+    const { token } = issuer.issue({ agentId: 'a', permissions: ['b:c'], ttlMs: 60_000 }, OWNER);
+    const { principal } = await enter({ bearer: token });
+    expect(token.startsWith(`${principal.token?.text}.`)).toBe(true);
+    expect(await codeOf({ bearer: principal.token?.text ?? '' })).toBe('TOKEN_INVALID');
+  });
+
+  test('counts where somebody else signed it for the key of this hub', async () => {
+    const { enter, rootToken, rootClaims, hub } = await doorRoom();
+    const agent = keyPair();
+    const claims = rootClaims({ issuer: 'light-agent', subject: 'light-agent/x', key: hub.publicKey });
+    const bearer = tokenText(signChild(tokenBytes(rootToken({ key: agent.publicKey })), claims, agent.privateKey));
+    expect((await enter({ bearer })).principal.id).toBe('light-agent/x');
+  });
+});
+
 describe('refusals in the journal', () => {
   test('say who it was where the signatures held, and nothing where they did not', async () => {
     const { codeOf, notes, rootToken, nowSeconds, rootClaims } = await doorRoom();
@@ -162,7 +197,10 @@ describe('refusals in the journal', () => {
     const notes = new TokenRefusalNotes({ audit, clock: room.clock, logger: silentLogger });
     const owner = new OwnerAuthenticator({ matches: () => false, generation: 0 });
     const proofs = new ProofOfPossession({ replays: new ReplayCache(room), time: room.time }, room.hub.hubId);
-    const door = new TokenAuthenticator({ owner, verifier: room.verifier, proofs, refusals: notes }, { hubKey: room.hub.publicKey });
+    const door = new TokenAuthenticator(
+      { owner, verifier: room.verifier, proofs, refusals: notes, seal: room.seal },
+      { hubKey: room.hub.publicKey },
+    );
     await expect(door.authenticate({ bearer: 'at0.x', operation: OPERATION })).rejects.toMatchObject({ code: 'TOKEN_INVALID' });
   });
 });

@@ -4,6 +4,7 @@ import { signRoot } from '../../../src/access/tokens/token-chain.ts';
 import type { TokenClaims } from '../../../src/access/tokens/token-claims.ts';
 import { TokenIssuer } from '../../../src/access/tokens/token-issuer.ts';
 import { TokenRecords } from '../../../src/access/tokens/token-records.ts';
+import { TokenSeal } from '../../../src/access/tokens/token-seal.ts';
 import { tokenText } from '../../../src/access/tokens/token-text.ts';
 import { TokenVerifier } from '../../../src/access/tokens/token-verifier.ts';
 import { ManualClock } from '../../../src/core/clock.ts';
@@ -61,7 +62,24 @@ export async function tokenRoom(options: RoomOptions = {}) {
     ...changes,
   });
   const rootToken = (changes: Partial<TokenClaims> = {}): string => tokenText(signRoot(rootClaims(changes), hub.privateKey));
-  return { clock, store, hub, time, issuers, events, heard, revocations, verifier, records, issuer, nowSeconds, rootClaims, rootToken };
+  const seal = new TokenSeal(hub.privateKey);
+  return {
+    clock,
+    store,
+    hub,
+    time,
+    issuers,
+    events,
+    heard,
+    revocations,
+    verifier,
+    records,
+    issuer,
+    seal,
+    nowSeconds,
+    rootClaims,
+    rootToken,
+  };
 }
 
 /** The code and message of what is thrown, for tests that look at both. */

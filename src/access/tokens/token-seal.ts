@@ -1,0 +1,35 @@
+import { createHmac, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { unsealed } from './token-text.ts';
+
+const CONTEXT = 'atmosphere-edge token seal v1';
+const KEY_BYTES = 32;
+const SEAL_BYTES = 16;
+
+/**
+ * What a token that is bound to the hub's own key has behind it, a dot between: that the hub gave out this very text. A chain
+ * holds the tokens that it comes from, and other hubs see it with every call; without a seal nobody can use what they find.
+ */
+export class TokenSeal {
+  readonly #key: Uint8Array;
+
+  /** `hubKey`: the hub's private key, from which HKDF (RFC 5869) derives that of the seals. */
+  constructor(hubKey: KeyObject) {
+    const secret = hubKey.export({ type: 'pkcs8', format: 'der' });
+    this.#key = new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(0), CONTEXT, KEY_BYTES));
+  }
+
+  /** The text as its bearer gets it: the first 16 bytes of HMAC-SHA-256 (RFC 2104) behind it, base64url. */
+  seal(text: string): string {
+    return `${text}.${this.#sealOf(text)}`;
+  }
+
+  /** True for what `seal` has made. */
+  isSealed(text: string): boolean {
+    const [given, expected] = [text, this.seal(unsealed(text))].map((each) => Buffer.from(each));
+    return given !== undefined && expected !== undefined && given.length === expected.length && timingSafeEqual(given, expected);
+  }
+
+  #sealOf(text: string): string {
+    return createHmac('sha256', this.#key).update(text, 'utf8').digest().subarray(0, SEAL_BYTES).toString('base64url');
+  }
+}
