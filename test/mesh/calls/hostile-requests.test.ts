@@ -109,7 +109,8 @@ describe('a request is refused and counted', () => {
     const { executor, entry, send, runs } = await stage();
     expect(await send({}, { visited: [executor.id] })).toBe('VALIDATION_ERROR');
     expect(await send({}, { visited: [entry.id, executor.id] })).toBe('VALIDATION_ERROR');
-    expect([runs(), executor.drops.counts]).toEqual([0, { 'call.wrong_path': 2 }]);
+    expect(await send({}, { visited: [executor.id, entry.id] })).toBe('VALIDATION_ERROR');
+    expect([runs(), executor.drops.counts]).toEqual([0, { 'call.wrong_path': 3 }]);
   });
 
   test('wherever one bit of it is another', async () => {
