@@ -1,4 +1,4 @@
-import { BodyAssembler } from './body-chunks.ts';
+import { BodyAssembler, LEAST_CHUNK_BYTES } from './body-chunks.ts';
 import { CreditLedger } from './credit-ledger.ts';
 
 /** Bytes of unfinished bodies that one peer may have us keep. */
@@ -32,7 +32,7 @@ export class ArrivingBodies {
 
   add(id: number, piece: Uint8Array): Arrival {
     const body = this.#bodyOf(id);
-    if (!body.ledger.came(piece.length)) return { kind: 'malformed' };
+    if (piece.length < LEAST_CHUNK_BYTES || !body.ledger.came(piece.length)) return { kind: 'malformed' };
     const grantBytes = body.ledger.read(piece.length);
     if (body.isRefused) return { kind: 'kept', grantBytes };
     this.#keptBytes += piece.length;

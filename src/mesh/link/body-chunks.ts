@@ -2,6 +2,8 @@ import { AtmoError } from '../../core/errors.ts';
 
 /** Longest body that travels in one frame, and longest piece of a longer one. */
 export const CHUNK_BYTES = 32_768;
+/** Shortest piece but the last one: what is kept of a piece is more than its bytes. */
+export const LEAST_CHUNK_BYTES = 4_096;
 /** Longest body of a request or an answer. */
 export const MAX_BODY_BYTES = 4_194_304;
 

@@ -53,8 +53,10 @@ export class OutgoingRequest {
     this.#options.onAccept?.();
   }
 
-  /** False when the peer broke the rules: parts out of order, or more than it had room for. */
+  /** False when the peer broke the rules: parts out of order or empty, or more than it had room for. */
   part(sequence: number, bytes: Uint8Array): boolean {
+    // Parts without bytes would cost no credit, and each waits for its reader.
+    if (bytes.length === 0) return false;
     if (sequence !== this.#partsCame || !this.#ledger.came(bytes.length)) return false;
     this.#partsCame += 1;
     const reading = this.#reading ? this.#reading.then(() => this.#options.onPart?.(bytes)) : this.#options.onPart?.(bytes);

@@ -337,14 +337,27 @@ describe('bounds', () => {
 });
 
 describe('a peer that breaks the rules', () => {
+  test('answers with parts without bytes, which cost no credit, and loses its link', async () => {
+    const { b, ab } = await pair();
+    b.links.handle('subscribe', async (request) => {
+      await request.part(new Uint8Array());
+      return new Uint8Array();
+    });
+    await expect(ab.request('subscribe', bytes(''), { signal: never })).rejects.toMatchObject({ code: 'NODE_UNAVAILABLE' });
+  });
+
   const violations: Record<string, readonly Uint8Array[]> = {
     'sends no frame': [bytes('hello')],
     'uses an id of ours': [encodeFrame({ type: 'request', id: 2, kind: 1, body: bytes('') })],
     'answers what was never asked': [encodeFrame({ type: 'result', id: 8, body: bytes('') })],
     'repeats the id of a running request': [1, 1].map((id) => encodeFrame({ type: 'request', id, kind: 1, body: bytes('') })),
     'begins more bodies than there may be requests': Array.from({ length: 65 }, (_, index) =>
-      encodeFrame({ type: 'chunk', id: 2 * index + 1, bytes: bytes('x') }),
+      encodeFrame({ type: 'chunk', id: 2 * index + 1, bytes: new Uint8Array(4_096) }),
     ),
+    'sends a body in crumbs, of which each takes more memory than it has bytes': [
+      encodeFrame({ type: 'chunk', id: 1, bytes: new Uint8Array(4_095) }),
+    ],
+    'sends pieces without bytes, for which no credit is needed': [encodeFrame({ type: 'chunk', id: 1, bytes: new Uint8Array() })],
   };
 
   test.each(Object.entries(violations))('%s and loses its link', async (_, frames) => {
