@@ -4,6 +4,7 @@ import { lintDefinition } from '../../tools/definition-lint.ts';
 import { normalizeDefinition } from '../../tools/normalize-definition.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { ToolDefinition } from '../../tools/tool-definition.ts';
+import { harmlessSchema } from './harmless-schema.ts';
 import { isPlainText, plainText } from './plain-text.ts';
 
 /** Members that are read by people and models only: they may be cut and cleaned without a change of meaning. */
@@ -12,11 +13,12 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * The definition that another hub offers, as JSON text of its public form (source 000 §2). It passes what every definition
- * of this hub passes, and its prose is cleaned of control characters and bounded: it will stand before people and models.
+ * of this hub passes, its schemas end every check soon, and its prose is cleaned of control characters and bounded: it will stand before people and models.
  * VALIDATION_ERROR or PAYLOAD_TOO_LARGE says why there is none.
  */
 export function readRemoteDefinition(bytes: Uint8Array, validator: SchemaValidator): ToolDefinition {
-  const definition = normalizeDefinition(cleaned(parse(bytes), ''));
+  const told = normalizeDefinition(cleaned(parse(bytes), ''));
+  const definition = { ...told, parameters: harmlessSchema(told.parameters), returns: harmlessSchema(told.returns) };
   const isolation = definition.execution.maxMemoryBytes === undefined ? undefined : 'process';
   // Examples stay unchecked: a pattern and an example of one maker can keep a processor busy for hours.
   const plain = { ...definition, metadata: { ...definition.metadata, examples: [] } };

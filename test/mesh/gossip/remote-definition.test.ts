@@ -48,4 +48,39 @@ describe('readRemoteDefinition', () => {
     readJson({ ...base, parameters, metadata: { examples: [{ description: 'slow', params: { a: `${'a'.repeat(40)}!` } }] } });
     expect(performance.now() - startedMs).toBeLessThan(1_000);
   });
+
+  const schemaOf = (parameters: object) => readJson({ ...base, parameters: { type: 'object', ...parameters } }).parameters;
+  const text = (pattern: string) => ({ properties: { a: { type: 'string', pattern, description: 'A' } } });
+
+  test.each(['^(a+)+$', '^(a|a)*$', 'a+b', '^a*a*$', '^(?=a)a*$', '^[a-z]+@[a-z]+$', '^(a)\\1*$', '^a|b$', '^a{1,}a{1,}$'])(
+    'lets the pattern %s be read and never be run',
+    (pattern) => {
+      expect(schemaOf(text(pattern))).toMatchObject({ properties: { a: { 'x-pattern': pattern } } });
+      expect(schemaOf(text(pattern)).properties).not.toHaveProperty('a.pattern');
+    },
+  );
+
+  test.each(['^hub-[0-9a-f]{16}$', '^[a-z][a-z0-9_.-]*$', '^MT:[A-Z0-9.-]+$', '^\\d{4}-\\d{2}$'])('keeps the pattern %s', (pattern) => {
+    expect(schemaOf(text(pattern))).toMatchObject({ properties: { a: { pattern } } });
+  });
+
+  const doubled = Object.fromEntries(
+    Array.from({ length: 40 }, (_, level) => [`d${level}`, { allOf: [1, 2].map(() => ({ $ref: `#/$defs/d${level + 1}` })) }]),
+  );
+  test.each([
+    ['references that double forty times', { allOf: [{ $ref: '#/$defs/d0' }], $defs: { ...doubled, d40: { type: 'object' } } }],
+    ['a reference to itself', { allOf: [{ $ref: '#' }] }],
+    ['references in a circle', { allOf: [{ $ref: '#/$defs/a' }], $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } }],
+    ['a reference past the prototype', { allOf: [{ $ref: '#/$defs/constructor' }], $defs: {} }],
+    ['a reference into its data', { default: { type: 'string' }, allOf: [{ $ref: '#/default' }] }],
+    ['a dynamic reference', { $dynamicAnchor: 'x', allOf: [{ $dynamicRef: '#x' }] }],
+    ['a way around', { dependencies: { a: { properties: { b: { pattern: '^(a+)+$' } } } } }],
+  ])('refuses %s', (_, parameters) => {
+    expect(() => schemaOf(parameters)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
+  });
+
+  test('takes a reference to a definition of its own', () => {
+    const parameters = { properties: { a: { $ref: '#/$defs/b', description: 'A' } }, $defs: { b: { type: 'string' } } };
+    expect(new SchemaValidator().parameters(schemaOf(parameters), { a: 'x' })).toEqual({ a: 'x' });
+  });
 });

@@ -120,9 +120,12 @@ describe('a call of a tool that only another hub has', () => {
     expect(answers).toBe(2);
   });
 
-  test('whose result breaks the schema is RESULT_INVALID', async () => {
-    const others = [toolOf(['hub-2'], { returns: { type: 'object', required: ['seen'], properties: { seen: { type: 'boolean' } } } })];
-    expect(codeOf(await makeHouse({ others }).call())).toBe('RESULT_INVALID');
+  test('is answered without its result being held against the schema, which the other hub made as it made the result', async () => {
+    const returns = { type: 'object', required: ['seen'], properties: { seen: { type: 'string', pattern: '^(a+)+$' } } };
+    const router = new RouterFake(async (nodeId) => ({ result: { seen: `${'a'.repeat(40)}!` }, nodeId, hops: 1 }));
+    const startedMs = performance.now();
+    expect(await makeHouse({ others: [toolOf(['hub-2'], { returns })], router }).call()).toMatchObject({ status: 'success' });
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
   });
 
   test('is NODE_UNAVAILABLE while the hub cannot be reached, NO_CAPABLE_NODE when it may not go there', async () => {
