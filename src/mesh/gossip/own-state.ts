@@ -4,11 +4,10 @@ import { compareText } from '../../core/edit-distance.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { ToolRegistry } from '../../tools/tool-registry.ts';
-import type { AnnouncedDevice, AnnouncedTool } from '../../wire/messages/announced-entries.ts';
+import { type AnnouncedDevice, type AnnouncedTool, inOrder } from '../../wire/messages/announced-entries.ts';
 import type { HubState } from '../../wire/messages/announced-state.ts';
 import { type Blob, MAX_BLOB_BYTES } from './blob-store.ts';
 import { offeredDefinition } from './offered-definition.ts';
-import { inTravelOrder } from './tool-order.ts';
 
 /** What this hub tells of itself, and the definitions that others will ask for. */
 export interface OwnState {
@@ -39,9 +38,12 @@ export interface OwnStateOptions {
 /** Bounds of the codec. */
 const MAX = { tools: 4_096, devices: 512, links: 256, addresses: 8, capabilities: 32, toolId: 225, text: 256 };
 
+/** Administration that is done from other hubs: a person's word counts by its signature, wherever it is handed in. */
+const OFFERED_ADMINISTRATION: ReadonlySet<string> = new Set(['hub:decide_approval@1.0.0', 'hub:list_approvers@1.0.0']);
+
 /**
- * The state of this hub as it is now. Tools of administration stay at home: every hub has them itself, and what they do is
- * nobody else's. A tool whose device is away is announced like any other; the device says that it is away.
+ * The state of this hub as it is now. Other tools of administration stay at home: every hub has them itself, and what they do
+ * is nobody else's. A tool whose device is away is announced like any other; the device says that it is away.
  */
 export function ownState({ registry, devices, capabilities, links, addresses }: OwnStateParts, options: OwnStateOptions): OwnState {
   const own = capabilities().slice(0, MAX.capabilities);
@@ -53,7 +55,7 @@ export function ownState({ registry, devices, capabilities, links, addresses }: 
     addresses: addresses().slice(0, MAX.addresses),
     links: [...links()].sort(compareText).slice(0, MAX.links),
     capabilities: own.map(({ type, description }) => ({ type, description: cut(description) })),
-    tools: inTravelOrder(offered.map((tool) => announcedTool(tool, types))),
+    tools: inOrder(offered.map((tool) => announcedTool(tool, types))),
     devices: options.announcesDevices ? announcedDevices(devices) : null,
   };
   return { state, definitions: offered.map(({ definition }) => offeredDefinition(definition).blob) };
@@ -62,7 +64,8 @@ export function ownState({ registry, devices, capabilities, links, addresses }: 
 /** True for a tool that other hubs may know of. */
 function isOffered({ id, definition }: RegisteredTool): boolean {
   const isAdministration = definition.requires.permissions.some((permission) => permission.startsWith('admin:'));
-  return !isAdministration && id.length <= MAX.toolId && offeredDefinition(definition).blob.bytes.length <= MAX_BLOB_BYTES;
+  if (isAdministration && !OFFERED_ADMINISTRATION.has(id)) return false;
+  return id.length <= MAX.toolId && offeredDefinition(definition).blob.bytes.length <= MAX_BLOB_BYTES;
 }
 
 function announcedTool({ id, definition }: RegisteredTool, types: readonly string[]): AnnouncedTool {

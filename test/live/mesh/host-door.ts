@@ -14,6 +14,13 @@ export interface DoorAnswer {
   readonly body: Json;
 }
 
+/** What is different from a request of the owner. */
+export interface RequestWish {
+  readonly method?: string;
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** HTTP at the loopback of a host of the lab, as somebody who sits in front of it. */
 export class HostDoor implements Disposable {
   readonly #agent: HostAgent;
@@ -27,13 +34,14 @@ export class HostDoor implements Disposable {
   }
 
   /** GET without a body, POST with one; answers what came, errors included. */
-  async send(path: string, body?: Json, options: { readonly method?: string; readonly token?: string } = {}): Promise<DoorAnswer> {
+  async send(path: string, body?: Json, options: RequestWish = {}): Promise<DoorAnswer> {
     const { promise, resolve, reject } = Promise.withResolvers<DoorAnswer>();
     const text = body === undefined ? undefined : JSON.stringify(body);
     const headers = {
       authorization: `Bearer ${options.token ?? this.#token()}`,
       host: `127.0.0.1:${this.#port}`,
       ...(text !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
+      ...options.headers,
     };
     const method = options.method ?? (text === undefined ? 'GET' : 'POST');
     const sent = request({ agent: this.#agent, path, method, headers, timeout: LIMIT_MS }, (response) => {
