@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { quantile } from '../../scripts/bench/statistics.ts';
 import { findDebianTool } from '../../scripts/network-lab/debian-tool.ts';
-import { figure, IS_LONG } from './mesh/figures.ts';
+import { figure, IS_LONG, LONG_REASON } from './mesh/figures.ts';
 import { LabMesh, untilComplete } from './mesh/lab-mesh.ts';
 import { runsOf } from './mesh/lab-tools.ts';
 import type { MeshHub } from './mesh/mesh-hub.ts';
 import { timeUntil } from './mesh/until.ts';
 
-const HUBS = IS_LONG ? 8 : 3;
-const CALLS = IS_LONG ? 400 : 60;
-const CUT_MS = IS_LONG ? 60_000 : 12_000;
+const HUBS = 8;
+const CALLS = 400;
+const CUT_MS = 60_000;
 const HEAL_LIMIT_MS = 15_000;
 const LOSSES = [
   { percent: 10, limitMs: 5_000 },
@@ -45,7 +45,7 @@ function expectOnce(hub: MeshHub, outcomes: ReadonlyMap<string, string>): void {
 
 const tickets = (name: string, count: number) => Array.from({ length: count }, (_, index) => `${name} ${index}`);
 
-describe('hubs on a bad network', () => {
+describe.skipIf(!IS_LONG)(`hubs on a bad network${LONG_REASON}`, () => {
   let mesh: LabMesh;
   let hubs: readonly MeshHub[];
   let a: MeshHub;

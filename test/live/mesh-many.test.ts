@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { median } from '../../scripts/bench/statistics.ts';
-import { figure, IS_LONG } from './mesh/figures.ts';
+import { figure, IS_LONG, LONG_REASON } from './mesh/figures.ts';
 import { admit, LabMesh, untilComplete } from './mesh/lab-mesh.ts';
 import type { MeshHub } from './mesh/mesh-hub.ts';
 import { cpuSeconds, rssMegabytes } from './mesh/process-figures.ts';
@@ -9,9 +9,9 @@ import { SerfAgent } from './mesh/serf-agent.ts';
 import { bundledLabHub } from './mesh/shared-program.ts';
 import { until } from './mesh/until.ts';
 
-const HUBS = IS_LONG ? 20 : 5;
-const ROUNDS = IS_LONG ? 10 : 3;
-const IDLE_MS = IS_LONG ? 60_000 : 5_000;
+const HUBS = 20;
+const ROUNDS = 10;
+const IDLE_MS = 60_000;
 const LATE_LIMIT_MS = 1_000;
 const SPREAD_LIMIT_MS = 30_000;
 /** Asked for also without an event, in case that none is told. */
@@ -46,7 +46,7 @@ async function spreadMs(from: MeshHub, others: readonly MeshHub[], count: number
   return Math.max(...(await Promise.all(arrivals))) - startMs;
 }
 
-describe(`${HUBS} hubs`, () => {
+describe.skipIf(!IS_LONG)(`${HUBS} hubs${LONG_REASON}`, () => {
   let mesh: LabMesh;
   let hubs: readonly MeshHub[];
   let program: readonly string[];

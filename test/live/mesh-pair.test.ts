@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { figure, IS_LONG } from './mesh/figures.ts';
+import { figure, IS_LONG, LONG_REASON } from './mesh/figures.ts';
 import { LabMesh, untilComplete } from './mesh/lab-mesh.ts';
 import { runsOf } from './mesh/lab-tools.ts';
 import type { MeshHub } from './mesh/mesh-hub.ts';
@@ -80,7 +80,7 @@ describe('two hubs', () => {
     expect((await a.peer(b))?.isReachable).toBe(true);
   });
 
-  test('a hub that moves to another address is found again', async () => {
+  test.skipIf(!IS_LONG)(`a hub that moves to another address is found again${LONG_REASON}`, async () => {
     await b.host.changeAddress(5_000);
     const backMs = await timeUntil(
       30_000,

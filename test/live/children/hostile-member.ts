@@ -29,6 +29,7 @@ const PAUSE_MS = 25;
 const RECONNECT_PAUSE_MS = 50;
 const REQUEST_KINDS_KNOWN = 12;
 const FLOOD_LIMIT_MS = 10_000;
+const SETTLE_MS = 300;
 
 const random = randomOf(Number(seed));
 const sent = { frames: 0, gossip: 0, forged: 0, streams: 0, connections: 0, refused: 0 };
@@ -64,12 +65,20 @@ engine.onGossip((message) => {
   remember(message);
   return 'accept';
 });
-engine.handle(CONTROL_PROTOCOL, (stream) => {
-  theirs = stream;
+const open = new Set<MeshStream>();
+
+function watch(stream: MeshStream): MeshStream {
+  open.add(stream);
   stream.onFrame(remember);
   stream.onClose(() => {
+    open.delete(stream);
     if (theirs === stream) theirs = undefined;
   });
+  return stream;
+}
+
+engine.handle(CONTROL_PROTOCOL, (stream) => {
+  theirs = watch(stream);
 });
 await engine.start();
 
@@ -95,8 +104,7 @@ async function streamTo(id: HubId): Promise<MeshStream | undefined> {
   try {
     const stream = await engine.openStream(id, CONTROL_PROTOCOL, { signal: AbortSignal.timeout(2_000) });
     sent.streams += 1;
-    stream.onFrame(remember);
-    return stream;
+    return watch(stream);
   } catch {
     return undefined;
   }
@@ -119,13 +127,9 @@ async function attackStreams(count: number): Promise<void> {
       id = await connected();
       continue;
     }
-    let isOpen = true;
-    stream.onClose(() => {
-      isOpen = false;
-    });
     // Requests of a side are odd or even; the wrong half is hostile, too.
     let requestId = 1 + Math.floor(random() * 2);
-    for (let burst = 0; isOpen && sent.frames < count; burst++) {
+    for (let burst = 0; open.has(stream) && sent.frames < count; burst++) {
       stream.send(hostileFrame(requestId));
       requestId += 2;
       sent.frames += 1;
@@ -155,21 +159,22 @@ async function attackIdentities(): Promise<void> {
   }
 }
 
+/** A stream that the victim has not ended after a moment. */
+async function lastingStream(): Promise<MeshStream> {
+  for (;;) {
+    const stream = await streamTo(await connected());
+    await sleep(SETTLE_MS);
+    if (stream && open.has(stream)) return stream;
+  }
+}
+
 /** Well-formed requests as fast as the stream takes them; answers the milliseconds until the victim ends it, or the limit. */
 async function floodMs(): Promise<number> {
-  const stream = await streamTo(await connected());
-  if (!stream) return 0;
-  const cut = Promise.withResolvers<void>();
-  stream.onClose(() => cut.resolve());
-  let isCut = false;
-  void cut.promise.then(() => {
-    isCut = true;
-  });
+  const stream = await lastingStream();
   const startMs = performance.now();
-  for (let id = 1; !isCut && performance.now() - startMs < FLOOD_LIMIT_MS; id += 2) {
+  for (let id = 1; open.has(stream) && performance.now() - startMs < FLOOD_LIMIT_MS; id += 2) {
     const hasRoom = stream.send(encodeFrame({ type: 'request', id, kind: 8, body: new Uint8Array(64) }));
-    if (!hasRoom) await Promise.race([stream.drained().catch(() => undefined), cut.promise]);
-    else if (id % 101 === 0) await sleep(1);
+    if (!hasRoom || id % 101 === 0) await sleep(1);
   }
   return performance.now() - startMs;
 }
