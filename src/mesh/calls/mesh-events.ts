@@ -1,10 +1,10 @@
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
-import { EVENT_TYPES, type EventListener, type HubEvent } from '../../core/events.ts';
+import { EVENT_TYPES, type EventListener } from '../../core/events.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { RemoteEvents, RemoteSubscription } from '../../tools/remote-events.ts';
-import { decodeSubscribedEvent } from '../../wire/messages/call-queries.ts';
 import type { MeshQueries } from './mesh-queries.ts';
+import { toldEvent } from './told-event.ts';
 
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 5_000;
@@ -60,7 +60,7 @@ export class MeshEvents implements RemoteEvents {
           if (state.isGap) onGap?.();
         },
         onPart: (part) => {
-          const event = eventOf(part);
+          const event = toldEvent(part, { types, ...(subjects && { subjects }) });
           if (event) listener(event);
         },
       },
@@ -102,10 +102,4 @@ interface Listening {
   readonly subscription: GapSubscription;
   readonly listener: EventListener;
   readonly state: Attempt;
-}
-
-/** Undefined for a type that this hub does not know. */
-function eventOf(part: Uint8Array): HubEvent | undefined {
-  const event = decodeSubscribedEvent(part) as unknown as HubEvent;
-  return EVENT_TYPES.includes(event.type) ? event : undefined;
 }
