@@ -1,18 +1,19 @@
 /**
  * How a mesh behaves as it grows: `node --expose-gc scripts/mesh-simulation.ts [hubs…]`, default 10, 100 and 300 hubs with 40 tools
- * each and 8 neighbours. Announcer, directory and exchanges are the real ones; network, links and clock are simulated.
- * docs/mesh-scale.md explains the figures.
+ * each, connected as real ones are. Announcer, directory, exchanges and choice of neighbours are the real ones; network, links and
+ * clock are simulated. docs/mesh-scale.md explains the figures.
  */
 import { measureDirectory } from './simulation/measure-directory.ts';
 import { type MeshFigures, measureMesh } from './simulation/measure-mesh.ts';
 
+const TOOLS = 40;
 const ROWS: readonly (readonly [string, (figures: MeshFigures) => string | number])[] = [
   ['hubs', ({ hubs }) => hubs],
+  ['connections of a hub, average and most', ({ neighbours }) => `${neighbours.average}, ${neighbours.most}`],
   ['all know all from a cold start, simulated ms', ({ coldMs }) => coldMs],
-  ['a new tool is known to half of the hubs, ms', ({ newToolMs }) => newToolMs.half],
-  ['a new tool is known to all, with its definition, ms', ({ newToolMs }) => newToolMs.all],
-  ['a late joiner knows all, ms', ({ joinerMs }) => joinerMs.knows],
-  ['the late joiner is known to all, ms', ({ joinerMs }) => joinerMs.isKnown],
+  ['a new tool is known with its definition, p50, p95, all, ms', ({ newToolMs }) => textOf(newToolMs)],
+  ['a late joiner knows all, ms', ({ joinerKnowsMs }) => joinerKnowsMs],
+  ['the late joiner is known with its definitions, p50, p95, all, ms', ({ joinerIsKnownMs }) => textOf(joinerIsKnownMs)],
   ['gossip messages sent, per hub and hour', ({ perHubAndHour }) => perHubAndHour.gossipMessages],
   ['gossip sent, MB per hub and hour', ({ perHubAndHour }) => perHubAndHour.gossipMegabytes],
   ['comparisons with neighbours sent, MB per hub and hour', ({ perHubAndHour }) => perHubAndHour.syncMegabytes],
@@ -21,15 +22,32 @@ const ROWS: readonly (readonly [string, (figures: MeshFigures) => string | numbe
 
 const given = process.argv.slice(2).map(Number).filter(Number.isInteger);
 const sizes = given.length > 0 ? given : [10, 100, 300];
-// Before the meshes: what they leave behind would be counted.
-const directories = sizes.map((hubs) => measureDirectory({ hubs, tools: 40 }));
-for (const [index, hubs] of sizes.entries()) {
-  const figures = await measureMesh({ hubs, tools: 40, degree: 8 });
-  for (const [label, value] of ROWS) console.log(`${label.padEnd(64)} ${value(figures)}`);
-  const memory = directories[index];
-  console.log(
-    `${'directory of one hub, MB of heap (its own estimate)'.padEnd(64)} ${memory?.heapMegabytes} (${memory?.estimatedMegabytes})`,
-  );
-  console.log(`${'the same once all tools were listed'.padEnd(64)} ${memory?.withCatalogueMegabytes}`);
+// What is loaded and compiled on first use is not the directories'.
+measureDirectory({ hubs: 2, tools: TOOLS });
+for (const hubs of sizes) {
+  // Before the mesh: what it leaves behind would be counted.
+  const memory = measureDirectory({ hubs, tools: TOOLS });
+  const startMs = performance.now();
+  const figures = await measureMesh({ hubs, tools: TOOLS });
+  for (const [label, value] of ROWS) print(label, value(figures));
+  print('directory of one hub, MB of heap (its own estimate)', `${memory.heapMegabytes} (${memory.estimatedMegabytes})`);
+  print('the same once all tools were listed', memory.withCatalogueMegabytes);
+  print('the simulation itself: seconds, MB of memory', `${seconds(performance.now() - startMs)}, ${residentMegabytes()}`);
   console.log('');
+}
+
+function print(label: string, value: string | number): void {
+  console.log(`${label.padEnd(68)} ${value}`);
+}
+
+function textOf({ half, mostly, all }: MeshFigures['newToolMs']): string {
+  return `${half}, ${mostly}, ${all}`;
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms / 1000);
+}
+
+function residentMegabytes(): number {
+  return Math.round(process.resourceUsage().maxRSS / 1024);
 }

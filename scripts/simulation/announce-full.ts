@@ -1,6 +1,6 @@
 import { offeredDefinition } from '../../src/mesh/gossip/offered-definition.ts';
-import { inTravelOrder } from '../../src/mesh/gossip/tool-order.ts';
 import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
+import { inOrder } from '../../src/wire/messages/announced-entries.ts';
 import { type HubState, stateDigest } from '../../src/wire/messages/announced-state.ts';
 import { signAnnouncement } from '../../src/wire/messages/announcement.ts';
 import { paginate } from '../../src/wire/messages/announcement-pages.ts';
@@ -15,7 +15,7 @@ export function announceFull(authority: SimulatedAuthority, tools: readonly Regi
     addresses: ['192.168.1.20:8082'],
     links: [],
     capabilities: [{ type: 'light_control', description: 'Lights' }],
-    tools: inTravelOrder(tools.map(({ id, definition }) => ({ id, hash: offeredDefinition(definition).hash }))),
+    tools: inOrder(tools.map(({ id, definition }) => ({ id, hash: offeredDefinition(definition).hash }))),
     devices: null,
   };
   const header = { hubId: identity.hubId, epoch: 1, sequence: 1, timeMs: 0, ttlSeconds: 300, digest: stateDigest(state) };

@@ -2,19 +2,29 @@ import type { SimulatedHub } from './simulated-hub.ts';
 import { SimulatedMesh } from './simulated-mesh.ts';
 import { simulatedTool } from './simulated-tools.ts';
 
-/** Size and shape of a mesh. */
+/** Size of a mesh. */
 export interface MeshShape {
   readonly hubs: number;
+  /** Of each hub. */
   readonly tools: number;
-  readonly degree: number;
+}
+
+/** Simulated milliseconds until so many of the other hubs knew. */
+interface Spread {
+  readonly half: number;
+  readonly mostly: number;
+  readonly all: number;
 }
 
 /** What became of it. Times in simulated milliseconds. */
 export interface MeshFigures {
   readonly hubs: number;
+  /** Connections of a hub. */
+  readonly neighbours: { readonly average: number; readonly most: number };
   readonly coldMs: number;
-  readonly newToolMs: { readonly half: number; readonly all: number };
-  readonly joinerMs: { readonly knows: number; readonly isKnown: number };
+  readonly newToolMs: Spread;
+  readonly joinerKnowsMs: number;
+  readonly joinerIsKnownMs: Spread;
   readonly perHubAndHour: {
     readonly gossipMessages: number;
     readonly gossipMegabytes: number;
@@ -24,54 +34,71 @@ export interface MeshFigures {
 }
 
 const LONGEST_MS = 600_000;
-const STEADY_MS = 60_000;
+/** What comes of a cold start and of a joiner is over. */
+const SETTLE_MS = 30_000;
+/** Two heartbeats of each hub, eight comparisons. */
+const STEADY_MS = 240_000;
 const PER_HOUR = 3_600_000 / STEADY_MS;
 
-/** Starts a mesh, lets it settle, and measures news, a late joiner and the traffic of a quiet minute. */
-export async function measureMesh({ hubs, tools, degree }: MeshShape): Promise<MeshFigures> {
-  await using mesh = new SimulatedMesh({ degree });
+/** Starts a mesh, lets it settle, and measures news, a late joiner and the traffic of quiet minutes. */
+export async function measureMesh({ hubs, tools }: MeshShape): Promise<MeshFigures> {
+  await using mesh = new SimulatedMesh();
   const offered = Array.from({ length: tools }, (_, index) => simulatedTool(index, 'any'));
   for (let index = 0; index < hubs; index++) await mesh.add({ tools: offered });
+  const startMs = mesh.clock.monotonic();
   await mesh.connectAll();
-  const coldMs = await mesh.converge(LONGEST_MS);
+  await mesh.converge(LONGEST_MS);
+  const coldMs = mesh.clock.monotonic() - startMs;
+  await mesh.clock.run(SETTLE_MS);
+  const neighbours = neighboursOf(mesh);
   const newToolMs = await measureNews(mesh, tools);
-  const joinerMs = await measureJoiner(mesh, offered);
-  return { hubs, coldMs, newToolMs, joinerMs, perHubAndHour: await measureQuietMinute(mesh) };
+  const joiner = await measureJoiner(mesh, offered);
+  await mesh.clock.run(SETTLE_MS);
+  return { hubs, neighbours, coldMs, newToolMs, ...joiner, perHubAndHour: await measureQuiet(mesh) };
 }
 
-async function measureNews(mesh: SimulatedMesh, index: number): Promise<MeshFigures['newToolMs']> {
+function neighboursOf({ hubs }: SimulatedMesh): MeshFigures['neighbours'] {
+  const counts = hubs.map(({ links }) => links.links().length);
+  const sum = counts.reduce((total, count) => total + count, 0);
+  return { average: Math.round((10 * sum) / hubs.length) / 10, most: Math.max(...counts) };
+}
+
+async function measureNews(mesh: SimulatedMesh, index: number): Promise<Spread> {
   const [first, ...others] = mesh.hubs;
-  if (!first) return { half: 0, all: 0 };
-  first.registry.register(simulatedTool(index, 'any'));
-  const half = await untilFewer(mesh, others, { than: others.length / 2, knows: (hub) => hub.knowsHub(first) });
-  return { half, all: half + (await untilFewer(mesh, others, { than: 0, knows: (hub) => hub.knowsHub(first) })) };
+  first?.registry.register(simulatedTool(index, 'any'));
+  return await measureSpread(mesh, others, (hub) => first !== undefined && hub.knowsHub(first));
 }
 
-async function measureJoiner(mesh: SimulatedMesh, tools: Parameters<SimulatedMesh['add']>[0]['tools']): Promise<MeshFigures['joinerMs']> {
+async function measureJoiner(mesh: SimulatedMesh, tools: Parameters<SimulatedMesh['add']>[0]['tools']) {
   const others = [...mesh.hubs];
   const joiner = await mesh.add({ tools });
+  const startMs = mesh.clock.monotonic();
   const joined = mesh.join(joiner);
-  const knows = await mesh.clock.run(LONGEST_MS, () => joiner.knows(mesh.hubs));
-  const isKnown = await untilFewer(mesh, others, { than: 0, knows: (hub) => hub.knowsHub(joiner) });
-  await joined;
-  return { knows, isKnown: knows + isKnown };
-}
-
-/** Simulated milliseconds until at most so many hubs do not know it. */
-async function untilFewer(
-  mesh: SimulatedMesh,
-  hubs: readonly SimulatedHub[],
-  { than, knows }: { readonly than: number; readonly knows: (hub: SimulatedHub) => boolean },
-): Promise<number> {
-  let unsure = [...hubs];
-  return await mesh.clock.run(LONGEST_MS, () => {
-    unsure = unsure.filter((hub) => !knows(hub));
-    return unsure.length <= than;
+  let joinerKnowsMs: number | undefined;
+  const joinerIsKnownMs = await measureSpread(mesh, others, (hub) => {
+    if (joinerKnowsMs === undefined && joiner.knows(mesh.hubs)) joinerKnowsMs = mesh.clock.monotonic() - startMs;
+    return hub.knowsHub(joiner);
   });
+  joinerKnowsMs ??= mesh.clock.monotonic() - startMs + (await mesh.clock.run(LONGEST_MS, () => joiner.knows(mesh.hubs)));
+  await joined;
+  return { joinerKnowsMs, joinerIsKnownMs };
 }
 
-async function measureQuietMinute(mesh: SimulatedMesh): Promise<MeshFigures['perHubAndHour']> {
-  await mesh.clock.run(5_000);
+/** How the hubs come to know something. */
+async function measureSpread(mesh: SimulatedMesh, hubs: readonly SimulatedHub[], knows: (hub: SimulatedHub) => boolean): Promise<Spread> {
+  const startMs = mesh.clock.monotonic();
+  let unsure = [...hubs];
+  const untilFewer = async (share: number) => {
+    await mesh.clock.run(LONGEST_MS, () => {
+      unsure = unsure.filter((hub) => !knows(hub));
+      return unsure.length <= share * hubs.length;
+    });
+    return mesh.clock.monotonic() - startMs;
+  };
+  return { half: await untilFewer(0.5), mostly: await untilFewer(0.05), all: await untilFewer(0) };
+}
+
+async function measureQuiet(mesh: SimulatedMesh): Promise<MeshFigures['perHubAndHour']> {
   const before = totalsOf(mesh);
   await mesh.clock.run(STEADY_MS);
   const after = totalsOf(mesh);

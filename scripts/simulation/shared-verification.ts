@@ -7,6 +7,9 @@ interface Opened {
   readonly key: KeyObject;
 }
 
+/** Made once: an error with its stack for each copy of old news would take most of the time. */
+const REFUSED = new AtmoError('VALIDATION_ERROR', 'No such key signed the announcement');
+
 /**
  * Opens announcements for all hubs of one process: each is decoded and its signature verified once, and not once on every
  * hub. The work counts for `opened` each time, so that what it would cost can be told.
@@ -20,7 +23,7 @@ export class SharedVerification {
     const known = this.#opened.get(nameOf(envelope));
     if (!known) return this.#openFirst(envelope, keyOf);
     const key = keyOf(known.announcement);
-    if (key !== known.key && !key?.equals(known.key)) throw new AtmoError('VALIDATION_ERROR', 'No such key signed the announcement');
+    if (key !== known.key && !key?.equals(known.key)) throw REFUSED;
     return known.announcement;
   };
 

@@ -9,8 +9,9 @@ import { MemoryEngine } from '../../src/mesh/engine/memory-engine.ts';
 import type { MemoryNetwork } from '../../src/mesh/engine/memory-network.ts';
 import { Gossip } from '../../src/mesh/gossip/gossip.ts';
 import type { GossipLimits } from '../../src/mesh/gossip/gossip-limits.ts';
+import type { StateSteps } from '../../src/mesh/gossip/state-steps.ts';
 import type { StatementSource } from '../../src/mesh/gossip/statement-exchange.ts';
-import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
+import type { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
 import type { openAnnouncement } from '../../src/wire/messages/announcement.ts';
@@ -27,6 +28,8 @@ export interface SimulatedWorld {
   readonly latencyMs: number;
   readonly limits: Partial<GossipLimits>;
   readonly open: typeof openAnnouncement;
+  readonly steps: StateSteps;
+  readonly validator: SchemaValidator;
   readonly random: () => number;
 }
 
@@ -55,8 +58,7 @@ export class SimulatedHub {
     world: SimulatedWorld,
     { name, tools, devices = NO_DEVICES, statements = [], identity = makeIdentity(), store = new MemoryStore() }: SimulatedHubOptions,
   ) {
-    const { clock, network, authority, random, open, limits } = world;
-    const validator = new SchemaValidator();
+    const { clock, network, authority, random, open, steps, validator, limits } = world;
     const certificate = authority.certify(identity);
     this.id = identity.hubId;
     this.#tools = tools;
@@ -84,6 +86,7 @@ export class SimulatedHub {
         events: new EventBus(`hub:${name}`, clock),
         random,
         open,
+        steps,
       },
       { name, version: '0.0.0', announcesDevices: true, limits },
     );

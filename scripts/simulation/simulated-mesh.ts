@@ -1,20 +1,22 @@
+import type { HubId } from '../../src/core/ids.ts';
+import { neighbourChoice } from '../../src/mesh/discovery/dial/neighbour-choice.ts';
 import { MemoryNetwork } from '../../src/mesh/engine/memory-network.ts';
 import { GOSSIP_LIMITS } from '../../src/mesh/gossip/gossip-limits.ts';
+import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
+import { SharedStates } from './shared-states.ts';
 import { SharedVerification } from './shared-verification.ts';
 import { SimulatedAuthority } from './simulated-authority.ts';
 import { SimulatedHub, type SimulatedHubOptions, type SimulatedWorld } from './simulated-hub.ts';
 import { SimulationClock } from './simulation-clock.ts';
 
 interface SimulationOptions {
-  /** Most neighbours of a hub, and how many it has where there are enough others. */
-  readonly degree: number;
   /** One way, milliseconds. */
   readonly latencyMs?: number;
   readonly seed?: number;
 }
 
-/** Hubs in one process that hear of each other over a random graph. */
+/** Hubs in one process that connect and hear of each other as real ones do. What is the same on all of them is kept once. */
 export class SimulatedMesh implements AsyncDisposable {
   readonly clock = new SimulationClock();
   readonly network: MemoryNetwork;
@@ -22,13 +24,10 @@ export class SimulatedMesh implements AsyncDisposable {
   readonly verification = new SharedVerification();
   readonly hubs: SimulatedHub[] = [];
   readonly #world: SimulatedWorld;
-  readonly #degree: number;
-  readonly #random: () => number;
 
-  constructor({ degree, latencyMs = 2, seed = 1 }: SimulationOptions) {
-    this.#degree = degree;
-    this.#random = seededRandom(seed);
-    this.network = new MemoryNetwork({ clock: this.clock, latencyMs: () => latencyMs, random: this.#random });
+  constructor({ latencyMs = 2, seed = 1 }: SimulationOptions = {}) {
+    const random = seededRandom(seed);
+    this.network = new MemoryNetwork({ clock: this.clock, latencyMs: () => latencyMs, random });
     this.#world = {
       clock: this.clock,
       network: this.network,
@@ -37,7 +36,9 @@ export class SimulatedMesh implements AsyncDisposable {
       latencyMs,
       limits: { maxHubs: 2_048, maxBytes: 16 * GOSSIP_LIMITS.maxBytes },
       open: this.verification.open,
-      random: this.#random,
+      steps: new SharedStates(),
+      validator: new SchemaValidator(),
+      random,
     };
   }
 
@@ -49,29 +50,16 @@ export class SimulatedMesh implements AsyncDisposable {
     return hub;
   }
 
-  /** Connects a hub with random others that have room; done once time went on. */
+  /** Connects a hub with those that it chooses; done once time went on. */
   async join(hub: SimulatedHub): Promise<void> {
-    const dials: Promise<void>[] = [];
-    const others = shuffled(this.hubs, this.#random).filter((other) => other !== hub && !hub.links.to(other.id));
-    for (const other of others.filter(({ links }) => links.links().length < this.#degree)) {
-      if (dials.length >= this.#degree - hub.links.links().length) break;
-      dials.push(hub.connect(other));
-    }
-    // Where all are full the one that comes last still gets a neighbour.
-    if (dials.length === 0 && hub.links.links().length === 0 && others[0]) dials.push(hub.connect(others[0]));
-    await Promise.all(dials);
+    await Promise.all(this.#dials(hub, (other) => !hub.links.to(other)));
   }
 
-  /** A random graph, each hub connected with two that came before it at least where there are as many. */
+  /** Connects all hubs with those that they choose, at the same moment. */
   async connectAll(): Promise<void> {
-    for (const [index, hub] of this.hubs.entries()) {
-      const before = shuffled(this.hubs.slice(0, index), this.#random);
-      const free = before.filter(({ links }) => links.links().length < this.#degree);
-      const dials = (free.length > 0 ? free : before).slice(0, Math.ceil(this.#degree / 2)).map((other) => hub.connect(other));
-      const done = Promise.all(dials);
-      await this.clock.run(20);
-      await done;
-    }
+    const dials = this.hubs.flatMap((hub) => this.#dials(hub, (other) => hub.id < other));
+    await this.clock.run(20);
+    await Promise.all(dials);
   }
 
   /** Simulated milliseconds until all know all with all definitions, or `withinMs`. */
@@ -89,6 +77,12 @@ export class SimulatedMesh implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const hub of this.hubs) await hub.crash();
   }
+
+  #dials(hub: SimulatedHub, isDialled: (id: HubId) => boolean): readonly Promise<void>[] {
+    const byId = new Map(this.hubs.map((other) => [other.id, other]));
+    const chosen = [...neighbourChoice(hub.id, byId.keys())].filter(isDialled);
+    return chosen.flatMap((id) => byId.get(id) ?? []).map((other) => hub.connect(other));
+  }
 }
 
 /** Mulberry32: the same numbers in every run. */
@@ -100,15 +94,4 @@ function seededRandom(seed: number): () => number {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
-}
-
-function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
-  const result = [...items];
-  for (let index = result.length - 1; index > 0; index--) {
-    const other = Math.floor(random() * (index + 1));
-    const item = result[index] as Item;
-    result[index] = result[other] as Item;
-    result[other] = item;
-  }
-  return result;
 }

@@ -61,7 +61,7 @@ export class AntiEntropy implements Service {
     let hasNews = false;
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const answer = await this.#request(link);
-      const isNews = answer?.entries.map((entry) => this.#take(entry, link.peer.id)).some(Boolean) ?? false;
+      const isNews = this.#take(answer?.envelopes ?? [], link.peer.id);
       if (!answer || !isNews) return hasNews;
       hasNews = true;
       if (!this.#parts.directory.isBehind(answer.vector)) return true;
@@ -71,11 +71,14 @@ export class AntiEntropy implements Service {
 
   async #request(link: PeerLink): Promise<SyncAnswer | undefined> {
     const { clock, directory } = this.#parts;
-    const body = encodeSyncRequest({ vector: directory.vector() });
-    return await requestWithin(clock, REQUEST_TIMEOUT_MS, async (signal) => decodeSyncAnswer(await link.request('sync', body, { signal })));
+    return await requestWithin(clock, REQUEST_TIMEOUT_MS, async (signal) => {
+      const body = encodeSyncRequest({ vector: directory.vector() });
+      return decodeSyncAnswer(await link.request('sync', body, { signal }));
+    });
   }
 
-  #take({ envelopes }: SyncAnswer['entries'][number], from: HubId): boolean {
+  /** True when something was new. */
+  #take(envelopes: SyncAnswer['envelopes'], from: HubId): boolean {
     return envelopes.map((envelope) => this.#parts.directory.receive(envelope, from) === 'accept').some(Boolean);
   }
 
@@ -84,6 +87,6 @@ export class AntiEntropy implements Service {
     const { directory } = this.#parts;
     const { vector } = decodeSyncRequest(body);
     if (directory.isBehind(vector)) this.#rounds.want(from);
-    return encodeSyncAnswer({ vector: directory.vector(), entries: directory.entriesBeyond(vector, MAX_ANSWER_BYTES) });
+    return encodeSyncAnswer({ vector: directory.vector(), envelopes: directory.envelopesBeyond(vector, MAX_ANSWER_BYTES) });
   }
 }

@@ -90,8 +90,9 @@ export class BlobExchange implements Service {
   async #fetchFrom(link: PeerLink, names: readonly string[]): Promise<void> {
     const { id } = link.peer;
     this.#busy.add(id);
-    const body = encodeBlobRequest({ hashes: names });
-    const answer = await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, (signal) => link.request('blobs', body, { signal }));
+    const answer = await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, (signal) => {
+      return link.request('blobs', encodeBlobRequest({ hashes: names }), { signal });
+    });
     this.#busy.delete(id);
     if (this.#listening.length === 0) return;
     const blobs = answer ? decoded(answer) : [];

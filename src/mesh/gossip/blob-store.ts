@@ -21,6 +21,7 @@ export class BlobStore {
   readonly #others = new Map<string, Blob>();
   #own: ReadonlyMap<string, Blob> = new Map();
   #bytes = 0;
+  #losses = 0;
 
   constructor({ maxBytes = MAX_STORE_BYTES }: { readonly maxBytes?: number } = {}) {
     this.#maxBytes = maxBytes;
@@ -31,9 +32,16 @@ export class BlobStore {
     return this.#bytes;
   }
 
+  /** Counts up when a blob that was here is here no more. */
+  get losses(): number {
+    return this.#losses;
+  }
+
   /** Replaces what this hub offers itself. */
   setOwn(blobs: Iterable<Blob>): void {
+    const before = this.#own;
     this.#own = new Map(Array.from(blobs, (blob) => [shortName(blob.sha256), blob]));
+    for (const short of before.keys()) if (!this.#own.has(short)) this.#losses += 1;
   }
 
   has(name: string): boolean {
@@ -64,6 +72,7 @@ export class BlobStore {
       if (used.has(short)) continue;
       this.#others.delete(short);
       this.#bytes -= blob.bytes.length;
+      this.#losses += 1;
     }
   }
 }

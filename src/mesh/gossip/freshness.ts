@@ -9,11 +9,18 @@ export interface SignsOfLife {
   readonly hasLeft: boolean;
   /** A direct connection to it lives. */
   readonly isLinked: boolean;
+  /** Its neighbours, and theirs up to this hub, still tell of living connections; asked only where it matters. */
+  readonly hasWay: () => boolean;
 }
 
-/** How fresh the news of a hub are (A-074: stale at 90 s, gone at 300 s, at once when it says goodbye). */
-export function freshness({ silentMs, hasLeft, isLinked }: SignsOfLife): PeerState {
+/**
+ * How fresh the news of a hub are (A-074: stale at 90 s, gone at 300 s, at once when it says goodbye). A connection that ends is
+ * announced within seconds by whoever sees it end, so that a hub with a way to it need not say so often that it lives. It still
+ * has to say so itself: by their word alone its neighbours keep it no longer than until it is gone.
+ */
+export function freshness({ silentMs, hasLeft, isLinked, hasWay }: SignsOfLife): PeerState {
   if (hasLeft) return 'left';
   if (isLinked || silentMs < STALE_MS) return 'fresh';
+  if (silentMs < GONE_MS && hasWay()) return 'fresh';
   return silentMs < GONE_MS ? 'stale' : 'gone';
 }

@@ -14,9 +14,12 @@ export const GOSSIP_LIMITS: GossipLimits = {
   maxChanges: 64,
 };
 
-/** A hub says at least so often that it is there. */
-export const HEARTBEAT_MS = 30_000;
-/** News older than this are doubtful: two heartbeats were missed. */
+/**
+ * A hub says at least so often that it is there: twice before it is gone. Those that it is connected to see it end within seconds,
+ * and tell the others.
+ */
+export const HEARTBEAT_MS = 120_000;
+/** News older than this are doubtful where no connections lead to the hub. */
 export const STALE_MS = 90_000;
 /** A hub that was not heard of for so long is gone. */
 export const GONE_MS = 300_000;

@@ -24,6 +24,7 @@ import { MeshDirectory } from './mesh-directory.ts';
 import { MeshPeers } from './mesh-peers.ts';
 import { type OwnStateOptions, type OwnStateParts, ownState } from './own-state.ts';
 import { tellPeerChanges } from './peer-events.ts';
+import type { StateSteps } from './state-steps.ts';
 import { StatementExchange, type StatementSource } from './statement-exchange.ts';
 import { Ticker } from './ticker.ts';
 
@@ -45,6 +46,8 @@ interface GossipCollaborators extends Omit<OwnStateParts, 'links'> {
   readonly random?: () => number;
   /** Another way to verify announcements, such as one that remembers what it verified. */
   readonly open?: typeof openAnnouncement;
+  /** Another way to come to states, such as one that remembers them. */
+  readonly steps?: StateSteps;
 }
 
 interface GossipOptions extends OwnStateOptions {
@@ -77,7 +80,9 @@ export class Gossip implements Service {
     const { hub, links, clock, validator, logger, engine, store } = parts;
     const shared = { ...parts, drops: this.drops, blobs: this.#blobs };
     this.#parts = parts;
-    this.directory = new MeshDirectory({ ...shared, self: hub.hubId, isLinked: (id) => links.to(id) !== undefined }, limits);
+    const isLinked = (id: HubId) => links.to(id) !== undefined;
+    const hasWay = (id: HubId) => this.peers.routeTo(id) !== undefined;
+    this.directory = new MeshDirectory({ ...shared, self: hub.hubId, isLinked, hasWay }, limits);
     const { directory } = this;
     this.#definitions = new DefinitionBook({ blobs: this.#blobs, validator, drops: this.drops, logger });
     this.catalogue = new MeshCatalogue({ directory, definitions: this.#definitions });

@@ -1,14 +1,11 @@
 import type { KeyObject } from 'node:crypto';
-import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { AnnouncedState, HubState } from '../../wire/messages/announced-state.ts';
-import { stateDigest } from '../../wire/messages/announced-state.ts';
-import { assemble, pagesOf } from '../../wire/messages/announcement-pages.ts';
-import { applyChanges } from '../../wire/messages/state-changes.ts';
+import { pagesOf } from '../../wire/messages/announcement-pages.ts';
 import { AnnouncementChain, type DeltaAnnouncement, type FullAnnouncement, type Signed, type SignOfLife } from './announcement-chain.ts';
 import { type AnnouncementVersion, isNewer } from './announcement-version.ts';
 import type { DropReason } from './drop-counter.ts';
-import { inTravelOrder } from './tool-order.ts';
+import { STATE_STEPS, type StateSteps } from './state-steps.ts';
 
 /** When something was heard: on the clock that never jumps, and on the wall. */
 interface Moment {
@@ -19,12 +16,19 @@ interface Moment {
 /** What an announcement did: told something new, showed that something was missed, or nothing could be made of it. */
 export type Taken = 'news' | 'alive' | 'behind' | DropReason;
 
+interface RecordOptions {
+  readonly moment: Moment;
+  /** Another way to come to states, such as one that remembers them. */
+  readonly steps?: StateSteps;
+}
+
 type PageSource = (hash: string) => Uint8Array | undefined;
 
 /** What is known of one hub, from its own signed announcements only. Whoever hands it one has checked the signature. */
 export class HubRecord {
   readonly id: HubId;
   readonly key: KeyObject;
+  readonly #steps: StateSteps;
   #chain: AnnouncementChain;
   #state: HubState | undefined;
   /** The pages of the chain's state are not all here, or it cannot be put together. */
@@ -33,9 +37,14 @@ export class HubRecord {
   #missedSomething = false;
   #moment: Moment;
 
-  constructor(key: KeyObject, full: Signed<FullAnnouncement>, moment: Moment) {
-    this.id = full.announcement.hubId;
+  constructor(
+    { announcement, envelope, key }: Signed<FullAnnouncement> & { readonly key: KeyObject },
+    { moment, steps = STATE_STEPS }: RecordOptions,
+  ) {
+    const full = { announcement, envelope };
+    this.id = announcement.hubId;
     this.key = key;
+    this.#steps = steps;
     this.#chain = new AnnouncementChain(full);
     this.#heard = full.announcement;
     this.#moment = moment;
@@ -115,7 +124,7 @@ export class HubRecord {
     }
     if (this.#chain.deltas.length >= maxChanges) return 'too_many_changes';
     if (this.#assembly === 'done' && this.#state) {
-      const next = changed(this.#state, delta.announcement);
+      const next = this.#steps.next(this.#state, delta.announcement);
       if (typeof next === 'string') return next;
       this.#state = next;
     }
@@ -140,7 +149,7 @@ export class HubRecord {
   /** Puts the state together as far as its pages are here; a reason when they do not make the state that was announced. */
   assemble(pageOf: PageSource): DropReason | undefined {
     if (this.#assembly !== 'waiting') return undefined;
-    const state = assembled(this.#chain, pageOf);
+    const state = this.#whole(pageOf);
     if (state === undefined) return undefined;
     if (typeof state === 'string') {
       this.#assembly = 'impossible';
@@ -150,36 +159,13 @@ export class HubRecord {
     this.#assembly = 'done';
     return undefined;
   }
-}
 
-function assembled({ full, deltas }: AnnouncementChain, pageOf: PageSource): HubState | DropReason | undefined {
-  try {
-    const { state, digest } = full.announcement;
-    let whole: HubState | undefined = assemble(state, pageOf);
-    if (!whole) return undefined;
-    if (stateDigest(whole) !== digest) return 'wrong_digest';
-    for (const { announcement } of deltas) {
-      const next = changed(whole, announcement);
-      if (typeof next === 'string') return next;
-      whole = next;
+  #whole(pageOf: PageSource): HubState | DropReason | undefined {
+    let state = this.#steps.first(this.#chain.full.announcement, pageOf);
+    for (const { announcement } of this.#chain.deltas) {
+      if (state === undefined || typeof state === 'string') return state;
+      state = this.#steps.next(state, announcement);
     }
-    return whole;
-  } catch (error) {
-    return reasonOf(error);
+    return state;
   }
-}
-
-function changed(state: HubState, { changes, digest }: DeltaAnnouncement): HubState | DropReason {
-  try {
-    const applied = applyChanges(state, changes);
-    const next = { ...applied, tools: inTravelOrder(applied.tools) };
-    return stateDigest(next) === digest ? next : 'wrong_digest';
-  } catch (error) {
-    return reasonOf(error);
-  }
-}
-
-function reasonOf(error: unknown): DropReason {
-  if (error instanceof AtmoError && error.code === 'VALIDATION_ERROR') return 'malformed';
-  throw error;
 }

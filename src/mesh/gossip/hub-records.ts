@@ -14,6 +14,8 @@ interface RecordsCollaborators {
   readonly clock: Clock;
   /** True while a direct connection to the hub lives. */
   readonly isLinked: (id: HubId) => boolean;
+  /** True while living connections lead to the hub, as far as those tell that have them. */
+  readonly hasWay: (id: HubId) => boolean;
 }
 
 /** What a record, a tool and a device take beside their envelopes, bytes; measured with scripts/mesh-simulation.ts. */
@@ -28,6 +30,7 @@ export class HubRecords {
   readonly #self: HubId;
   readonly #clock: Clock;
   readonly #isLinked: (id: HubId) => boolean;
+  readonly #hasWay: (id: HubId) => boolean;
   readonly #records = new Map<HubId, HubRecord>();
   readonly #sizes = new Map<HubId, number>();
   readonly #views = new Map<HubId, KnownHub>();
@@ -36,10 +39,11 @@ export class HubRecords {
   #sorted: readonly KnownHub[] | undefined;
   #bytes = 0;
 
-  constructor({ self, clock, isLinked }: RecordsCollaborators) {
+  constructor({ self, clock, isLinked, hasWay }: RecordsCollaborators) {
     this.#self = self;
     this.#clock = clock;
     this.#isLinked = isLinked;
+    this.#hasWay = hasWay;
   }
 
   get size(): number {
@@ -85,12 +89,11 @@ export class HubRecords {
     if (record.id === this.#self) return;
     this.#measure(record);
     const before = this.#views.get(record.id);
-    const view = viewOf(record, this.#stateOf(record));
-    this.#views.set(record.id, view);
-    this.#sorted = undefined;
+    const state = this.#stateOf(record);
+    this.#show(record, state);
     if (isNew) this.#tell({ hub: record.id, kind: 'added' });
     else if (news === 'news') this.#tell({ hub: record.id, kind: 'news' });
-    else if (before?.state !== view.state) this.#tell({ hub: record.id, kind: 'state' });
+    else if (before?.state !== state) this.#tell({ hub: record.id, kind: 'state' });
   }
 
   remove(record: HubRecord): void {
@@ -104,11 +107,13 @@ export class HubRecords {
 
   /** Tells what became stale since, and forgets what is gone. */
   sweep(): void {
-    for (const record of this.all()) {
-      if (record.id === this.#self) continue;
-      if (this.#isOver(record)) this.#bury(record);
-      else if (this.#stateOf(record) !== this.#views.get(record.id)?.state) this.update(record, 'state');
-    }
+    // All are looked at before anybody hears of it: each word has the ways to all hubs looked for again.
+    const states = this.all().flatMap((record) => (record.id === this.#self ? [] : [{ record, state: this.#stateOf(record) }]));
+    const turned = states.filter(({ record, state }) => state !== this.#views.get(record.id)?.state);
+    for (const { record, state } of turned) this.#show(record, state);
+    const over = states.filter(({ record, state }) => this.#isOver(record, state));
+    for (const { record } of over) this.#bury(record);
+    for (const { record } of turned) if (this.#records.has(record.id)) this.#tell({ hub: record.id, kind: 'state' });
   }
 
   /** Forgets the hub that left or is gone longest; false when all are there. */
@@ -129,14 +134,23 @@ export class HubRecords {
     this.remove(record);
   }
 
-  #isOver(record: HubRecord): boolean {
-    const state = this.#stateOf(record);
+  #show(record: HubRecord, state: KnownHub['state']): void {
+    this.#views.set(record.id, viewOf(record, state));
+    this.#sorted = undefined;
+  }
+
+  #isOver(record: HubRecord, state: KnownHub['state']): boolean {
     const silentMs = this.#silentMs(record);
     return (state === 'gone' && silentMs >= GONE_MS + LINGER_MS) || (state === 'left' && silentMs >= GONE_MS);
   }
 
   #stateOf(record: HubRecord): KnownHub['state'] {
-    return freshness({ silentMs: this.#silentMs(record), hasLeft: record.hasLeft, isLinked: this.#isLinked(record.id) });
+    return freshness({
+      silentMs: this.#silentMs(record),
+      hasLeft: record.hasLeft,
+      isLinked: this.#isLinked(record.id),
+      hasWay: () => this.#hasWay(record.id),
+    });
   }
 
   #silentMs(record: HubRecord): number {

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Announcement, openAnnouncement } from '../../wire/messages/announcement.ts';
-import type { SyncAnswer, VersionVector } from '../../wire/messages/sync.ts';
+import { MAX_VECTOR_HUBS, type VersionVector } from '../../wire/messages/sync.ts';
 import type { GossipVerdict } from '../engine/mesh-engine.ts';
 import { type Admitted, AnnouncementDoor, type MemberCertificates } from './announcement-door.ts';
 import { type AnnouncementVersion, isNewer } from './announcement-version.ts';
@@ -12,7 +12,8 @@ import { GOSSIP_LIMITS, type GossipLimits } from './gossip-limits.ts';
 import { HubRecord, type Taken } from './hub-record.ts';
 import { HubRecords } from './hub-records.ts';
 import type { DirectoryChange, HubDirectory, KnownHub } from './known-hub.ts';
-import { entriesBeyond, vectorOf } from './version-vectors.ts';
+import type { StateSteps } from './state-steps.ts';
+import { envelopesBeyond, vectorOf } from './version-vectors.ts';
 
 interface DirectoryCollaborators {
   readonly self: HubId;
@@ -22,8 +23,12 @@ interface DirectoryCollaborators {
   readonly clock: Clock;
   /** True while a direct connection to the hub lives. */
   readonly isLinked: (id: HubId) => boolean;
+  /** True while living connections lead to the hub, as far as those tell that have them. */
+  readonly hasWay: (id: HubId) => boolean;
   /** Another way to verify, such as one that remembers what it verified. */
   readonly open?: typeof openAnnouncement;
+  /** Another way to come to states, such as one that remembers them. */
+  readonly steps?: StateSteps;
 }
 
 /** What a neighbour that passed it on should have seen itself. */
@@ -40,22 +45,30 @@ export class MeshDirectory implements HubDirectory {
   readonly #drops: DropCounter;
   readonly #clock: Clock;
   readonly #limits: GossipLimits;
+  readonly #steps: StateSteps | undefined;
   readonly #door: AnnouncementDoor;
   readonly #records: HubRecords;
   /** Hubs of which blobs may be missing: to look through all of them at each piece of news took most of the time. */
   readonly #unsure = new Set<HubId>();
+  #lossesSeen = 0;
+  /** Until the next news. */
+  #used: ReadonlySet<string> | undefined;
   readonly #behind = new Set<(from: HubId) => void>();
   readonly #superseded = new Set<(version: AnnouncementVersion) => void>();
 
-  constructor({ self, certificates, blobs, drops, clock, isLinked, open }: DirectoryCollaborators, limits: Partial<GossipLimits> = {}) {
+  constructor(collaborators: DirectoryCollaborators, limits: Partial<GossipLimits> = {}) {
+    const { self, certificates, blobs, drops, clock, open, steps } = collaborators;
     this.#self = self;
     this.#certificates = certificates;
     this.#blobs = blobs;
     this.#drops = drops;
     this.#clock = clock;
-    this.#limits = { ...GOSSIP_LIMITS, ...limits };
-    this.#records = new HubRecords({ self, clock, isLinked });
+    this.#steps = steps;
+    const { maxHubs, ...others } = { ...GOSSIP_LIMITS, ...limits };
+    this.#limits = { ...others, maxHubs: Math.min(maxHubs, MAX_VECTOR_HUBS) };
+    this.#records = new HubRecords(collaborators);
     this.#records.onChange(({ hub, kind }) => {
+      this.#used = undefined;
       if (kind !== 'state') this.#unsure.add(hub);
     });
     const keeper = { isStale: (announcement: Announcement) => this.#isStale(announcement), member: (id: HubId) => this.#member(id) };
@@ -114,9 +127,10 @@ export class MeshDirectory implements HubDirectory {
     return missing;
   }
 
-  /** Short names of the blobs that some hub needs. */
+  /** Short names of the blobs that some hub needs; the same set as long as nothing changes. */
   usedBlobs(): ReadonlySet<string> {
-    return new Set(this.#present().flatMap((record) => blobNames(record).map(shortName)));
+    this.#used ??= new Set(this.#present().flatMap((record) => blobNames(record).map(shortName)));
+    return this.#used;
   }
 
   /** What is known, this hub's own announcements included. */
@@ -125,8 +139,8 @@ export class MeshDirectory implements HubDirectory {
   }
 
   /** What somebody lacks who knows as much as the vector says, up to about `maxBytes`. */
-  entriesBeyond(vector: VersionVector, maxBytes: number): SyncAnswer['entries'] {
-    return entriesBeyond(vector, this.#records.all(), maxBytes);
+  envelopesBeyond(vector: VersionVector, maxBytes: number): readonly Uint8Array[] {
+    return envelopesBeyond(vector, this.#records.all(), maxBytes);
   }
 
   /** True when the vector tells of announcements that this hub does not know. */
@@ -140,6 +154,8 @@ export class MeshDirectory implements HubDirectory {
   sweep(): void {
     this.#records.sweep();
     // What this hub offered itself until now may be missing from now on.
+    if (this.#blobs.losses === this.#lossesSeen) return;
+    this.#lossesSeen = this.#blobs.losses;
     for (const { id } of this.#present()) this.#unsure.add(id);
   }
 
@@ -222,7 +238,7 @@ export class MeshDirectory implements HubDirectory {
     const known = this.#records.get(announcement.hubId);
     if (!known) {
       if (announcement.kind !== 'full') return 'unknown_origin';
-      const record = new HubRecord(key, { announcement, envelope }, moment);
+      const record = new HubRecord({ announcement, envelope, key }, { moment, ...(this.#steps && { steps: this.#steps }) });
       const problem = record.assemble(pageOf);
       if (!problem) this.#records.update(record, 'news');
       return problem ?? 'news';

@@ -6,6 +6,7 @@ import { plainText } from './plain-text.ts';
 
 const MAX_NAME = 64;
 const MAX_DESCRIPTION = 256;
+const HUB_ID = /^\s*hub-[0-9a-f]{16}\s*$/i;
 const NOTHING: readonly never[] = [];
 
 type Head = Pick<KnownHub, 'name' | 'version' | 'addresses' | 'links' | 'capabilities'>;
@@ -21,7 +22,7 @@ const devicesOf = new WeakMap<HubState, readonly PeerDevice[]>();
 export function viewOf(record: HubRecord, state: PeerState): KnownHub {
   const newest = record.isWaitingForPages() ? record.announced : (record.state ?? record.announced);
   return {
-    ...remembered(heads, newest, headOf),
+    ...remembered(heads, newest, (state) => headOf(state, record.id)),
     id: record.id,
     state,
     epoch: record.heard.epoch,
@@ -31,9 +32,10 @@ export function viewOf(record: HubRecord, state: PeerState): KnownHub {
   };
 }
 
-function headOf({ name, version, addresses, links, capabilities }: HubState | AnnouncedState): Head {
+function headOf({ name, version, addresses, links, capabilities }: HubState | AnnouncedState, id: HubId): Head {
   return {
-    name: plainText(name, MAX_NAME),
+    // A call that names a hub by its id must not mean one that calls itself so.
+    name: HUB_ID.test(name) ? id : plainText(name, MAX_NAME),
     version: plainText(version, MAX_NAME),
     addresses: addresses.map((address) => plainText(address, MAX_DESCRIPTION)),
     links,

@@ -71,8 +71,8 @@ export class StatementExchange implements Service {
   }
 
   async #pull(link: PeerLink): Promise<void> {
-    const body = encodeStatementRequest({ known: [...this.#known().keys()] });
     const statements = await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, async (signal) => {
+      const body = encodeStatementRequest({ known: [...this.#known().keys()] });
       return decodeStatementAnswer(await link.request('statements', body, { signal })).statements;
     });
     const news = (statements ?? []).filter((statement) => this.#merge(statement));

@@ -1,4 +1,4 @@
-import type { SyncAnswer, VersionVector } from '../../wire/messages/sync.ts';
+import type { VersionVector } from '../../wire/messages/sync.ts';
 import type { HubRecord } from './hub-record.ts';
 
 /** What is known of each hub. */
@@ -7,16 +7,16 @@ export function vectorOf(records: readonly HubRecord[]): VersionVector {
 }
 
 /** What somebody lacks who knows as much as the vector says, up to about `maxBytes` and one hub at least. */
-export function entriesBeyond(vector: VersionVector, records: readonly HubRecord[], maxBytes: number): SyncAnswer['entries'] {
+export function envelopesBeyond(vector: VersionVector, records: readonly HubRecord[], maxBytes: number): readonly Uint8Array[] {
   const theirs = new Map(vector.map((version) => [version.hubId, version]));
-  const entries: SyncAnswer['entries'][number][] = [];
+  const told: Uint8Array[] = [];
   let bytes = 0;
   for (const { id, chain } of records) {
     const envelopes = chain.since(theirs.get(id));
     if (envelopes.length === 0) continue;
-    bytes += chain.bytes;
-    if (bytes > maxBytes && entries.length > 0) break;
-    entries.push({ certificate: chain.full.announcement.certificate, envelopes });
+    bytes += envelopes.reduce((sum, { length }) => sum + length, 0);
+    if (bytes > maxBytes && told.length > 0) break;
+    told.push(...envelopes);
   }
-  return entries;
+  return told;
 }

@@ -4,32 +4,24 @@ import { hex, hubId } from '../message-encodings.ts';
 import { list } from '../message-lists.ts';
 import { bytes, choice, uint } from '../message-scalars.ts';
 import type { ValueOf } from '../message-type.ts';
-import { CERTIFICATE_CHAIN } from './certificate.ts';
 
 /** Longest body between two hubs, bytes. */
 const MAX_BODY_BYTES = 4_194_304;
-const MAX_HUBS = 512;
+/** Most hubs of a version vector, the one that it is from among them. */
+export const MAX_VECTOR_HUBS = 1_024;
 
 /** The newest announcement that is known of a hub. */
 const VERSION = tuple({ hubId: required(0, hubId), epoch: required(1, uint()), sequence: required(2, uint()) });
-const VECTOR = list(VERSION, { max: MAX_HUBS });
+const VECTOR = list(VERSION, { max: MAX_VECTOR_HUBS });
+/** More than the announcements of 1 MiB. */
+const MAX_ENVELOPES = 16_384;
 const ENVELOPE = bytes({ min: 1, max: 4_096 });
 
 const SYNC_REQUEST = message({ vector: required(1, VECTOR) });
 const SYNC_ANSWER = message({
   vector: required(1, VECTOR),
-  /** What the other side does not know yet. */
-  entries: required(
-    2,
-    list(
-      message({
-        certificate: required(1, CERTIFICATE_CHAIN),
-        /** Signed announcements as they came, the last full one first. */
-        envelopes: required(2, list(ENVELOPE, { max: 1_024 })),
-      }),
-      { max: MAX_HUBS },
-    ),
-  ),
+  /** What the other side does not know yet: signed announcements as they came, those of one hub in their order. */
+  envelopes: required(2, list(ENVELOPE, { max: MAX_ENVELOPES })),
 });
 
 const STATEMENT = message({
@@ -51,8 +43,12 @@ export type SpreadStatement = ValueOf<typeof STATEMENT>;
 export type StatementRequest = ValueOf<typeof STATEMENT_REQUEST>;
 export type StatementAnswer = ValueOf<typeof STATEMENT_ANSWER>;
 
-const SYNC_REQUEST_CODEC = messageCodec('SyncRequest', SYNC_REQUEST, { maxDepth: 3, maxItems: 3 + 4 * MAX_HUBS });
-const SYNC_ANSWER_CODEC = messageCodec('SyncAnswer', SYNC_ANSWER, { maxBytes: MAX_BODY_BYTES, maxDepth: 5, maxItems: 65_536 });
+const SYNC_REQUEST_CODEC = messageCodec('SyncRequest', SYNC_REQUEST, { maxDepth: 3, maxItems: 3 + 4 * MAX_VECTOR_HUBS });
+const SYNC_ANSWER_CODEC = messageCodec('SyncAnswer', SYNC_ANSWER, {
+  maxBytes: MAX_BODY_BYTES,
+  maxDepth: 3,
+  maxItems: 5 + 4 * MAX_VECTOR_HUBS + MAX_ENVELOPES,
+});
 const STATEMENT_REQUEST_CODEC = messageCodec('StatementRequest', STATEMENT_REQUEST, {
   maxBytes: MAX_BODY_BYTES,
   maxDepth: 2,

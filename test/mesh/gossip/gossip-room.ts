@@ -5,7 +5,7 @@ import { BlobStore } from '../../../src/mesh/gossip/blob-store.ts';
 import { DropCounter } from '../../../src/mesh/gossip/drop-counter.ts';
 import type { GossipLimits } from '../../../src/mesh/gossip/gossip-limits.ts';
 import { MeshDirectory } from '../../../src/mesh/gossip/mesh-directory.ts';
-import { inTravelOrder } from '../../../src/mesh/gossip/tool-order.ts';
+import { inOrder } from '../../../src/wire/messages/announced-entries.ts';
 import { type HubState, stateDigest } from '../../../src/wire/messages/announced-state.ts';
 import { type Announcement, openAnnouncement, signAnnouncement } from '../../../src/wire/messages/announcement.ts';
 import { changesBetween } from '../../../src/wire/messages/state-changes.ts';
@@ -75,9 +75,7 @@ export class Origin {
 
 /** Tools by short names, with made-up hashes. */
 export function namedTools(...names: readonly string[]): HubState['tools'] {
-  return inTravelOrder(
-    names.map((name) => ({ id: `core:${name}@1.0.0`, hash: Buffer.from(name.padEnd(8, '.').slice(0, 8)).toString('hex') })),
-  );
+  return inOrder(names.map((name) => ({ id: `core:${name}@1.0.0`, hash: Buffer.from(name.padEnd(8, '.').slice(0, 8)).toString('hex') })));
 }
 
 /** A directory with everything around it, on a clock that is moved by hand. */
@@ -86,6 +84,7 @@ export function makeDirectory(authority = new SimulatedAuthority(), limits: Part
   const drops = new DropCounter();
   const blobs = new BlobStore();
   const linked = new Set<HubId>();
+  const ways = new Set<HubId>();
   const verified = { count: 0 };
   const open: typeof openAnnouncement = (envelope, keyOf) =>
     openAnnouncement(envelope, (unverified) => {
@@ -93,9 +92,18 @@ export function makeDirectory(authority = new SimulatedAuthority(), limits: Part
       if (key) verified.count += 1;
       return key;
     });
-  const parts = { self: makeIdentity().hubId, certificates: authority, blobs, drops, clock, isLinked: (id: HubId) => linked.has(id), open };
+  const parts = {
+    self: makeIdentity().hubId,
+    certificates: authority,
+    blobs,
+    drops,
+    clock,
+    isLinked: (id: HubId) => linked.has(id),
+    hasWay: (id: HubId) => ways.has(id),
+    open,
+  };
   const directory = new MeshDirectory(parts, limits);
   const neighbour = makeIdentity().hubId;
   const toolsOf = (id: HubId) => directory.hub(id)?.tools.map((tool) => tool.id.slice('core:'.length, -'@1.0.0'.length));
-  return { authority, clock, drops, blobs, linked, verified, directory, neighbour, toolsOf };
+  return { authority, clock, drops, blobs, linked, ways, verified, directory, neighbour, toolsOf };
 }

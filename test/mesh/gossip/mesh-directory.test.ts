@@ -19,9 +19,7 @@ function wordsOf(hub: KnownHub | undefined) {
 
 /** One hub tells another everything that it lacks, as `AntiEntropy` does. */
 function sync(from: Room, to: Room): void {
-  for (const { envelopes } of from.directory.entriesBeyond(to.directory.vector(), 1_000_000)) {
-    for (const envelope of envelopes) to.directory.receive(envelope, from.neighbour);
-  }
+  for (const envelope of from.directory.envelopesBeyond(to.directory.vector(), 1_000_000)) to.directory.receive(envelope, from.neighbour);
 }
 
 describe('MeshDirectory', () => {
@@ -86,7 +84,7 @@ describe('MeshDirectory', () => {
     for (const envelope of envelopes) first.directory.receive(envelope, first.neighbour);
     sync(first, second);
     sync(second, third);
-    expect(third.directory.entriesBeyond([], 1_000_000).flatMap((entry) => entry.envelopes)).toEqual(envelopes);
+    expect(third.directory.envelopesBeyond([], 1_000_000)).toEqual(envelopes);
     expect(third.toolsOf(origin.id)).toEqual(['a']);
   });
 
@@ -156,6 +154,23 @@ describe('MeshDirectory', () => {
     room.clock.advance(1_000_000);
     room.directory.sweep();
     expect(room.directory.hub(origin.id)?.state).toBe('fresh');
+  });
+
+  test('keeps a hub fresh to which connections lead, until it is gone by its own word', () => {
+    const room = makeDirectory();
+    const origin = new Origin(room.authority);
+    room.directory.receive(origin.full(), room.neighbour);
+    room.ways.add(origin.id);
+    const stateAfter = (ms: number) => {
+      room.clock.advance(ms);
+      room.directory.sweep();
+      return room.directory.hub(origin.id)?.state;
+    };
+    expect(stateAfter(100_000)).toBe('fresh');
+    room.ways.clear();
+    expect(stateAfter(0)).toBe('stale');
+    room.ways.add(origin.id);
+    expect([stateAfter(199_000), stateAfter(1_000)]).toEqual(['fresh', 'gone']);
   });
 
   test('does not believe a neighbour that brings old news of a hub that is forgotten', () => {

@@ -6,7 +6,7 @@ const tools = (count: number, device = 'any') => Array.from({ length: count }, (
 
 describe('a mesh of 20 hubs', () => {
   test('knows all tools everywhere, hears of a new one in milliseconds, and takes a late joiner in', async () => {
-    await using mesh = new SimulatedMesh({ degree: 4 });
+    await using mesh = new SimulatedMesh();
     for (let index = 0; index < 20; index++) await mesh.add({ tools: tools(10) });
     await mesh.connectAll();
     expect(await mesh.converge(60_000)).toBeLessThan(60_000);

@@ -120,7 +120,7 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
     [
       {
         vector: [{ hubId: HUB, epoch: 3, sequence: 17 }],
-        entries: [{ certificate: [Uint8Array.of(1, 2, 3)], envelopes: [Uint8Array.of(0x84), Uint8Array.of(0x84, 1)] }],
+        envelopes: [Uint8Array.of(0x84), Uint8Array.of(0x84, 1)],
       },
     ],
   ),
