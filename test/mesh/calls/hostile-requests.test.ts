@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { AtmoError } from '../../../src/core/errors.ts';
 import type { RequestKind } from '../../../src/mesh/link/peer-link.ts';
 import { decodeForwardedRequest, encodeForwardedRequest, signToolInvoke, type ToolInvoke } from '../../../src/wire/messages/call.ts';
@@ -144,6 +144,13 @@ describe('a request is refused and counted', () => {
   });
 });
 
+test('whoever may call a hub cannot have it call another one in its own name', async () => {
+  const { send, executor } = await stage();
+  const call = vi.spyOn(executor.room.pipeline, 'call');
+  expect(await send()).toBe('answered');
+  expect(call.mock.calls.map(([{ routing }]) => routing)).toEqual([{ only_nodes: [executor.id] }]);
+});
+
 describe('a token', () => {
   test('that is bound to another key than the entry hub has is of no use to it', async () => {
     const { room, executor } = await stage();
@@ -238,5 +245,16 @@ describe('the same request over two ways', () => {
     expect(await Promise.all(answers)).toEqual(['answered', 'answered']);
     expect(runs).toBe(1);
     expect(room.hub(1).drops.counts).toEqual({});
+  });
+
+  test('is not another request with the id of one that runs: that neither runs nor hears its answer', async () => {
+    const { executor, send, runs } = await stage();
+    const gate = Promise.withResolvers<string>();
+    executor.registry.register(makeTool({ name: 'slow', handler: () => gate.promise }));
+    const running = send({ tool: 'slow' });
+    await settled();
+    expect(await send({ tool: 'probe' })).toBe('CONFLICT');
+    gate.resolve('done');
+    expect([await running, runs(), executor.drops.counts]).toEqual(['answered', 0, { 'call.replayed': 1 }]);
   });
 });

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { SimulatedHub } from '../../../scripts/simulation/simulated-hub.ts';
 import { SimulatedMesh } from '../../../scripts/simulation/simulated-mesh.ts';
+import type { AtmoError } from '../../../src/core/errors.ts';
+import { encodeStatementRequest, encodeSyncRequest } from '../../../src/wire/messages/sync.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 
 /** Two connected hubs that know each other. */
@@ -36,4 +38,38 @@ describe('hubs that compare what they know', () => {
     one.registry.register(makeTool({ name: 'heard' }));
     expect(await mesh.clock.run(10_000, () => toolsKnown(other) === 2)).toBeLessThan(500);
   });
+});
+
+test.each([
+  ['sync', encodeSyncRequest({ vector: [] })],
+  ['statements', encodeStatementRequest({ known: [] })],
+] as const)('a neighbour that asks for %s too often is refused until a moment later', async (kind, body) => {
+  await using mesh = new SimulatedMesh({ degree: 2 });
+  const [one, other] = await pair(mesh);
+  await mesh.clock.run(60_000);
+  const { signal } = new AbortController();
+  const ask = () =>
+    one.links
+      .to(other.id)
+      ?.request(kind, body, { signal })
+      .then(
+        () => 'answered',
+        ({ code }: AtmoError) => code,
+      );
+  const many = Promise.all(Array.from({ length: 60 }, ask));
+  await mesh.clock.run(100);
+  expect(
+    Object.fromEntries(
+      Map.groupBy(await many, String)
+        .entries()
+        .map(([what, { length }]) => [what, length]),
+    ),
+  ).toEqual({
+    answered: 40,
+    RATE_LIMITED: 20,
+  });
+  await mesh.clock.run(1_000);
+  const later = ask();
+  await mesh.clock.run(100);
+  expect(await later).toBe('answered');
 });

@@ -45,6 +45,10 @@ describe('a membership certificate', () => {
     expect(member.inviter).toBeUndefined();
   });
 
+  test('by the root key that names another signer is refused', () => {
+    expect(problemOf(signByRoot(claimsOf(inviter, { issuer: inviter.hubId }), root.privateKey))).toContain('does not name the mesh');
+  });
+
   test('by a hub that may invite speaks for another hub', () => {
     expect(verifyCertificate(guestChain(), root.publicKey)).toMatchObject({
       hubId: guest.hubId,
