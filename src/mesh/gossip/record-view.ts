@@ -1,3 +1,4 @@
+import type { HubId } from '../../core/ids.ts';
 import type { PeerDevice, PeerState } from '../../core/mesh-view.ts';
 import type { AnnouncedState, HubState } from '../../wire/messages/announced-state.ts';
 import type { HubRecord } from './hub-record.ts';
@@ -35,7 +36,7 @@ export function viewOf(record: HubRecord, state: PeerState): KnownHub {
 function headOf({ name, version, addresses, links, capabilities }: HubState | AnnouncedState, id: HubId): Head {
   return {
     // A call that names a hub by its id must not mean one that calls itself so.
-    name: HUB_ID.test(name) ? id : plainText(name, MAX_NAME),
+    name: HUB_ID.test(plainText(name, MAX_NAME)) ? id : plainText(name, MAX_NAME),
     version: plainText(version, MAX_NAME),
     addresses: addresses.map((address) => plainText(address, MAX_DESCRIPTION)),
     links,

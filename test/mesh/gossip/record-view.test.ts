@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { SimulatedAuthority } from '../../../scripts/simulation/simulated-authority.ts';
+import { makeDirectory, Origin } from './gossip-room.ts';
+
+test.each(['hub-0123456789abcdef', ' hub-0123456789abcdef', 'HUB-0123456789ABCDEF\u0000'])(
+  'a hub that calls itself by the id of a hub, as %j, is called by its own',
+  (name) => {
+    const authority = new SimulatedAuthority();
+    const room = makeDirectory(authority);
+    const origin = new Origin(authority);
+    room.directory.receive(origin.full({ name }), room.neighbour);
+    expect(room.directory.hub(origin.id)?.name).toBe(origin.id);
+  },
+);
