@@ -6,6 +6,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
 import { decodeCertificateChain, encodeCertificateChain } from '../../wire/messages/certificate.ts';
+import { RateGate } from '../gossip/rate-gate.ts';
 import type { PeerLink, PeerLinks } from '../link/peer-link.ts';
 import { isInviter } from './member.ts';
 import type { MemberAdmission } from './member-admission.ts';
@@ -16,6 +17,8 @@ import type { MeshMembership } from './mesh-membership.ts';
 export const RENEW_BEFORE_MS = 30 * 86_400_000;
 const TRY_EVERY_MS = 3_600_000;
 const TIMEOUT_MS = 10_000;
+/** Of one hub: each question costs signatures and writes to the disk. */
+const ASKED_RATE = { burst: 16, perSecond: 16 / 3_600 };
 
 interface RenewalCollaborators {
   readonly membership: MeshMembership;
@@ -34,17 +37,22 @@ interface RenewalCollaborators {
  */
 export class CertificateRenewal implements Service {
   readonly #parts: RenewalCollaborators;
+  readonly #asked: RateGate;
   readonly #stopped = new AbortController();
   #stopListening: () => void = () => {};
   #cancelTimer: () => void = () => {};
 
   constructor(collaborators: RenewalCollaborators) {
     this.#parts = collaborators;
+    this.#asked = new RateGate(collaborators.clock, ASKED_RATE);
   }
 
   async start(): Promise<void> {
     const { links, admission } = this.#parts;
-    links.handle('renew', async ({ from, body }) => admission.answerRenew(from, body));
+    links.handle('renew', async ({ from, body }) => {
+      if (this.#asked.passes(from)) return admission.answerRenew(from, body);
+      throw new AtmoError('RATE_LIMITED', `${from} asks for certificates more often than anybody needs them; try again in an hour`);
+    });
     this.#stopListening = links.onLinkUp((link) => void this.#meet(link));
     for (const link of links.links()) void this.#meet(link);
     this.#again();

@@ -114,7 +114,7 @@ export class MemberAdmission {
     if (presented.hubId === this.#membership.self.hubId) return this.#takeDelegation(presented);
     if (presented.hubId !== from) refuseAtGate('certificate_of_another', `${from} asked to renew the certificate of ${presented.hubId}`);
     const delegated = this.#authority.delegationFor(from);
-    const certificate = delegated ?? this.#renewed(presented);
+    const certificate = delegated ?? this.#renewed(this.#newest(presented));
     const member = this.#membership.verify(certificate);
     const answer = encodeCertificateChain(certificate);
     this.#membership.remember(member);
@@ -126,6 +126,12 @@ export class MemberAdmission {
       refuseAtGate('certificate_invalid', 'Only the root key gives a hub a certificate that it did not ask for');
     this.#membership.replaceCertificate(delegated.certificate);
     return new Uint8Array();
+  }
+
+  /** A hub that was given less since then does not get back what it had with its old certificate. */
+  #newest(presented: Member): Member {
+    const known = this.#membership.member(presented.hubId);
+    return known && known.issuedAtMs > presented.issuedAtMs ? known : presented;
   }
 
   /** What the member has and this hub can give; a renewed certificate gives nothing that the old one did not. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RENEW_BEFORE_MS } from '../../../src/mesh/membership/certificate-renewal.ts';
-import { encodeCertificateChain } from '../../../src/wire/messages/certificate.ts';
+import { memberCertificate } from '../../../src/mesh/membership/certificate-request.ts';
+import { decodeCertificateChain, encodeCertificateChain } from '../../../src/wire/messages/certificate.ts';
 import { DAY_MS, foundedWithPassphrase, hubKey, joined, PASSPHRASE, reasonOf, refusalOf, rejectionOf } from './membership-room.ts';
 import { MeshRoom } from './mesh-room.ts';
 
@@ -58,6 +59,38 @@ describe('the renewal of certificates', () => {
     expect(reasonOf(refusalOf(() => host.admission.answerRenew(guest.self.hubId, chain)))).toBe('revoked');
     mesh.clock.advance(91 * DAY_MS);
     expect(reasonOf(refusalOf(() => host.admission.answerRenew(guest.self.hubId, chain)))).toBe('expired');
+  });
+
+  test('gives nothing back to a hub that was let in again with less and shows its old certificate', async () => {
+    const { mesh, host, guest } = await house();
+    await using _ = mesh;
+    const old = guest.membership.requireOwn().certificate;
+    mesh.clock.advance(2_000);
+    const request = { key: guest.self.publicKey, permissions: ['light:read'] };
+    const less = memberCertificate({ own: host.membership.requireOwn(), self: host.self }, request, {
+      now: () => mesh.clock.now(),
+      isTrusted: () => true,
+    });
+    host.membership.remember(host.membership.verify(less));
+    mesh.clock.advance(2_000);
+    const renewed = decodeCertificateChain(host.admission.answerRenew(guest.self.hubId, encodeCertificateChain(old)));
+    expect(host.membership.verify(renewed).permissions).toEqual(['light:read']);
+  });
+
+  test('is asked for so often only: each answer costs signatures and writes', async () => {
+    const { mesh, host, guest } = await house();
+    await using _ = mesh;
+    await guest.dial(host.host);
+    const codes: string[] = [];
+    for (let count = 0; count < 20; count++)
+      codes.push(
+        await guest.renewal.renewNow().then(
+          () => 'renewed',
+          (error) => error.code,
+        ),
+      );
+    expect(codes.filter((code) => code === 'renewed')).toHaveLength(16);
+    expect(codes.at(-1)).toBe('RATE_LIMITED');
   });
 
   test('is not given by a member that may not invite', async () => {
