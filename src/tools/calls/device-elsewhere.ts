@@ -28,7 +28,8 @@ export function followDevice(call: Call, context: StageContext, error: unknown):
   const [hub] = hubs;
   if (hub === undefined) throw error;
   if (hubs.length > 1) throw ambiguous(subject.text, hubs);
-  call.resolved(context.tools.resolve(call.tool.id, { onlyNodes: [hub] }));
+  // Others may have the same tool; the device is that one's.
+  call.resolved({ ...context.tools.resolve(call.tool.id, { onlyNodes: [hub] }), hubs: () => [hub] });
 }
 
 /** Tools of two devices are not followed: these may be on two hubs. */

@@ -279,6 +279,13 @@ describe('a device of another hub', () => {
     expect(router.asked.map(({ call: { params } }) => params)).toEqual([{ device_id: 'attic-lamp' }, { device_id: 'ATTIC lamp' }]);
   });
 
+  test('goes to no other hub that has the same tool, however near', async () => {
+    const peers = [makePeer('hub-2', { devices: [lamp], roundTripMs: 40 }), makePeer('hub-3', { roundTripMs: 1 })];
+    const { call, router } = makeHouse({ own: [own], others: [toolOf(['hub-2', 'hub-3'], definition)], peers });
+    expect(codeOf(await call(dim('attic-lamp')))).toBe('success');
+    expect(router.hubs).toEqual(['hub-2']);
+  });
+
   test('that two hubs have is AMBIGUOUS_DEVICE until the caller names the hub', async () => {
     const { call } = house('hub-2', 'hub-3');
     expect(await call(dim('attic-lamp'))).toMatchObject({ error: { code: 'AMBIGUOUS_DEVICE', details: { hubs: ['hub-2', 'hub-3'] } } });
