@@ -1,8 +1,8 @@
-import { AtmoError } from '../core/errors.ts';
 import type { HubId } from '../core/ids.ts';
 import type { RoutePeer } from '../core/mesh-view.ts';
 import { sha256Hex } from '../wire/hashes.ts';
 import { MODEL_NAME_LIMIT } from './forms/model-name.ts';
+import { NamedHubs } from './named-hubs.ts';
 import type { RemoteResolveOptions, RemoteTools } from './remote-tools.ts';
 import type { RegisteredTool } from './tool-definition.ts';
 import { filterTools, type ToolFilter, type ToolPage } from './tool-filter.ts';
@@ -22,7 +22,7 @@ interface KnownToolsCollaborators {
   readonly self: { readonly id: string; readonly name: string };
   /** Absent where the hub cannot be in a mesh. */
   readonly remote?: RemoteTools;
-  readonly mesh?: { peers(): readonly Pick<RoutePeer, 'id' | 'name'>[] };
+  readonly mesh?: { peers(): readonly Pick<RoutePeer, 'id' | 'name' | 'isReachable'>[] };
 }
 
 const HASH_LENGTH = 6;
@@ -33,9 +33,8 @@ const HASH_LENGTH = 6;
  */
 export class KnownTools {
   readonly #registry: ToolRegistry;
-  readonly #self: KnownToolsCollaborators['self'];
   readonly #remote: RemoteTools | undefined;
-  readonly #mesh: KnownToolsCollaborators['mesh'];
+  readonly #hubs: NamedHubs;
   #merged: {
     readonly own: readonly RegisteredTool[];
     readonly remote: readonly RegisteredTool[];
@@ -48,20 +47,24 @@ export class KnownTools {
 
   constructor({ registry, self, remote, mesh }: KnownToolsCollaborators) {
     this.#registry = registry;
-    this.#self = self;
     this.#remote = remote;
-    this.#mesh = mesh;
+    this.#hubs = new NamedHubs({ self, ...(mesh && { mesh }) });
   }
 
   /**
    * The tool that a name means, as `ToolRegistry.resolve`; of other hubs only where this one has none of the name, or where
-   * `onlyNodes` leaves this one out. TOOL_NOT_FOUND, AMBIGUOUS_TOOL.
+   * `onlyNodes` leaves this one out. TOOL_NOT_FOUND, AMBIGUOUS_TOOL; for the hubs themselves VALIDATION_ERROR when one is named
+   * that is several, NOT_FOUND and NODE_UNAVAILABLE.
    */
   resolve(name: string, options: RemoteResolveOptions = {}): RegisteredTool {
+    const { onlyNodes } = options;
+    if (onlyNodes) this.#hubs.requireDistinct(onlyNodes);
     const own = this.#mayRunHere(options.onlyNodes) ? this.#registry.find(name, options) : undefined;
     const found = own ?? this.#findRemote(name, options);
     if (found) return found;
-    throw toolNotFound(name, this.all().filter(options.isListed ?? options.isVisible ?? (() => true)));
+    if (onlyNodes) this.#hubs.requireReachable(onlyNodes);
+    const known = onlyNodes ? onlyNodes.flatMap((node) => this.#allOf(node)) : this.all();
+    throw toolNotFound(name, known.filter(options.isListed ?? options.isVisible ?? (() => true)), onlyNodes);
   }
 
   /** A tool by its canonical id. */
@@ -87,7 +90,7 @@ export class KnownTools {
     return this.#merged.all;
   }
 
-  /** One page of tools in the order of their ids. VALIDATION_ERROR for a limit out of range, NOT_FOUND for a hub that is not known. */
+  /** One page of tools in the order of their ids. VALIDATION_ERROR for a limit out of range or a name of several hubs, NOT_FOUND for a hub that is not known. */
   list(filter: KnownToolFilter = {}): ToolPage {
     return filterTools(filter.node === undefined ? this.all() : this.#allOf(filter.node), filter);
   }
@@ -106,7 +109,7 @@ export class KnownTools {
 
   #findRemote(name: string, options: RemoteResolveOptions): RegisteredTool | undefined {
     const remote = this.#remote;
-    if (!remote || options.onlyNodes?.every((node) => this.#isSelf(node))) return undefined;
+    if (!remote || options.onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;
     const found = remote.resolve(name, options);
     if (found || parseToolName(name)?.namespace !== undefined) return found;
     const hashed = this.all().find((tool) => tool.hubs && this.modelName(tool) === name);
@@ -114,19 +117,14 @@ export class KnownTools {
   }
 
   #allOf(node: string): readonly RegisteredTool[] {
-    if (this.#isSelf(node)) return this.#registry.all();
-    const hub = this.#mesh?.peers().find(({ id, name }) => id === node || name === node);
-    if (!hub)
-      throw new AtmoError('NOT_FOUND', `There is no hub ${JSON.stringify(node.slice(0, 80))} in the mesh; list the peers to see who is`);
+    this.#hubs.requireDistinct([node]);
+    if (this.#hubs.isSelf(node)) return this.#registry.all();
+    const hub = this.#hubs.peer(node);
     return this.#remote?.all().filter((tool) => tool.hubs?.().includes(hub.id)) ?? [];
   }
 
   #mayRunHere(onlyNodes: readonly string[] | undefined): boolean {
-    return onlyNodes?.some((node) => this.#isSelf(node)) ?? true;
-  }
-
-  #isSelf(node: string): boolean {
-    return node === this.#self.id || node === this.#self.name;
+    return onlyNodes?.some((node) => this.#hubs.isSelf(node)) ?? true;
   }
 }
 

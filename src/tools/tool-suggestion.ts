@@ -5,11 +5,12 @@ import { toolKey } from './tool-name.ts';
 
 const NEAR_WORD_DISTANCE = 2;
 
-/** TOOL_NOT_FOUND for a name that none of the tools has which the caller may know of, with the nearest ones. */
-export function toolNotFound(name: string, listed: readonly RegisteredTool[]): AtmoError {
+/** TOOL_NOT_FOUND for a name that none of the tools has which the caller may know of, with the nearest ones; of `hubs` where the caller named some. */
+export function toolNotFound(name: string, listed: readonly RegisteredTool[], hubs?: readonly string[]): AtmoError {
   const suggestions = suggestTools(name.split('@')[0] ?? name, [...new Set(listed.map(toolKey))]);
   const hint = suggestions.length === 0 ? 'list the tools to see what there is' : `did you mean ${suggestions.join(' or ')}?`;
-  return new AtmoError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 160))}; ${hint}`, { suggestions });
+  const where = hubs ? ` on ${hubs.join(', ').slice(0, 160)}` : '';
+  return new AtmoError('TOOL_NOT_FOUND', `There is no tool ${JSON.stringify(name.slice(0, 160))}${where}; ${hint}`, { suggestions });
 }
 
 /** Unversioned names like the wanted one: by the whole name, else by the part after the namespace, else by one word of it. */

@@ -51,6 +51,24 @@ describe('a name', () => {
     expect(errorOf(() => other.resolve('probe', { onlyNodes: ['hub-1'] }))?.code).toBe('TOOL_NOT_FOUND');
   });
 
+  test('on a hub that is not there, is two, or is away is told as that, not as a missing tool', () => {
+    const { registry } = know([makeTool({ namespace: 'lab' })], []);
+    const peers = [makePeer('hub-2', { name: 'pi' }), makePeer('hub-3', { name: 'shed', isReachable: false }), makePeer('hub-4')];
+    const mesh = { peers: () => peers };
+    const remote = new RemoteToolsFake([toolOf(['hub-4'], { namespace: 'lab', name: 'probes' })]);
+    const known = new KnownTools({ registry, self: { id: 'hub-1', name: 'pi' }, remote, mesh });
+    const problemOn = (...onlyNodes: string[]) => errorOf(() => known.resolve('probe', { onlyNodes }));
+    expect(problemOn('attic')).toMatchObject({ code: 'NOT_FOUND', message: expect.stringContaining('"attic"') });
+    expect(problemOn('pi')).toMatchObject({ code: 'VALIDATION_ERROR', details: { hubs: ['hub-1', 'hub-2'] } });
+    expect(problemOn('hub-1')).toBeUndefined();
+    expect(problemOn('shed')).toMatchObject({ code: 'NODE_UNAVAILABLE', details: { node_id: 'hub-3' } });
+    expect(problemOn('hub-4')).toMatchObject({
+      code: 'TOOL_NOT_FOUND',
+      message: 'There is no tool "probe" on hub-4; did you mean lab:probes?',
+    });
+    expect(errorOf(() => known.list({ node: 'pi' }))?.code).toBe('VALIDATION_ERROR');
+  });
+
   test('that nobody has gets suggestions from all hubs, of tools that the caller may know of', () => {
     const { known } = know([makeTool({ namespace: 'lab', name: 'measure' })], [toolOf(['hub-2'], { namespace: 'lab', name: 'measures' })]);
     expect(errorOf(() => known.resolve('measurer'))?.details.suggestions).toEqual(['lab:measure', 'lab:measures']);
