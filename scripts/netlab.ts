@@ -20,6 +20,8 @@ const USAGE = `usage: scripts/netlab N -- COMMAND…      N hosts n1 … nN for 
 const IN_NETNS = join(ROOT, 'scripts/in-netns');
 const STATE = process.env.NETLAB_DIR ?? join(ROOT, '.run/netlab');
 const PID_FILE = join(STATE, 'pid');
+/** Name and addresses of each host, written once all are there. */
+const READY_FILE = join(STATE, 'ready');
 const START_LIMIT_MS = 60_000;
 
 /** What can be done to a host while everything runs. */
@@ -35,7 +37,7 @@ const CHANGES: Readonly<Record<string, (host: LabHost, value: number) => Promise
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => number | Promise<number>>> = {
   up: ([count = '']) => up(hostCount(count)),
   down,
-  run: ([host = '', ...rest]) => inside(['nsenter', `--net=/run/netns/${host}`, '--', ...afterDashes(rest)]),
+  run: ([host = '', ...rest]) => runOn(host, afterDashes(rest)),
   set: (args) => inside([process.execPath, import.meta.filename, 'change', ...args]),
   tools,
   suite,
@@ -78,21 +80,20 @@ async function up(count: number): Promise<number> {
   if (worldPid() !== undefined) throw new AtmoError('CONFLICT', 'A lab is up already; scripts/netlab down ends it');
   mkdirSync(STATE, { recursive: true });
   const log = openSync(join(STATE, 'log'), 'w');
-  const readyFile = join(STATE, 'ready');
-  rmSync(readyFile, { force: true });
-  const world = spawn(IN_NETNS, ['--', process.execPath, import.meta.filename, 'hold', String(count), readyFile], {
+  rmSync(READY_FILE, { force: true });
+  const world = spawn(IN_NETNS, ['--', process.execPath, import.meta.filename, 'hold', String(count), READY_FILE], {
     detached: true,
     stdio: ['ignore', log, log],
   });
   writeFileSync(PID_FILE, String(world.pid));
   const limitMs = performance.now() + START_LIMIT_MS;
-  while (!isThere(readyFile)) {
+  while (!isThere(READY_FILE)) {
     if (world.exitCode !== null || performance.now() > limitMs) {
       throw new AtmoError('INTERNAL_ERROR', `The lab did not start: ${readFileSync(join(STATE, 'log'), 'utf8').trim()}`);
     }
     await sleep(50);
   }
-  console.log(readFileSync(readyFile, 'utf8').trim());
+  console.log(readFileSync(READY_FILE, 'utf8').trim());
   world.unref();
   return 0;
 }
@@ -118,10 +119,22 @@ function down(): number {
   return 0;
 }
 
+/** Runs a command on a host of `up`, in the caller's own directory: entering a mount namespace leads to its root. */
+function runOn(host: string, command: readonly string[]): number {
+  requireWorld();
+  const hosts = ['hub', ...upHosts()];
+  if (!hosts.includes(host)) throw new AtmoError('NOT_FOUND', `There is no host ${host}; those that are up: ${hosts.join(', ')}`);
+  return inside(['env', `--chdir=${process.cwd()}`, 'nsenter', `--net=/run/netns/${host}`, '--', ...command]);
+}
+
+function upHosts(): readonly string[] {
+  const lines = readFileSync(READY_FILE, 'utf8').trim().split('\n');
+  return lines.map((line) => line.split(' ')[0] ?? '');
+}
+
 /** Runs a command in the world of `up`, whose first process is the child of the one that is known. */
 function inside(command: readonly string[]): number {
-  const pid = worldPid();
-  if (pid === undefined) throw new AtmoError('NOT_FOUND', 'No lab is up; scripts/netlab up N makes one');
+  const pid = requireWorld();
   const [first = ''] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
   const user = process.getuid?.() === 0 ? [] : ['--user', '--preserve-credentials'];
   return statusOf('nsenter', [`--target=${first}`, '--mount', '--pid', ...user, '--', ...command]);
@@ -148,6 +161,12 @@ async function suite(names: readonly string[]): Promise<number> {
   const vitest = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--project', 'live', '--disable-console-intercept', ...files];
   process.chdir(ROOT);
   return statusOf(IN_NETNS, ['--', 'env', 'MESH_LONG=1', ...vitest]);
+}
+
+function requireWorld(): number {
+  const pid = worldPid();
+  if (pid === undefined) throw new AtmoError('NOT_FOUND', 'No lab is up; scripts/netlab up N makes one');
+  return pid;
 }
 
 /** Process of the lab that is up. */
