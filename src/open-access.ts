@@ -28,7 +28,7 @@ import type { EventBus } from './core/events.ts';
 import type { KeyValueStore } from './core/key-value-store.ts';
 import type { Logger } from './core/logger.ts';
 import { NO_MESH } from './core/mesh-trust.ts';
-import type { ResourceGroups } from './core/permission.ts';
+import type { GroupsElsewhere, ResourceGroups } from './core/permission.ts';
 import type { ServiceStack } from './core/service.ts';
 import { AuditStore } from './journal/audit/audit-store.ts';
 
@@ -41,6 +41,8 @@ export interface AccessGround {
   readonly snapshotDirectory: string;
   /** What is known of devices for grants by type or area, and for rules. */
   readonly devices: ResourceGroups & DeviceFacts;
+  /** What other hubs tell of theirs. */
+  readonly devicesElsewhere?: GroupsElsewhere;
   /** Opens the membership in a mesh, once key and time are there; the hub trusts no other when absent. */
   readonly openStanding?: (identity: Identity) => Promise<MeshStanding>;
 }
@@ -75,7 +77,7 @@ const NO_STANDING: MeshStanding = { ...NO_MESH, own: () => undefined };
 export async function openAccess(ground: AccessGround, config: HubConfig, stack: ServiceStack): Promise<Access> {
   const identity = await openIdentity(ground, config, stack);
   const tokens = await openTokens(ground, identity, stack);
-  const { clock, events, logger, store, devices } = ground;
+  const { clock, events, logger, store, devices, devicesElsewhere: elsewhere } = ground;
   const { audit, time, key } = identity;
   const approvers = new ApproverRegistry({ store, time, audit });
   await stack.start(new OwnerApproverKey({ approvers, logger }, config.stateDir));
@@ -83,7 +85,7 @@ export async function openAccess(ground: AccessGround, config: HubConfig, stack:
   await stack.start(approvals);
   const rules = new RuleBook({ clock, time, logger, events, audit, facts: devices }, config.rulesFile);
   await stack.start(rules);
-  const authorizer = new GrantAuthorizer({ groups: devices, validity: tokens.authenticator });
+  const authorizer = new GrantAuthorizer({ groups: devices, ...(elsewhere && { elsewhere }), validity: tokens.authenticator });
   return { ...identity, ...tokens, authorizer, rateLimiter: new TokenRateLimiter(clock), approvers, approvals, rules };
 }
 

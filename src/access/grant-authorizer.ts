@@ -1,29 +1,69 @@
 import type { Authorizer, Decision } from '../core/authorizer.ts';
-import { concerns, covers, coversSome, type Grant, parseGrant, parsePermission, type ResourceGroups } from '../core/permission.ts';
+import type { HubId } from '../core/ids.ts';
+import {
+  concerns,
+  covers,
+  coversSome,
+  type Grant,
+  type GroupsElsewhere,
+  parseGrant,
+  parsePermission,
+  type ResourceGroups,
+} from '../core/permission.ts';
 import type { Authenticator, Principal } from '../core/principal.ts';
 
 const TEMPLATE = /^([a-z][a-z0-9_-]{0,31}):([a-z][a-z0-9_-]{0,31}):/;
 
 interface GrantCollaborators {
   readonly groups: ResourceGroups;
+  /** Devices of other hubs belong to no group when absent. */
+  readonly elsewhere?: GroupsElsewhere;
   readonly validity: Pick<Authenticator, 'isStillValid'>;
 }
 
 /** Decides by a principal's grants (core/permission). A token that expired or was revoked grants nothing more. */
 export class GrantAuthorizer implements Authorizer {
-  readonly #groups: ResourceGroups;
-  readonly #validity: Pick<Authenticator, 'isStillValid'>;
-  /** A principal's list of grants never changes; each is parsed once. */
-  readonly #parsed = new WeakMap<readonly string[], readonly Grant[]>();
+  readonly #grants: PrincipalGrants;
+  readonly #here: GrantJudge;
+  readonly #elsewhere: GroupsElsewhere | undefined;
 
-  constructor({ groups, validity }: GrantCollaborators) {
+  constructor({ groups, elsewhere, validity }: GrantCollaborators) {
+    this.#grants = new PrincipalGrants(validity);
+    this.#here = new GrantJudge(this.#grants, groups);
+    this.#elsewhere = elsewhere;
+  }
+
+  authorize(principal: Principal, permissions: readonly string[]): Decision {
+    return this.#here.authorize(principal, permissions);
+  }
+
+  canSee(principal: Principal, permission: string): boolean {
+    return this.#here.canSee(principal, permission);
+  }
+
+  mayTry(principal: Principal, permission: string): boolean {
+    return this.#here.mayTry(principal, permission);
+  }
+
+  elsewhere(hubs: () => readonly HubId[]): Authorizer {
+    const groups = this.#elsewhere;
+    return new GrantJudge(this.#grants, { isMember: (resource, group) => groups?.isMember(resource, group, hubs()) ?? false });
+  }
+}
+
+/** Compares grants with what is required, where devices belong to the groups of one place. */
+class GrantJudge implements Authorizer {
+  readonly #grants: PrincipalGrants;
+  readonly #groups: ResourceGroups;
+
+  constructor(grants: PrincipalGrants, groups: ResourceGroups) {
+    this.#grants = grants;
     this.#groups = groups;
-    this.#validity = validity;
   }
 
   authorize(principal: Principal, permissions: readonly string[]): Decision {
     if (permissions.length === 0) return { allowed: true };
-    const grants = this.#grantsOf(principal);
+    const grants = this.#grants.of(principal);
     if (grants === undefined) return { allowed: false, required: permissions, reason: 'its token has expired or was revoked' };
     const missing = permissions.filter((permission) => !this.#isCovered(grants, permission));
     if (missing.length === 0) return { allowed: true };
@@ -31,7 +71,7 @@ export class GrantAuthorizer implements Authorizer {
   }
 
   canSee(principal: Principal, permission: string): boolean {
-    const grants = this.#grantsOf(principal) ?? [];
+    const grants = this.#grants.of(principal) ?? [];
     const template = templateHead(permission);
     if (template) return grants.some((grant) => coversSome(grant, { namespace: template.namespace }));
     const required = parsePermission(permission);
@@ -39,7 +79,7 @@ export class GrantAuthorizer implements Authorizer {
   }
 
   mayTry(principal: Principal, permission: string): boolean {
-    const grants = this.#grantsOf(principal) ?? [];
+    const grants = this.#grants.of(principal) ?? [];
     const template = templateHead(permission);
     return template ? grants.some((grant) => coversSome(grant, template)) : this.#isCovered(grants, permission);
   }
@@ -48,9 +88,19 @@ export class GrantAuthorizer implements Authorizer {
     const required = parsePermission(permission);
     return required !== undefined && grants.some((grant) => covers(grant, required, this.#groups));
   }
+}
+
+class PrincipalGrants {
+  readonly #validity: Pick<Authenticator, 'isStillValid'>;
+  /** A principal's list of grants never changes; each is parsed once. */
+  readonly #parsed = new WeakMap<readonly string[], readonly Grant[]>();
+
+  constructor(validity: Pick<Authenticator, 'isStillValid'>) {
+    this.#validity = validity;
+  }
 
   /** Undefined when the token has ended. A list with one malformed grant gives nothing at all. */
-  #grantsOf(principal: Principal): readonly Grant[] | undefined {
+  of(principal: Principal): readonly Grant[] | undefined {
     if (!this.#validity.isStillValid(principal)) return undefined;
     const known = this.#parsed.get(principal.permissions);
     if (known) return known;

@@ -1,4 +1,4 @@
-import type { DeviceId } from './ids.ts';
+import type { DeviceId, HubId } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import type { Principal } from './principal.ts';
 
@@ -33,6 +33,11 @@ export interface Authorizer {
   canSee(principal: Principal, permission: string): boolean;
   /** Does it hold a grant for this permission (a template such as `device:control:{device_id}`) on some resource? */
   mayTry(principal: Principal, permission: string): boolean;
+  /**
+   * The same about what these other hubs have: there a device is of the type and in the area that its own hub tells, and what
+   * a hub tells counts for nothing of any other. They decide themselves in the end. As itself when absent.
+   */
+  elsewhere?(hubs: () => readonly HubId[]): Authorizer;
 }
 
 /** The higher of two risks. */

@@ -41,6 +41,11 @@ export interface ResourceGroups {
   isMember(resource: string, group: ResourceGroup): boolean;
 }
 
+/** Port: which devices of other hubs belong to a group, by what each hub tells of its own. */
+export interface GroupsElsewhere {
+  isMember(resource: string, group: ResourceGroup, hubs: readonly string[]): boolean;
+}
+
 const ADMIN = 'admin';
 const MAX_LENGTH = 256;
 const WORD = /^[a-z][a-z0-9_-]{0,31}$/;

@@ -7,7 +7,7 @@ import type { MeshView } from '../core/mesh-view.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Reading, ReadingStore } from '../core/reading-store.ts';
 import { canSeeDevice, type DeviceName, isDeviceNamed, resolveDevice } from '../tools/resolve-device.ts';
-import { callerView } from '../tools/visibility.ts';
+import { callerView, judgeOf } from '../tools/visibility.ts';
 
 interface SightCollaborators {
   readonly directory: DeviceDirectory;
@@ -59,10 +59,19 @@ export class CallerSight {
     const view = callerView(principal, this.#authorizer);
     const here = this.#directory.list();
     const isHere = here.some((device) => isDeviceNamed(text, device) && canSeeDevice(device.id, view));
-    const elsewhere = isHere
-      ? []
-      : (this.#mesh?.peers() ?? []).flatMap(({ devices }) => devices.map(({ id, name }) => ({ id: id as DeviceId, name })));
-    return resolveDevice(text, elsewhere.some((device) => isDeviceNamed(text, device)) ? distinct(elsewhere) : here, view);
+    if (isHere) return resolveDevice(text, here, view);
+    const elsewhere = this.#elsewhere(principal);
+    const isElsewhere = elsewhere.some((device) => isDeviceNamed(text, device));
+    // What others have was judged by what they tell of it.
+    return isElsewhere ? resolveDevice(text, distinct(elsewhere), { canSee: () => true }) : resolveDevice(text, here, view);
+  }
+
+  /** The devices of other hubs that the caller may know of. */
+  #elsewhere(principal: Principal): readonly DeviceName[] {
+    return (this.#mesh?.peers() ?? []).flatMap(({ id: hub, devices }) => {
+      const view = callerView(principal, judgeOf({ hubs: () => [hub] }, this.#authorizer));
+      return devices.map(({ id, name }) => ({ id: id as DeviceId, name })).filter(({ id }) => canSeeDevice(id, view));
+    });
   }
 
   readings(principal: Principal): readonly Reading[] {

@@ -9,12 +9,19 @@ import type { CallerView, RegisteredTool } from './tool-definition.ts';
  */
 export function canSeeTool(tool: RegisteredTool, principal: Principal, authorizer: Authorizer): boolean {
   const { permissions } = tool.definition.requires;
-  return permissions.length === 0 || permissions.some((permission) => authorizer.canSee(principal, permission));
+  const judge = judgeOf(tool, authorizer);
+  return permissions.length === 0 || permissions.some((permission) => judge.canSee(principal, permission));
 }
 
 /** Is there anything that this caller may do with the tool? Lists and searches show only such tools. */
 export function mayCallTool(tool: RegisteredTool, principal: Principal, authorizer: Authorizer): boolean {
-  return tool.definition.requires.permissions.every((permission) => authorizer.mayTry(principal, permission));
+  const judge = judgeOf(tool, authorizer);
+  return tool.definition.requires.permissions.every((permission) => judge.mayTry(principal, permission));
+}
+
+/** Who judges about a tool: for one that only other hubs have, what these tell of their devices. */
+export function judgeOf({ hubs }: Pick<RegisteredTool, 'hubs'>, authorizer: Authorizer): Authorizer {
+  return (hubs && authorizer.elsewhere?.(hubs)) ?? authorizer;
 }
 
 /** What a caller may know of. */

@@ -3,6 +3,7 @@ import type { HubId } from '../../core/ids.ts';
 import type { PeerDevice } from '../../core/mesh-view.ts';
 import { placeholdersOf } from '../permission-template.ts';
 import { isDeviceNamed } from '../resolve-device.ts';
+import { judgeOf } from '../visibility.ts';
 import type { Call } from './call.ts';
 import type { CallPeer } from './call-collaborators.ts';
 import { isNamed } from './route-score.ts';
@@ -45,9 +46,14 @@ function subjectOf({ tool, params }: Call): Subject | undefined {
 function hubsWith(subject: Subject, call: Call, context: StageContext): readonly HubId[] {
   const capable = context.tools.hubsOf(call.tool);
   const peers = context.mesh?.peers() ?? [];
-  const canSee = (permission: string) => context.authorizer.canSee(call.request.principal, permission);
   const possible = peers.filter((peer) => peer.isReachable && capable.includes(peer.id) && isWanted(peer, call));
-  return possible.filter(({ devices = [] }) => devices.some((device) => isMeant(subject, device, canSee))).map(({ id }) => id);
+  return possible
+    .filter(({ id, devices = [] }) => {
+      const judge = judgeOf({ hubs: () => [id] }, context.authorizer);
+      const canSee = (permission: string) => judge.canSee(call.request.principal, permission);
+      return devices.some((device) => isMeant(subject, device, canSee));
+    })
+    .map(({ id }) => id);
 }
 
 function isWanted(peer: CallPeer, { request: { routing, principal } }: Call): boolean {

@@ -1,9 +1,10 @@
-import type { Effect } from '../../core/authorizer.ts';
+import type { Authorizer, Effect } from '../../core/authorizer.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { type Principal, TOKEN_SKEW_MS } from '../../core/principal.ts';
 import { filledPermissions, isTemplate } from '../permission-template.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
+import { judgeOf } from '../visibility.ts';
 import type { Call } from './call.ts';
 import type { StageContext } from './stage-context.ts';
 
@@ -21,13 +22,14 @@ export function requireValidToken(call: Call, { validity, nowMs }: StageContext)
 /** What the tool requires whatever its parameters are. */
 export function checkStaticPermissions(call: Call, context: StageContext): void {
   const permissions = call.tool.definition.requires.permissions.filter((permission) => !isTemplate(permission));
-  requirePermissions(call.request.principal, permissions, context);
+  requirePermissions(call.request.principal, permissions, judgeOf(call.tool, context.authorizer));
 }
 
 /** Is there anything at all that the caller may do with the tool? PERMISSION_DENIED names what is never granted. */
 export function checkMayTry(call: Call, { authorizer }: StageContext): void {
   const { principal } = call.request;
-  const missing = call.tool.definition.requires.permissions.filter((permission) => !authorizer.mayTry(principal, permission));
+  const judge = judgeOf(call.tool, authorizer);
+  const missing = call.tool.definition.requires.permissions.filter((permission) => !judge.mayTry(principal, permission));
   if (missing.length === 0) return;
   throw new AtmoError('PERMISSION_DENIED', `${principal.id} lacks ${missing.join(', ')} for any resource`, {
     required: missing,
@@ -63,7 +65,7 @@ function effectKey({ permission, risk, target }: Effect): string {
 /** The real effects of the call as things are now; PERMISSION_DENIED when the caller may not bring about all of them. */
 function authorizedEffects(call: Call, context: StageContext): readonly Effect[] {
   const { principal } = call.request;
-  requirePermissions(principal, filledPermissions(call.tool.definition.requires.permissions, call.params), context);
+  requirePermissions(principal, filledPermissions(call.tool.definition.requires.permissions, call.params), context.authorizer);
   const effects = effectsOf(call.tool, call.params);
   requireEffects(principal, effects, context);
   return effects;
@@ -82,9 +84,9 @@ export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Ef
   return (effects.length === 0 ? own : effects).map((effect) => ({ ...effect, risk: 'dangerous' }));
 }
 
-function requirePermissions(principal: Principal, permissions: readonly string[], context: StageContext): void {
+function requirePermissions(principal: Principal, permissions: readonly string[], authorizer: Authorizer): void {
   if (permissions.length === 0) return;
-  const decision = context.authorizer.authorize(principal, permissions);
+  const decision = authorizer.authorize(principal, permissions);
   if (decision.allowed) return;
   throw new AtmoError('PERMISSION_DENIED', `${principal.id} lacks ${decision.required.join(', ')}: ${decision.reason}`, {
     required: decision.required,
