@@ -1,9 +1,11 @@
 import { hash, type KeyObject } from 'node:crypto';
 import { AtmoError } from '../../src/core/errors.ts';
+import type { Signed } from '../../src/mesh/gossip/announcement-chain.ts';
+import type { OpenEnvelope } from '../../src/mesh/gossip/announcement-door.ts';
 import { type Announcement, openAnnouncement } from '../../src/wire/messages/announcement.ts';
 
 interface Opened {
-  readonly announcement: Announcement;
+  readonly signed: Signed;
   readonly key: KeyObject;
 }
 
@@ -11,30 +13,31 @@ interface Opened {
 const REFUSED = new AtmoError('VALIDATION_ERROR', 'No such key signed the announcement');
 
 /**
- * Opens announcements for all hubs of one process: each is decoded and its signature verified once, and not once on every
- * hub. The work counts for `opened` each time, so that what it would cost can be told.
+ * Opens announcements for all hubs of one process: each is decoded, its signature verified and its bytes kept once, and not once
+ * on every hub. The work counts for `opened` each time, so that what it would cost can be told.
  */
 export class SharedVerification {
   readonly #opened = new Map<string, Opened>();
   opened = 0;
 
-  readonly open: typeof openAnnouncement = (envelope, keyOf) => {
+  readonly open: OpenEnvelope = (envelope, keyOf) => {
     this.opened += 1;
     const known = this.#opened.get(nameOf(envelope));
     if (!known) return this.#openFirst(envelope, keyOf);
-    const key = keyOf(known.announcement);
+    const key = keyOf(known.signed.announcement);
     if (key !== known.key && !key?.equals(known.key)) throw REFUSED;
-    return known.announcement;
+    return known.signed;
   };
 
-  #openFirst(envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined): Announcement {
+  #openFirst(envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined): Signed {
     let key: KeyObject | undefined;
     const announcement = openAnnouncement(envelope, (unverified) => {
       key = keyOf(unverified);
       return key;
     });
-    if (key) this.#opened.set(nameOf(envelope), { announcement, key });
-    return announcement;
+    const signed = { announcement, envelope: Uint8Array.from(envelope) };
+    if (key) this.#opened.set(nameOf(envelope), { signed, key });
+    return signed;
   }
 }
 

@@ -7,6 +7,7 @@ import { silentLogger } from '../../src/core/logger.ts';
 import { NO_DEVICES } from '../../src/core/no-devices.ts';
 import { MemoryEngine } from '../../src/mesh/engine/memory-engine.ts';
 import type { MemoryNetwork } from '../../src/mesh/engine/memory-network.ts';
+import type { OpenEnvelope } from '../../src/mesh/gossip/announcement-door.ts';
 import { Gossip } from '../../src/mesh/gossip/gossip.ts';
 import type { GossipLimits } from '../../src/mesh/gossip/gossip-limits.ts';
 import type { StateSteps } from '../../src/mesh/gossip/state-steps.ts';
@@ -14,7 +15,6 @@ import type { StatementSource } from '../../src/mesh/gossip/statement-exchange.t
 import type { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
-import type { openAnnouncement } from '../../src/wire/messages/announcement.ts';
 import { MemoryStore } from './memory-store.ts';
 import { makeIdentity, type SimulatedAuthority, type SimulatedIdentity } from './simulated-authority.ts';
 import { OVERHEAD_BYTES, SimulatedLinks } from './simulated-links.ts';
@@ -27,7 +27,7 @@ export interface SimulatedWorld {
   readonly links: Map<HubId, SimulatedLinks>;
   readonly latencyMs: number;
   readonly limits: Partial<GossipLimits>;
-  readonly open: typeof openAnnouncement;
+  readonly open: OpenEnvelope;
   readonly steps: StateSteps;
   readonly validator: SchemaValidator;
   readonly random: () => number;

@@ -68,6 +68,11 @@ export class AnnouncementChain {
     this.#signOfLife = signOfLife;
   }
 
+  /** True when there is something that somebody does not know who knows the hub up to `version`. */
+  isBeyond(version: AnnouncementVersion | undefined): boolean {
+    return isNewer(this.version, version) || (this.#signOfLife !== undefined && isNewer(this.#signOfLife.announcement, version));
+  }
+
   /** The envelopes that somebody needs who knows the hub up to `version`. */
   since(version: AnnouncementVersion | undefined): readonly Uint8Array[] {
     const all: readonly Signed[] = [this.full, ...this.#deltas, ...(this.#signOfLife ? [this.#signOfLife] : [])];

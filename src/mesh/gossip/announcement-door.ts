@@ -23,6 +23,9 @@ export interface DoorKeeper {
   member(id: HubId): { readonly key: KeyObject; readonly certificate: CertificateChain } | undefined;
 }
 
+/** Opens an envelope as `openAnnouncement` does, and answers it with the bytes to keep. */
+export type OpenEnvelope = (envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined) => Signed;
+
 /** An announcement that its origin signed, a member of this mesh. */
 export interface Admitted extends Signed {
   readonly key: KeyObject;
@@ -33,7 +36,7 @@ interface DoorCollaborators {
   readonly keeper: DoorKeeper;
   readonly clock: Clock;
   /** Another way to verify, such as one that remembers what it verified. */
-  readonly open?: typeof openAnnouncement;
+  readonly open?: OpenEnvelope;
 }
 
 /** A hub sends at most this much for all others together: a whole mesh at its start, then four heartbeats of 256 hubs in 10 s. */
@@ -45,12 +48,12 @@ const ORIGIN_RATE = { burst: 80, perSecond: 2 };
 export class AnnouncementDoor {
   readonly #certificates: MemberCertificates;
   readonly #keeper: DoorKeeper;
-  readonly #open: typeof openAnnouncement;
+  readonly #open: OpenEnvelope;
   readonly #neighbours: RateGate;
   /** By neighbour and origin: nobody uses up what another hub may say over its other neighbours. */
   readonly #origins: RateGate;
 
-  constructor({ certificates, keeper, clock, open = openAnnouncement }: DoorCollaborators) {
+  constructor({ certificates, keeper, clock, open = openEnvelope }: DoorCollaborators) {
     this.#certificates = certificates;
     this.#keeper = keeper;
     this.#open = open;
@@ -68,8 +71,8 @@ export class AnnouncementDoor {
       return typeof key === 'string' ? undefined : key;
     };
     try {
-      const announcement = this.#open(envelope, keyOf);
-      return typeof key === 'string' ? key : { announcement, envelope, key };
+      const signed = this.#open(envelope, keyOf);
+      return typeof key === 'string' ? key : { ...signed, key };
     } catch (error) {
       if (!(error instanceof AtmoError)) throw error;
       return typeof key === 'string' ? key : 'forged';
@@ -96,6 +99,12 @@ export class AnnouncementDoor {
     }
   }
 }
+
+/** What is kept is a copy: a view would keep all the bytes that came with it. */
+const openEnvelope: OpenEnvelope = (envelope, keyOf) => {
+  const announcement = openAnnouncement(envelope, keyOf);
+  return { announcement, envelope: Uint8Array.from(envelope) };
+};
 
 /** True for certificates of the same bytes. */
 export function isSameChain(one: CertificateChain, other: CertificateChain): boolean {

@@ -6,12 +6,11 @@ import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type Service, ServiceStack } from '../../core/service.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
-import type { openAnnouncement } from '../../wire/messages/announcement.ts';
 import type { CertificateChain } from '../../wire/messages/certificate.ts';
 import type { MeshEngine } from '../engine/mesh-engine.ts';
 import type { PeerLinks } from '../link/peer-link.ts';
 import { AnnouncedEpoch } from './announced-epoch.ts';
-import type { MemberCertificates } from './announcement-door.ts';
+import type { MemberCertificates, OpenEnvelope } from './announcement-door.ts';
 import { Announcer } from './announcer.ts';
 import { AntiEntropy } from './anti-entropy.ts';
 import { BlobExchange } from './blob-exchange.ts';
@@ -45,7 +44,7 @@ interface GossipCollaborators extends Omit<OwnStateParts, 'links'> {
   readonly events: EventBus;
   readonly random?: () => number;
   /** Another way to verify announcements, such as one that remembers what it verified. */
-  readonly open?: typeof openAnnouncement;
+  readonly open?: OpenEnvelope;
   /** Another way to come to states, such as one that remembers them. */
   readonly steps?: StateSteps;
 }

@@ -108,12 +108,17 @@ export class HubRecords {
   /** Tells what became stale since, and forgets what is gone. */
   sweep(): void {
     // All are looked at before anybody hears of it: each word has the ways to all hubs looked for again.
-    const states = this.all().flatMap((record) => (record.id === this.#self ? [] : [{ record, state: this.#stateOf(record) }]));
-    const turned = states.filter(({ record, state }) => state !== this.#views.get(record.id)?.state);
-    for (const { record, state } of turned) this.#show(record, state);
-    const over = states.filter(({ record, state }) => this.#isOver(record, state));
-    for (const { record } of over) this.#bury(record);
-    for (const { record } of turned) if (this.#records.has(record.id)) this.#tell({ hub: record.id, kind: 'state' });
+    const over: HubRecord[] = [];
+    const turned: HubRecord[] = [];
+    for (const record of this.#records.values()) {
+      if (record.id === this.#self) continue;
+      const state = this.#stateOf(record);
+      if (this.#isOver(record, state)) over.push(record);
+      else if (state !== this.#views.get(record.id)?.state) turned.push(record);
+    }
+    for (const record of turned) this.#show(record, this.#stateOf(record));
+    for (const record of over) this.#bury(record);
+    for (const { id } of turned) this.#tell({ hub: id, kind: 'state' });
   }
 
   /** Forgets the hub that left or is gone longest; false when all are there. */

@@ -1,10 +1,10 @@
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { Announcement, openAnnouncement } from '../../wire/messages/announcement.ts';
-import { MAX_VECTOR_HUBS, type VersionVector } from '../../wire/messages/sync.ts';
+import type { Announcement } from '../../wire/messages/announcement.ts';
+import { MAX_VECTOR_HUBS, type VersionVector } from '../../wire/messages/version-vector.ts';
 import type { GossipVerdict } from '../engine/mesh-engine.ts';
-import { type Admitted, AnnouncementDoor, type MemberCertificates } from './announcement-door.ts';
+import { type Admitted, AnnouncementDoor, type MemberCertificates, type OpenEnvelope } from './announcement-door.ts';
 import { type AnnouncementVersion, isNewer } from './announcement-version.ts';
 import { type BlobStore, shortName } from './blob-store.ts';
 import type { DropCounter, DropReason } from './drop-counter.ts';
@@ -26,7 +26,7 @@ interface DirectoryCollaborators {
   /** True while living connections lead to the hub, as far as those tell that have them. */
   readonly hasWay: (id: HubId) => boolean;
   /** Another way to verify, such as one that remembers what it verified. */
-  readonly open?: typeof openAnnouncement;
+  readonly open?: OpenEnvelope;
   /** Another way to come to states, such as one that remembers them. */
   readonly steps?: StateSteps;
 }

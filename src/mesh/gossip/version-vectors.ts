@@ -1,4 +1,4 @@
-import type { VersionVector } from '../../wire/messages/sync.ts';
+import type { VersionVector } from '../../wire/messages/version-vector.ts';
 import type { HubRecord } from './hub-record.ts';
 
 /** What is known of each hub. */
@@ -12,8 +12,9 @@ export function envelopesBeyond(vector: VersionVector, records: readonly HubReco
   const told: Uint8Array[] = [];
   let bytes = 0;
   for (const { id, chain } of records) {
-    const envelopes = chain.since(theirs.get(id));
-    if (envelopes.length === 0) continue;
+    const version = theirs.get(id);
+    if (!chain.isBeyond(version)) continue;
+    const envelopes = chain.since(version);
     bytes += envelopes.reduce((sum, { length }) => sum + length, 0);
     if (bytes > maxBytes && told.length > 0) break;
     told.push(...envelopes);

@@ -1,25 +1,20 @@
-import { message, required, tuple } from '../message.ts';
+import { message, required } from '../message.ts';
 import { messageCodec } from '../message-codec.ts';
-import { hex, hubId } from '../message-encodings.ts';
+import { hex } from '../message-encodings.ts';
 import { list } from '../message-lists.ts';
-import { bytes, choice, uint } from '../message-scalars.ts';
+import { bytes, choice } from '../message-scalars.ts';
 import type { ValueOf } from '../message-type.ts';
+import { MAX_VECTOR_HUBS, versionVector } from './version-vector.ts';
 
 /** Longest body between two hubs, bytes. */
 const MAX_BODY_BYTES = 4_194_304;
-/** Most hubs of a version vector, the one that it is from among them. */
-export const MAX_VECTOR_HUBS = 1_024;
-
-/** The newest announcement that is known of a hub. */
-const VERSION = tuple({ hubId: required(0, hubId), epoch: required(1, uint()), sequence: required(2, uint()) });
-const VECTOR = list(VERSION, { max: MAX_VECTOR_HUBS });
 /** More than the announcements of 1 MiB. */
 const MAX_ENVELOPES = 16_384;
 const ENVELOPE = bytes({ min: 1, max: 4_096 });
 
-const SYNC_REQUEST = message({ vector: required(1, VECTOR) });
+const SYNC_REQUEST = message({ vector: required(1, versionVector) });
 const SYNC_ANSWER = message({
-  vector: required(1, VECTOR),
+  vector: required(1, versionVector),
   /** What the other side does not know yet: signed announcements as they came, those of one hub in their order. */
   envelopes: required(2, list(ENVELOPE, { max: MAX_ENVELOPES })),
 });
@@ -34,8 +29,6 @@ const STATEMENT_REQUEST = message({
 });
 const STATEMENT_ANSWER = message({ statements: required(1, list(STATEMENT, { max: 16_384 })) });
 
-/** A version vector. */
-export type VersionVector = ValueOf<typeof VECTOR>;
 export type SyncRequest = ValueOf<typeof SYNC_REQUEST>;
 export type SyncAnswer = ValueOf<typeof SYNC_ANSWER>;
 /** Something that is true for good: a revocation under its signature. */
@@ -43,11 +36,11 @@ export type SpreadStatement = ValueOf<typeof STATEMENT>;
 export type StatementRequest = ValueOf<typeof STATEMENT_REQUEST>;
 export type StatementAnswer = ValueOf<typeof STATEMENT_ANSWER>;
 
-const SYNC_REQUEST_CODEC = messageCodec('SyncRequest', SYNC_REQUEST, { maxDepth: 3, maxItems: 3 + 4 * MAX_VECTOR_HUBS });
+const SYNC_REQUEST_CODEC = messageCodec('SyncRequest', SYNC_REQUEST, { maxDepth: 3, maxItems: 6 + 2 * MAX_VECTOR_HUBS });
 const SYNC_ANSWER_CODEC = messageCodec('SyncAnswer', SYNC_ANSWER, {
   maxBytes: MAX_BODY_BYTES,
   maxDepth: 3,
-  maxItems: 5 + 4 * MAX_VECTOR_HUBS + MAX_ENVELOPES,
+  maxItems: 8 + 2 * MAX_VECTOR_HUBS + MAX_ENVELOPES,
 });
 const STATEMENT_REQUEST_CODEC = messageCodec('StatementRequest', STATEMENT_REQUEST, {
   maxBytes: MAX_BODY_BYTES,

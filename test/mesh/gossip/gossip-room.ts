@@ -1,6 +1,7 @@
 import { makeIdentity, SimulatedAuthority } from '../../../scripts/simulation/simulated-authority.ts';
 import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
+import type { OpenEnvelope } from '../../../src/mesh/gossip/announcement-door.ts';
 import { BlobStore } from '../../../src/mesh/gossip/blob-store.ts';
 import { DropCounter } from '../../../src/mesh/gossip/drop-counter.ts';
 import type { GossipLimits } from '../../../src/mesh/gossip/gossip-limits.ts';
@@ -86,12 +87,14 @@ export function makeDirectory(authority = new SimulatedAuthority(), limits: Part
   const linked = new Set<HubId>();
   const ways = new Set<HubId>();
   const verified = { count: 0 };
-  const open: typeof openAnnouncement = (envelope, keyOf) =>
-    openAnnouncement(envelope, (unverified) => {
+  const open: OpenEnvelope = (envelope, keyOf) => {
+    const announcement = openAnnouncement(envelope, (unverified) => {
       const key = keyOf(unverified);
       if (key) verified.count += 1;
       return key;
     });
+    return { announcement, envelope };
+  };
   const parts = {
     self: makeIdentity().hubId,
     certificates: authority,
