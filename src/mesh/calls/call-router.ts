@@ -87,7 +87,7 @@ export class MeshCallRouter implements CallRouter {
       progress.accepted();
       return resultOf(answer);
     }
-    const error = errorOfBody(answer.error);
+    const error = errorOfBody(answer.error, target);
     throw progress.isAccepted ? error : refusal(target, error);
   }
 
@@ -129,6 +129,9 @@ export class MeshCallRouter implements CallRouter {
     const wasNotSent = error.code === 'NODE_UNAVAILABLE' && !progress.isInDoubt;
     if (call.signal.aborted) throw wasNotSent ? error : progress.unknownOutcome();
     if (progress.isInDoubt || error.code === 'OUTCOME_UNKNOWN') return this.#recover(doubtful);
+    // Only the hub that runs the call can ask for an approval, and it signs that.
+    if (error.code === 'APPROVAL_REQUIRED')
+      throw new AtmoError('NODE_UNAVAILABLE', `What came back on the way to ${target} was not signed by it`);
     throw refusal(target, error);
   }
 
@@ -136,7 +139,7 @@ export class MeshCallRouter implements CallRouter {
     const lost = new LostCall(this.#collaborators, { target, call, progress, id: sent.id, epoch: sent.epoch, token: sent.token });
     const answer = await lost.answer();
     if (answer.status === 'success') return resultOf(answer);
-    throw errorOfBody(answer.error);
+    throw errorOfBody(answer.error, target);
   }
 }
 

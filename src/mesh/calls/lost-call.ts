@@ -95,7 +95,7 @@ export class LostCall {
 
   /** Undefined while it runs. */
   #judge(answer: ToolResponse): AtmoError | undefined {
-    if (answer.status === 'error') return this.#facts.progress.isActing ? undefined : errorOfBody(answer.error);
+    if (answer.status === 'error') return this.#facts.progress.isActing ? undefined : errorOfBody(answer.error, this.#facts.target);
     const told: JsonObject = isJsonObject(answer.result) ? answer.result : {};
     if (told.state === 'running') return undefined;
     // Only the process that was asked then can know that it never ran.

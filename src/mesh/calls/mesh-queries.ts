@@ -67,7 +67,7 @@ export class MeshQueries {
     );
     const answer = answers.open(bytes, { executor: target, requestIds: [query.id] });
     if (!answer) throw new AtmoError('NODE_UNAVAILABLE', `The answer that came was not signed by ${target}`);
-    if (answer.status === 'error') throw errorOfBody(answer.error);
+    if (answer.status === 'error') throw errorOfBody(answer.error, target);
     return answer.result;
   }
 

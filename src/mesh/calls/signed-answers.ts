@@ -1,8 +1,12 @@
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { openToolResponse, type ToolResponse } from '../../wire/messages/call-response.ts';
+import { plainText } from '../gossip/plain-text.ts';
 import type { DropSink } from '../link/drop-sink.ts';
 import type { MemberKeys } from './call-ports.ts';
+
+const MAX_MESSAGE_LENGTH = 2_048;
+const MAX_DETAILS_LENGTH = 65_536;
 
 /** What an answer has to be about. */
 export interface ExpectedAnswer {
@@ -36,7 +40,8 @@ export class SignedAnswers {
   }
 }
 
-/** The error that another hub answered, as it is. */
-export function errorOfBody({ code, message, details }: ErrorBody): AtmoError {
-  return new AtmoError(code, message, details);
+/** The error that `executor` answered: its text is shown to people and models, and it speaks for no hub but itself. */
+export function errorOfBody({ code, message, details }: ErrorBody, executor: HubId): AtmoError {
+  const told = JSON.stringify(details).length > MAX_DETAILS_LENGTH ? {} : details;
+  return new AtmoError(code, plainText(message, MAX_MESSAGE_LENGTH), { ...told, ...('node_id' in told && { node_id: executor }) });
 }

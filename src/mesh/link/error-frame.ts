@@ -1,6 +1,7 @@
 import { AtmoError, ERROR_CODES, type ErrorCode } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { Frame } from '../../wire/messages/frame.ts';
+import { plainText } from '../gossip/plain-text.ts';
 
 const MAX_MESSAGE_LENGTH = 2_048;
 const MAX_DETAILS_LENGTH = 16_384;
@@ -22,7 +23,7 @@ export function errorFrame(id: number, { code, message, details }: AtmoError): E
 /** The error that a peer told; a code that this hub does not know is INTERNAL_ERROR. */
 export function errorOfFrame({ code, message, details }: ErrorFrame): AtmoError {
   const known = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'INTERNAL_ERROR';
-  return new AtmoError(known, message, parsed(details));
+  return new AtmoError(known, plainText(message, MAX_MESSAGE_LENGTH), parsed(details));
 }
 
 function parsed(text: string) {
