@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Service } from '../../core/service.ts';
 import { decodeBlobAnswer, decodeBlobRequest, encodeBlobAnswer, encodeBlobRequest } from '../../wire/messages/blobs.ts';
@@ -6,6 +7,7 @@ import type { IncomingRequest, PeerLink, PeerLinks } from '../link/peer-link.ts'
 import { type BlobStore, blobOf } from './blob-store.ts';
 import type { DropCounter } from './drop-counter.ts';
 import type { MeshDirectory } from './mesh-directory.ts';
+import { RateGate } from './rate-gate.ts';
 import { requestWithin } from './timed-request.ts';
 import { Wakeup } from './wakeup.ts';
 
@@ -28,10 +30,14 @@ const GATHER_MS = 5;
 const FIRST_RETRY_MS = 20;
 const LAST_RETRY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
+/** Of one neighbour, by 64 KiB of answers: to deflate them takes longer than to ask for them. */
+const ASKED_RATE = { burst: 512, perSecond: 16 };
+const ASKED_BYTES = 65_536;
 
 /** Fetches the definitions and pages that announcements name by hash, and gives others what they ask for. */
 export class BlobExchange implements Service {
   readonly #parts: ExchangeCollaborators;
+  readonly #asked: RateGate;
   readonly #busy = new Set<HubId>();
   /** `name neighbour` → until when it is not asked for that, and for how long it was not. */
   readonly #refused = new Map<string, { readonly untilMs: number; readonly waitMs: number }>();
@@ -40,6 +46,7 @@ export class BlobExchange implements Service {
 
   constructor(collaborators: ExchangeCollaborators) {
     this.#parts = collaborators;
+    this.#asked = new RateGate(collaborators.clock, ASKED_RATE);
     this.#wakeup = new Wakeup(collaborators.clock, () => this.#fetch());
   }
 
@@ -123,13 +130,15 @@ export class BlobExchange implements Service {
     return next;
   }
 
-  #answer({ body }: IncomingRequest): Uint8Array {
+  #answer({ from, body }: IncomingRequest): Uint8Array {
+    if (!this.#asked.passes(from)) throw new AtmoError('RATE_LIMITED', 'Definitions were asked for too often; ask again in a second');
     let bytes = 0;
     const blobs = decodeBlobRequest(body).hashes.map((name) => {
       const blob = this.#parts.blobs.get(name) ?? null;
       bytes += blob?.length ?? 0;
       return bytes <= MAX_ANSWER_BYTES ? blob : null;
     });
+    for (let charged = ASKED_BYTES; charged < bytes; charged += ASKED_BYTES) this.#asked.passes(from);
     return encodeBlobAnswer({ blobs });
   }
 }

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { ManualClock } from '../../../src/core/clock.ts';
+import type { HubId } from '../../../src/core/ids.ts';
+import { BlobExchange } from '../../../src/mesh/gossip/blob-exchange.ts';
+import { BlobStore, blobOf, shortName } from '../../../src/mesh/gossip/blob-store.ts';
+import { DropCounter } from '../../../src/mesh/gossip/drop-counter.ts';
+import type { MeshDirectory } from '../../../src/mesh/gossip/mesh-directory.ts';
+import type { PeerLinks, RequestHandler } from '../../../src/mesh/link/peer-link.ts';
+import { encodeBlobRequest } from '../../../src/wire/messages/blobs.ts';
+import { never } from '../link/link-room.ts';
+
+const KIB_64 = 65_536;
+const neighbour = 'hub-0123456789abcdef' as HubId;
+
+/** A hub with as many blobs of 64 KiB, and how a neighbour asks it for all of them. */
+async function hubWithBlobs(count: number) {
+  const clock = new ManualClock();
+  const blobs = new BlobStore();
+  const hashes = Array.from({ length: count }, () => {
+    const bytes = new Uint8Array(randomBytes(KIB_64));
+    blobs.add(bytes);
+    return shortName(blobOf(bytes).sha256);
+  });
+  const handlers: RequestHandler[] = [];
+  const nothing = () => () => {};
+  const links: PeerLinks = {
+    links: () => [],
+    to: () => undefined,
+    handle: (_, handler) => void handlers.push(handler),
+    onLinkUp: nothing,
+    onLinkDown: nothing,
+  };
+  const directory = { onChange: nothing, missingBlobs: () => new Map() } as unknown as MeshDirectory;
+  await new BlobExchange({ links, directory, blobs, drops: new DropCounter(), clock, onArrived: () => {} }).start();
+  const body = encodeBlobRequest({ hashes });
+  const request = (from: HubId) => ({ from, body, signal: never, accept: () => {}, part: async () => {} });
+  const ask = async (from = neighbour) =>
+    handlers[0]?.(request(from)).then(
+      () => 'answered',
+      (error) => error.code,
+    );
+  return { clock, ask };
+}
+
+test('what a neighbour asks for is bounded by the bytes of the answers, and nobody else waits for it', async () => {
+  const { clock, ask } = await hubWithBlobs(16);
+  const answers = [];
+  for (let count = 0; count < 40; count++) answers.push(await ask());
+  expect(answers.filter((answer) => answer === 'answered')).toHaveLength(32);
+  expect(answers.at(-1)).toBe('RATE_LIMITED');
+  expect(await ask('hub-fedcba9876543210' as HubId)).toBe('answered');
+  clock.advance(1_000);
+  expect(await ask()).toBe('answered');
+});
