@@ -6,6 +6,7 @@ const MAX_DEPTH = CBOR_LIMITS.maxDepth;
 /** Room to begin with: most messages fit, and so do most keys. */
 const MESSAGE_BYTES = 512;
 const KEY_BYTES = 16;
+const MAX_HEAD_BYTES = 9;
 const UNSIGNED = 0;
 const NEGATIVE = 1;
 const BYTES = 2;
@@ -21,6 +22,15 @@ const FLOAT_OF_SIZE = { 2: 0xf9, 4: 0xfa, 8: 0xfb } as const;
 export function writeCbor(value: CborValue): Uint8Array {
   const writer = new CborWriter(MESSAGE_BYTES);
   writer.write(value, 0);
+  return writer.take();
+}
+
+/** The beginning as it is and each part behind it as a byte string, in one go: messages are signed and verified again and again. */
+export function writeByteStrings(beginning: Uint8Array, parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = parts.reduce((sum, part) => sum + MAX_HEAD_BYTES + part.length, beginning.length);
+  const writer = new CborWriter(bytes);
+  writer.append(beginning);
+  for (const part of parts) writer.write(part, 0);
   return writer.take();
 }
 
@@ -58,14 +68,14 @@ class CborWriter {
     const entries = Array.from(map, ([key, item]) => ({ key: writeKey(key), item })).sort((a, b) => Buffer.compare(a.key, b.key));
     this.#head(MAP, entries.length);
     for (const { key, item } of entries) {
-      this.#append(key);
+      this.append(key);
       this.write(item, depth + 1);
     }
   }
 
   #bytes(bytes: Uint8Array): void {
     this.#head(BYTES, bytes.length);
-    this.#append(bytes);
+    this.append(bytes);
   }
 
   #text(text: string): void {
@@ -89,13 +99,13 @@ class CborWriter {
     if (size === 2) bytes.setFloat16(0, value);
     else if (size === 4) bytes.setFloat32(0, value);
     else bytes.setFloat64(0, value);
-    this.#append(new Uint8Array(bytes.buffer));
+    this.append(new Uint8Array(bytes.buffer));
   }
 
   /** Major type and argument in the fewest bytes (RFC 8949 §3). */
   #head(major: number, argument: number): void {
     const first = major << 5;
-    const buffer = this.#room(9);
+    const buffer = this.#room(MAX_HEAD_BYTES);
     if (argument < 24) this.#at = buffer.writeUInt8(first | argument, this.#at);
     else if (argument < 0x100) this.#at = buffer.writeUInt16BE(((first | 24) << 8) | argument, this.#at);
     else if (argument < 0x1_0000) this.#at = buffer.writeUInt16BE(argument, buffer.writeUInt8(first | 25, this.#at));
@@ -107,7 +117,8 @@ class CborWriter {
     this.#at = this.#room(1).writeUInt8(byte, this.#at);
   }
 
-  #append(bytes: Uint8Array): void {
+  /** As they are. */
+  append(bytes: Uint8Array): void {
     this.#room(bytes.length).set(bytes, this.#at);
     this.#at += bytes.length;
   }

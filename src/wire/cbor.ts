@@ -32,6 +32,12 @@ export function encodeCbor(value: CborValue): Uint8Array {
  * values have equal hashes. The answer shares no memory with the bytes. VALIDATION_ERROR names the reason and the byte.
  */
 export function decodeCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}): CborValue {
+  return viewCbor(new Uint8Array(bytes), limits);
+}
+
+/** The same without a copy: byte strings of the answer are windows on the bytes, for who takes out at once what is kept. */
+export function viewCbor(bytes: Uint8Array, limits: Partial<CborLimits> = {}): CborValue {
   scanCbor(bytes, { ...CBOR_LIMITS, ...limits });
-  return decoder.decode(new Uint8Array(bytes)) as CborValue;
+  // An object of its own: cbor-x leaves a member on what it is given, and windows on a Buffer would be Buffers.
+  return decoder.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)) as CborValue;
 }

@@ -1,6 +1,7 @@
 import { type KeyObject, sign, verify } from 'node:crypto';
 import { AtmoError } from '../core/errors.ts';
-import { decodeCbor, encodeCbor } from './cbor.ts';
+import { viewCbor } from './cbor.ts';
+import { writeByteStrings } from './cbor-writer.ts';
 
 /** What is signed, by whom, and for which use. */
 export interface Sign1Request {
@@ -21,6 +22,10 @@ export interface Sign1Check {
 /** The only protected header: {1: -8}, algorithm EdDSA (RFC 9052 §3.1, RFC 9053 §2.2). */
 const PROTECTED = Uint8Array.of(0xa1, 0x01, 0x27);
 const SIGNATURE_BYTES = 64;
+/** How every message begins: an array of four, the protected header, the empty unprotected one. */
+const SIGN1 = Uint8Array.of(0x84, 0x43, ...PROTECTED, 0xa0);
+/** How all that is signed begins: an array of four, the context. */
+const SIGNATURE1 = Uint8Array.of(0x84, 0x6a, ...new TextEncoder().encode('Signature1'));
 
 /**
  * A COSE_Sign1 message (RFC 9052 §4.2) of the one form used here: untagged, EdDSA on Ed25519, empty unprotected header,
@@ -29,14 +34,19 @@ const SIGNATURE_BYTES = 64;
 export function signSign1({ payload, key, externalAad }: Sign1Request): Uint8Array {
   if (key.type !== 'private' || key.asymmetricKeyType !== 'ed25519') refuse('the key is not a private Ed25519 key');
   const signature = sign(null, sigStructure(PROTECTED, externalAad, payload), key);
-  return encodeCbor([PROTECTED, new Map(), payload, signature]);
+  return writeByteStrings(SIGN1, [payload, signature]);
 }
 
 /**
  * The payload of a message that `signSign1` made with the expected key and `externalAad`. Exactly one byte sequence is
  * accepted for each payload and key: every other algorithm, header, tag or length is VALIDATION_ERROR with the reason.
  */
-export function verifySign1(message: Uint8Array, { keyOf, externalAad }: Sign1Check): Uint8Array {
+export function verifySign1(message: Uint8Array, check: Sign1Check): Uint8Array {
+  return new Uint8Array(checkSign1(message, check));
+}
+
+/** The same without a copy: the payload, also the one that `keyOf` is asked with, is a window on the message. */
+export function checkSign1(message: Uint8Array, { keyOf, externalAad }: Sign1Check): Uint8Array {
   const { payload, signature } = partsOf(message);
   const key = keyOf(payload);
   if (!key) return refuse('no key is known for its payload');
@@ -47,11 +57,11 @@ export function verifySign1(message: Uint8Array, { keyOf, externalAad }: Sign1Ch
 
 /** The bytes that a signature is made over: Sig_structure of RFC 9052 §4.4 with the context `Signature1`. */
 export function sigStructure(protectedHeader: Uint8Array, externalAad: Uint8Array, payload: Uint8Array): Uint8Array {
-  return encodeCbor(['Signature1', protectedHeader, externalAad, payload]);
+  return writeByteStrings(SIGNATURE1, [protectedHeader, externalAad, payload]);
 }
 
 function partsOf(message: Uint8Array): { readonly payload: Uint8Array; readonly signature: Uint8Array } {
-  const parts = decodeCbor(message);
+  const parts = viewCbor(message);
   if (!Array.isArray(parts) || parts.length !== 4) return refuse('it is not an array of four');
   const [header, unprotected, payload, signature]: readonly unknown[] = parts;
   if (!(header instanceof Uint8Array) || Buffer.compare(header, PROTECTED) !== 0) {

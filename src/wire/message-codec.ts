@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
-import { decodeCbor, encodeCbor } from './cbor.ts';
+import { encodeCbor, viewCbor } from './cbor.ts';
 import { CBOR_LIMITS, type CborLimits } from './cbor-scan.ts';
-import { signSign1, verifySign1 } from './cose-sign1.ts';
+import { checkSign1, signSign1 } from './cose-sign1.ts';
 import { refuse, type WireType } from './message-type.ts';
 
-/** Bytes of one kind of message and back. */
+/** Bytes of one kind of message and back; a message that was decoded shares no memory with its bytes. */
 export interface MessageCodec<Value> {
   /** VALIDATION_ERROR names the message and the member that is out of bounds. */
   encode(value: Value): Uint8Array;
@@ -22,7 +22,8 @@ export function messageCodec<Value>(name: string, type: WireType<Value>, limits:
       if (bytes.length > maxBytes) refuse(place, `has ${bytes.length} bytes, more than the ${maxBytes} that are allowed`);
       return bytes;
     },
-    decode: (bytes) => type.fromCbor(decodeCbor(bytes, limits), place),
+    // Each type takes what it keeps into memory of its own.
+    decode: (bytes) => type.fromCbor(viewCbor(bytes, limits), place),
   };
 }
 
@@ -44,7 +45,7 @@ export function signedCodec<Value>(codec: MessageCodec<Value>, domain: string): 
     sign: (value, key) => signSign1({ payload: codec.encode(value), key, externalAad }),
     open: (bytes, keyOf) => {
       const opened: Value[] = [];
-      verifySign1(bytes, {
+      checkSign1(bytes, {
         externalAad,
         keyOf: (payload) => {
           const value = codec.decode(payload);

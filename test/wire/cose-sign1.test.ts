@@ -59,6 +59,13 @@ describe('a signed message', () => {
     expect(asked).toEqual([PAYLOAD.toString()]);
   });
 
+  test('gives back a payload that shares no memory with it', () => {
+    const message = Uint8Array.from(MESSAGE);
+    const payload = verifySign1(message, { keyOf: () => publicKey, externalAad: AAD });
+    message.fill(0);
+    expect(Buffer.from(payload)).toEqual(PAYLOAD);
+  });
+
   test('may have an empty payload and an empty context', () => {
     const empty = new Uint8Array();
     const message = signSign1({ payload: empty, key: privateKey, externalAad: empty });

@@ -12,6 +12,9 @@ const MAX_DEVICES = 512;
 const MAX_CAPABILITIES = 32;
 /** `namespace:name@version`; the version may be left out. Bounds for each part would take longer than all the rest of an entry. */
 const TOOL_NAME = /^[a-z][a-z0-9-]*:[A-Za-z][A-Za-z0-9_.-]*(?:@[0-9A-Za-z.+-]+)?$/;
+/** What may stand behind the first letter of a name and is no version. */
+const REST_OF_NAME = /^[A-Za-z0-9_.-]+$/;
+const MAX_NAME_BYTES = 226;
 /** The version that goes without saying. */
 const PLAIN_VERSION = '@1.0.0';
 
@@ -30,7 +33,7 @@ const HASH_BYTES = 8;
 const NO_CAPABILITY = 0xff;
 const HASH = hex({ min: HASH_BYTES, max: HASH_BYTES });
 const CAPABILITY = uint({ max: MAX_CAPABILITIES - 1 });
-const NAME = text({ max: 226, pattern: TOOL_NAME });
+const NAME = text({ max: MAX_NAME_BYTES, pattern: TOOL_NAME });
 
 /** One id of a tool; the version 1.0.0 does not travel. */
 export const toolName: WireType<string> = {
@@ -59,13 +62,18 @@ export const toolEntries: WireType<readonly AnnouncedTool[]> = {
   fromCbor: (value, at) => {
     const { shared, rests, hashes, capabilities } = columnsOf(value, at);
     let name = '';
+    let bare = Number.POSITIVE_INFINITY;
     return rests.map((rest, step) => {
-      const place = { within: at, step };
-      name = nextName(name, { shared: shared[step] ?? 0, rest }, place);
-      const id = toolName.fromCbor(name, place);
+      const difference = { shared: shared[step] ?? 0, rest, step };
+      name = nextName(name, difference, at);
+      // What begins as the one before, beyond the first letter behind the colon, and goes on without a version needs no other look.
+      const isPlain = difference.shared >= bare && name.length <= MAX_NAME_BYTES && REST_OF_NAME.test(rest);
+      const id = isPlain ? name + PLAIN_VERSION : toolName.fromCbor(name, { within: at, step });
+      if (!isPlain) bare = name.includes('@') ? Number.POSITIVE_INFINITY : name.indexOf(':') + 2;
       const hash = hashes.slice(step * 2 * HASH_BYTES, (step + 1) * 2 * HASH_BYTES);
       const capability = capabilities[step] ?? NO_CAPABILITY;
-      return capability === NO_CAPABILITY ? { id, hash } : { id, hash, capability: CAPABILITY.fromCbor(capability, place) };
+      if (capability === NO_CAPABILITY) return { id, hash };
+      return { id, hash, capability: CAPABILITY.fromCbor(capability, { within: at, step }) };
     });
   },
 };
@@ -130,13 +138,15 @@ function linesOf(joined: string): readonly string[] {
 interface Difference {
   readonly shared: number;
   readonly rest: string;
+  readonly step: number;
 }
 
-function nextName(before: string, { shared, rest }: Difference, at: Place): string {
-  if (shared > before.length || rest === '') return refuse(at, 'does not say how it differs from the one before');
+function nextName(before: string, { shared, rest, step }: Difference, at: Place): string {
+  if (shared > before.length || rest === '') return refuse({ within: at, step }, 'does not say how it differs from the one before');
   // Up to here both are the same. A greater character makes the name the later one, and shows that they share no more.
   const isLater = shared === before.length || rest.charCodeAt(0) > before.charCodeAt(shared);
-  return isLater ? before.slice(0, shared) + rest : refuse(at, 'does not come after the one before, or shares more with it than it says');
+  if (isLater) return before.slice(0, shared) + rest;
+  return refuse({ within: at, step }, 'does not come after the one before, or shares more with it than it says');
 }
 
 function bytesOf(hash: string, at: Place): Uint8Array {

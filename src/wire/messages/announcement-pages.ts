@@ -7,6 +7,8 @@ import { ANNOUNCED_STATE, type AnnouncedState, type HubState } from './announced
 
 /** A longer state has its lists in pages. */
 const INLINE_BYTES = 3_072;
+/** More take more than that in any case: eight bytes of each are a hash. */
+const INLINE_TOOLS = INLINE_BYTES / 8;
 const PAGE_MIN_ENTRIES = 32;
 const PAGE_MAX_ENTRIES = 128;
 /** One of so many entries ends a page. */
@@ -31,7 +33,7 @@ export function paginate(state: HubState): PagedState {
   const inline = (devicesInline: HubState['devices']): AnnouncedState['devices'] =>
     devicesInline && { kind: 'inline', entries: devicesInline };
   const whole: AnnouncedState = { ...head, tools: { kind: 'inline', entries: tools }, devices: inline(devices) };
-  if (fits(whole)) return { announced: whole, pages: new Map() };
+  if (tools.length <= INLINE_TOOLS && fits(whole)) return { announced: whole, pages: new Map() };
   const toolPages = cutPages(tools, TOOL_PAGE);
   const withToolPages: AnnouncedState = { ...whole, tools: { kind: 'paged', hashes: [...toolPages.keys()] } };
   if (!devices || devices.length === 0 || fits(withToolPages)) return { announced: withToolPages, pages: toolPages };
