@@ -148,6 +148,17 @@ export function excessPermissions(permissions: readonly string[], held: readonly
   });
 }
 
+/** What both lists give: a grant of either that the other includes. Where two overlap in part only, nothing. VALIDATION_ERROR. */
+export function commonPermissions(permissions: readonly string[], ceiling: readonly string[]): readonly string[] {
+  const bounds = ceiling.map((text) => ({ text, grant: requireGrant(text) }));
+  const common = permissions.flatMap((text) => {
+    const wanted = requireGrant(text);
+    if (bounds.some(({ grant }) => includesGrant(grant, wanted))) return [text];
+    return bounds.filter(({ grant }) => includesGrant(wanted, grant)).map((bound) => bound.text);
+  });
+  return [...new Set(common)];
+}
+
 /** True when the grant is about the resource of the requirement, or could be, whatever its action. */
 export function concerns(grant: Grant, required: Permission, groups: ResourceGroups): boolean {
   if (grant.kind === 'everything' || grant.kind === 'namespace') return covers(grant, required, groups);

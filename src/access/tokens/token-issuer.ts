@@ -149,6 +149,8 @@ export class TokenIssuer implements TokenAuthority {
       expiresAt: Math.min(asked.expiresAt, parent.expiresAt),
     };
     refuseExcess(claims, parent);
+    // Here a guest may have less than its token says.
+    refuseExcess(claims, { ...parent, permissions: by.permissions });
     return signChild(tokenBytes(by.token?.text ?? ''), claims, this.#hub.privateKey);
   }
 

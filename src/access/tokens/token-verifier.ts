@@ -1,6 +1,6 @@
 import { guestId } from '../../core/agent-id.ts';
 import { isoTime } from '../../core/iso-time.ts';
-import { excessPermissions } from '../../core/permission.ts';
+import { commonPermissions, excessPermissions } from '../../core/permission.ts';
 import { type Principal, type RateLimit, TOKEN_SKEW_MS, type TokenFacts } from '../../core/principal.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
 import { originOf } from './agent-origin.ts';
@@ -50,6 +50,8 @@ export class TokenVerifier {
   readonly #maxCached: number;
   /** Least recently used first. */
   readonly #verified = new Map<string, VerifiedToken>();
+  /** Of tokens that say more than they may: who they make their bearer, the same from one call to the next. */
+  readonly #heldBefore = new WeakMap<VerifiedToken, VerifiedToken['principal']>();
 
   constructor(
     { issuers, revocations, time, onIssuedAt = () => {} }: VerifierCollaborators,
@@ -64,11 +66,11 @@ export class TokenVerifier {
     this.#maxCached = maxCached;
   }
 
-  /** A token that may be used on this hub now. TOKEN_INVALID or TOKEN_EXPIRED with the reason. */
+  /** A token that may be used on this hub now, with the permissions that it has here. TOKEN_INVALID or TOKEN_EXPIRED with the reason. */
   verify(text: string): VerifiedToken {
     const verified = this.verifySignatures(text);
     this.#requireUsable(verified);
-    return verified;
+    return this.#held(verified);
   }
 
   /** A token whose signatures hold, may it be used now or not, with its seal or without. TOKEN_INVALID with the reason. */
@@ -124,8 +126,27 @@ export class TokenVerifier {
       refuseToken('it, or a token that it comes from, was revoked', who);
     if (token.allowedNodes?.includes(this.#hubId) === false) refuseToken(`it is not allowed on this hub, ${this.#hubId}`, who);
     if (meshId !== undefined && meshId !== this.#meshId()) refuseToken('it is for another mesh', who);
+  }
+
+  /**
+   * What its issuer may not give to be used here, the token does not have here: grants only ever add to each other, so what is
+   * left is what both allow. TOKEN_INVALID when nothing is.
+   */
+  #held(verified: VerifiedToken): VerifiedToken {
+    const { chain, principal } = verified;
+    const { issuer } = chain[0];
     const beyond = this.#beyondTrust(issuer, principal.permissions);
-    if (beyond.length > 0) refuseToken(`the mesh lets ${issuer} give no more than it vouches for, and not ${beyond.join(', ')}`, who);
+    if (beyond.length === 0) return verified;
+    const permissions = commonPermissions(principal.permissions, this.#issuers.permissionsOf?.(issuer) ?? []);
+    if (permissions.length === 0) {
+      const who = { agent_id: principal.id, token_id: principal.token.id };
+      refuseToken(`the mesh lets ${issuer} give no more than it vouches for, and not ${beyond.join(', ')}`, who);
+    }
+    const known = this.#heldBefore.get(verified);
+    if (known && String(known.permissions) === String(permissions)) return { ...verified, principal: known };
+    const held = { ...principal, permissions };
+    this.#heldBefore.set(verified, held);
+    return { ...verified, principal: held };
   }
 
   /** What the issuer may not give to be used here: all of it once it is trusted no more. */
