@@ -34,6 +34,12 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const ASKED_RATE = { burst: 512, perSecond: 16 };
 const ASKED_BYTES = 65_536;
 
+/** A blob that is missing, and a hub that announces it. */
+interface Wanted {
+  readonly name: string;
+  readonly origin: HubId;
+}
+
 /** Fetches the definitions and pages that announcements name by hash, and gives others what they ask for. */
 export class BlobExchange implements Service {
   readonly #parts: ExchangeCollaborators;
@@ -73,14 +79,14 @@ export class BlobExchange implements Service {
 
   #fetch(): void {
     const missing = this.#parts.directory.missingBlobs();
-    const batches = new Map<PeerLink, string[]>();
+    const batches = new Map<PeerLink, Wanted[]>();
     for (const [name, origin] of missing) {
-      const link = this.#sourceOf(name, origin);
+      const link = this.#parts.blobs.isFullFor(origin) ? undefined : this.#sourceOf(name, origin);
       const batch = link && (batches.get(link) ?? []);
       if (!link || !batch || batch.length >= MAX_BATCH) continue;
-      batches.set(link, [...batch, name]);
+      batches.set(link, [...batch, { name, origin }]);
     }
-    for (const [link, names] of batches) void this.#fetchFrom(link, names);
+    for (const [link, wanted] of batches) void this.#fetchFrom(link, wanted);
     if (missing.size > 0) this.#wakeup.within(this.#nextRetryMs());
   }
 
@@ -94,25 +100,25 @@ export class BlobExchange implements Service {
     return links.links().find((link) => isFree(link) && !hasRefused(link));
   }
 
-  async #fetchFrom(link: PeerLink, names: readonly string[]): Promise<void> {
+  async #fetchFrom(link: PeerLink, wanted: readonly Wanted[]): Promise<void> {
     const { id } = link.peer;
     this.#busy.add(id);
     const answer = await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, (signal) => {
-      return link.request('blobs', encodeBlobRequest({ hashes: names }), { signal });
+      return link.request('blobs', encodeBlobRequest({ hashes: wanted.map(({ name }) => name) }), { signal });
     });
     this.#busy.delete(id);
     if (this.#listening.length === 0) return;
     const blobs = answer ? decoded(answer) : [];
-    const kept = names.filter((name, index) => this.#keep(name, blobs[index] ?? null, id));
+    const kept = wanted.filter((one, index) => this.#keep(one, blobs[index] ?? null, id));
     this.#wakeup.within(GATHER_MS);
     if (kept.length === 0) return;
     this.#parts.directory.assemble();
     this.#parts.onArrived();
   }
 
-  #keep(name: string, bytes: Uint8Array | null, from: HubId): boolean {
+  #keep({ name, origin }: Wanted, bytes: Uint8Array | null, from: HubId): boolean {
     const { blobs, drops } = this.#parts;
-    if (bytes && blobOf(bytes).sha256.startsWith(name) && blobs.add(bytes)) return true;
+    if (bytes && blobOf(bytes).sha256.startsWith(name) && blobs.add(bytes, origin)) return true;
     if (bytes) drops.count(blobOf(bytes).sha256.startsWith(name) ? 'out_of_memory' : 'wrong_blob');
     this.#rest(`${name} ${from}`);
     return false;

@@ -1,8 +1,11 @@
 import { hash } from 'node:crypto';
+import type { HubId } from '../../core/ids.ts';
 
 /** Largest blob, bytes: a definition as canonical JSON, or a page of an announcement. */
 export const MAX_BLOB_BYTES = 65_536;
 const MAX_STORE_BYTES = 16 * 1_048_576;
+/** One hub alone fills no more of the store than this part of it. */
+const SHARE_OF_HUB = 1 / 4;
 /** Hex digits of the shortest name of a blob: 8 bytes of its SHA-256. */
 const SHORT_NAME = 16;
 
@@ -18,7 +21,9 @@ export interface Blob {
  */
 export class BlobStore {
   readonly #maxBytes: number;
-  readonly #others = new Map<string, Blob>();
+  readonly #others = new Map<string, Blob & { readonly origin: HubId | undefined }>();
+  /** Bytes that were fetched for what each hub announces. */
+  readonly #shares = new Map<HubId, number>();
   #own: ReadonlyMap<string, Blob> = new Map();
   #bytes = 0;
   #losses = 0;
@@ -54,15 +59,21 @@ export class BlobStore {
     return found?.bytes;
   }
 
-  /** Keeps a blob of another hub under its hash; false when there is no room. */
-  add(bytes: Uint8Array): boolean {
+  /** True when what the hub announces has taken up all the room that one hub gets. */
+  isFullFor(origin: HubId): boolean {
+    return (this.#shares.get(origin) ?? 0) >= this.#maxBytes * SHARE_OF_HUB;
+  }
+
+  /** Keeps a blob of another hub, that `origin` announces, under its hash; false when there is no room. */
+  add(bytes: Uint8Array, origin?: HubId): boolean {
     const blob = blobOf(bytes);
     const short = shortName(blob.sha256);
     // The first of two blobs with one short name stays: nobody replaces what another hub has announced.
     if (this.#others.has(short) || this.#own.has(short)) return true;
     if (bytes.length > MAX_BLOB_BYTES || this.#bytes + bytes.length > this.#maxBytes) return false;
-    this.#others.set(short, blob);
-    this.#bytes += bytes.length;
+    if (origin !== undefined && this.isFullFor(origin)) return false;
+    this.#others.set(short, { ...blob, origin });
+    this.#charge(origin, bytes.length);
     return true;
   }
 
@@ -71,9 +82,17 @@ export class BlobStore {
     for (const [short, blob] of this.#others) {
       if (used.has(short)) continue;
       this.#others.delete(short);
-      this.#bytes -= blob.bytes.length;
+      this.#charge(blob.origin, -blob.bytes.length);
       this.#losses += 1;
     }
+  }
+
+  #charge(origin: HubId | undefined, bytes: number): void {
+    this.#bytes += bytes;
+    if (origin === undefined) return;
+    const share = (this.#shares.get(origin) ?? 0) + bytes;
+    if (share > 0) this.#shares.set(origin, share);
+    else this.#shares.delete(origin);
   }
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import type { HubId } from '../../../src/core/ids.ts';
 import { BlobStore, blobOf, MAX_BLOB_BYTES } from '../../../src/mesh/gossip/blob-store.ts';
 
 const blob = (text: string) => new TextEncoder().encode(text);
@@ -25,6 +26,16 @@ describe('BlobStore', () => {
     expect(store.add(blob('12345678'))).toBe(true);
     expect(store.add(blob('abcd'))).toBe(false);
     expect(store.bytes).toBe(8);
+  });
+
+  test('has room for every hub: one alone fills a quarter of it, until what it had is forgotten', () => {
+    const store = new BlobStore({ maxBytes: 40 });
+    const [greedy, modest] = ['hub-a' as HubId, 'hub-b' as HubId];
+    expect([store.add(blob('12345678'), greedy), store.isFullFor(greedy)]).toEqual([true, false]);
+    expect([store.add(blob('abcdefgh'), greedy), store.isFullFor(greedy)]).toEqual([true, true]);
+    expect([store.add(blob('x'), greedy), store.add(blob('y'), modest)]).toEqual([false, true]);
+    store.retain(new Set());
+    expect([store.bytes, store.add(blob('x'), greedy)]).toEqual([0, true]);
   });
 
   test('forgets what nobody uses, but never its own', () => {
