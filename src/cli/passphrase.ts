@@ -1,6 +1,8 @@
 import { type Invocation, type OptionSpec, usage } from './command.ts';
 import { readInput } from './text-input.ts';
 
+const SHORTEST = 10;
+
 /** Where a passphrase may stand that is not typed. */
 export const PASSPHRASE_OPTION: Readonly<Record<string, OptionSpec>> = {
   'passphrase-file': { value: 'FILE', help: 'file with the passphrase; else ATMO_PASSPHRASE, else you are asked' },
@@ -14,14 +16,24 @@ export async function givenPassphrase(call: Invocation): Promise<string | undefi
   return text === '' ? undefined : text;
 }
 
-/** The same, or what the person at the terminal types; `confirm` asks twice. VALIDATION_ERROR where nobody can be asked. */
-export async function requirePassphrase(call: Invocation, how: 'once' | 'confirm' = 'once'): Promise<string> {
+/** The same, or what the person at the terminal types. VALIDATION_ERROR where nobody can be asked. */
+export async function requirePassphrase(call: Invocation): Promise<string> {
+  return (await givenPassphrase(call)) ?? asked(call);
+}
+
+/** One for a key that is made now: typed twice at the terminal. VALIDATION_ERROR when it is short, which no later command can mend. */
+export async function newPassphrase(call: Invocation): Promise<string> {
   const given = await givenPassphrase(call);
-  if (given !== undefined) return given;
-  const asked = await call.io.askSecret?.('Passphrase of the root key: ');
-  if (asked === undefined || asked === '')
-    throw usage('A passphrase is needed: set ATMO_PASSPHRASE, give --passphrase-file FILE, or run this at a terminal');
-  if (how === 'confirm' && (await call.io.askSecret?.('The same again: ')) !== asked)
+  const passphrase = given ?? (await asked(call));
+  if (passphrase.length < SHORTEST)
+    throw usage(`The passphrase is too short: take at least ${SHORTEST} characters, such as five words that nobody guesses`);
+  if (given === undefined && (await call.io.askSecret?.('The same again: ')) !== passphrase)
     throw usage('The two passphrases differ; nothing was done');
-  return asked;
+  return passphrase;
+}
+
+async function asked(call: Invocation): Promise<string> {
+  const text = await call.io.askSecret?.('Passphrase of the root key: ');
+  if (text !== undefined && text !== '') return text;
+  throw usage('A passphrase is needed: set ATMO_PASSPHRASE, give --passphrase-file FILE, or run this at a terminal');
 }

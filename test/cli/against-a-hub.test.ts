@@ -75,6 +75,17 @@ describe('reading commands', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/devices +2 \(not reachable: attic\)/);
     expect((await run(['status', '--json'])).json()).toMatchObject({ status: 'ok', tools: 3, sensors: 1, unreachable: ['attic'] });
+    expect(out).not.toContain('mesh');
+  });
+
+  test('status tells of the mesh and which hubs are away', async () => {
+    const { run, addTool } = makeHome();
+    const peers = [{ hub_id: 'hub-a', name: 'shed', reachable: false }];
+    addTool({ namespace: 'hub', name: 'mesh_status', handler: async () => ({ state: 'member', mesh_id: 'mesh-1' }) });
+    addTool({ namespace: 'hub', name: 'mesh_peers', handler: async () => peers });
+    expect((await run(['status'])).out).toMatch(/mesh +mesh-1 with 1 other hub \(not reachable: shed\)/);
+    const { mesh } = (await run(['status', '--json'])).json();
+    expect(mesh).toEqual({ id: 'mesh-1', state: 'member', peers: 1, unreachable: ['shed'] });
   });
 });
 

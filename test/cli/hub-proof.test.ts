@@ -30,7 +30,7 @@ describe("the owner's token", () => {
     const { code, sent } = await runAgainst(hubKey, ['status']);
     expect(code).toBe(0);
     expect(sent.filter(([path]) => path === '/healthz')).toEqual(Array(2).fill(['/healthz', null]));
-    expect(sent.filter(([path]) => path !== '/healthz').map(([, token]) => token)).toEqual(Array(3).fill(`Bearer ${TOKEN}`));
+    expect(sent.filter(([path]) => path !== '/healthz').map(([, token]) => token)).toEqual(Array(4).fill(`Bearer ${TOKEN}`));
   });
 
   test.each([

@@ -51,6 +51,15 @@ describe('atmo mesh peers', () => {
     ]);
   });
 
+  test('says what to do where there are none, and how many definitions have not come', async () => {
+    const alone = await makeHub({ mesh_status: { state: 'none', hub_id: 'hub-1' }, mesh_peers: [] }).run(['mesh', 'peers']);
+    expect(alone).toMatchObject({ code: 0, out: '(none)\n', err: expect.stringContaining('atmo mesh create') });
+    const first = await makeHub({ mesh_peers: [] }).run(['mesh', 'peers']);
+    expect(first.err).toContain('atmo mesh invite');
+    const missing = await makeHub({ mesh_peers: [{ ...PEERS[0], missing_tools: 3 }] }).run(['mesh', 'peers']);
+    expect(missing.out).toContain('12, 3 missing');
+  });
+
   test('tells programs id and reachable', async () => {
     const { run } = makeHub();
     expect((await run(['mesh', 'peers', '--json'])).json()).toMatchObject({
@@ -80,6 +89,13 @@ describe('atmo mesh invite', () => {
     });
   });
 
+  test('refuses a time that no invite may have in the words of the option', async () => {
+    const { run, asked } = makeHub(answer);
+    for (const ttl of ['1s', '48h'])
+      expect(await run(['mesh', 'invite', '--ttl', ttl])).toMatchObject({ code: 2, err: expect.stringContaining('--ttl takes 1m to 24h') });
+    expect(asked).toEqual([]);
+  });
+
   test('shows a QR code above it when asked', async () => {
     const { out } = await makeHub(answer).run(['mesh', 'invite', '--qr']);
     expect(out).toContain('█');
@@ -104,15 +120,24 @@ describe('the passphrase', () => {
       const typing = (...lines: string[]) => ({ askSecret: async () => lines.shift() });
       expect((await run(['mesh', 'create', '--name', 'home', '--passphrase-file', file], { env })).code).toBe(0);
       expect((await run(['mesh', 'create'], { env })).code).toBe(0);
-      expect((await run(['mesh', 'create'], typing('typed', 'typed'))).code).toBe(0);
-      expect(await run(['mesh', 'create'], typing('typed', 'tipped'))).toMatchObject({ code: 2, err: expect.stringContaining('differ') });
+      expect((await run(['mesh', 'create'], typing('typed by hand', 'typed by hand'))).code).toBe(0);
+      expect(await run(['mesh', 'create'], typing('typed by hand', 'tipped by hand'))).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('differ'),
+      });
       expect(await run(['mesh', 'create'])).toMatchObject({ code: 2, err: expect.stringContaining('ATMO_PASSPHRASE') });
       expect(asked.map(([, params]) => params)).toEqual([
         { name: 'home', passphrase: 'from the file' },
         { passphrase: 'from the environment' },
-        { passphrase: 'typed' },
+        { passphrase: 'typed by hand' },
       ]);
     });
+  });
+
+  test('of a new mesh is refused before anything is asked of the hub when it is short', async () => {
+    const { run, asked } = makeHub({ mesh_create: STATUS });
+    const { code, err } = await run(['mesh', 'create'], { env: { ATMO_TOKEN: 'owner-secret', ATMO_PASSPHRASE: 'short' } });
+    expect([code, err, asked]).toEqual([2, expect.stringContaining('at least 10 characters'), []]);
   });
 
   test('is typed without being shown', async () => {
@@ -151,6 +176,12 @@ describe('joining and leaving', () => {
     });
   });
 
+  test('what is no invite is refused as that, not by its length', async () => {
+    const { run, asked } = makeHub({ mesh_join: STATUS });
+    expect(await run(['mesh', 'join', 'garbage'])).toMatchObject({ code: 2, err: expect.stringContaining('atmo-join1.') });
+    expect(asked).toEqual([]);
+  });
+
   test('leave keeps the root key unless it is told otherwise', async () => {
     const { run, asked } = makeHub({ mesh_leave: { success: true } });
     expect((await run(['mesh', 'leave'])).code).toBe(0);
@@ -161,6 +192,9 @@ describe('joining and leaving', () => {
   test('status tells the membership without the other hubs', async () => {
     const { run } = makeHub();
     expect((await run(['mesh', 'status', '--json'])).json()).toEqual(STATUS);
+    expect((await run(['mesh', 'status'])).out).toMatch(/mesh +mesh-1\nmembership +until 2026-04-01/);
+    const { out } = await makeHub({ mesh_status: { state: 'none', hub_id: 'hub-1' } }).run(['mesh', 'status']);
+    expect(out).toMatch(/mesh +none; .*atmo mesh join LINE/);
   });
 });
 

@@ -48,7 +48,10 @@ describe('atmo token mint', () => {
 
   test('every option reaches the hub in its units', async () => {
     const { run, asked } = makeHub();
-    const argv = '--agent a --allow x:y --allow x:z --ttl 30d --max-hops 2 --rate 30/min --node hub-1 --node hub-2 --role guest'.split(' ');
+    const argv =
+      '--agent a --allow x:y --allow x:z --ttl 30d --max-hops 2 --rate 30/min --node hub-aaaaaaaaaaaaaaaa --node hub-bbbbbbbbbbbbbbbb --role guest'.split(
+        ' ',
+      );
     await run(['token', 'mint', ...argv, '--key', 'K'.repeat(43)]);
     expect(asked[0]?.[1]).toEqual({
       agent_id: 'a',
@@ -57,7 +60,7 @@ describe('atmo token mint', () => {
       ttl_seconds: 2_592_000,
       max_hops: 2,
       rate_per_minute: 30,
-      allowed_nodes: ['hub-1', 'hub-2'],
+      allowed_nodes: ['hub-aaaaaaaaaaaaaaaa', 'hub-bbbbbbbbbbbbbbbb'],
       key: 'K'.repeat(43),
     });
   });

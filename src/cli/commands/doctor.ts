@@ -7,6 +7,7 @@ import { type CheckResult, machineChecks } from '../doctor-checks.ts';
 import { guardedCheck } from '../guarded-check.ts';
 import { HubClient } from '../hub-client.ts';
 import { objectsIn } from '../json-list.ts';
+import { meshFinding } from '../mesh-facts.ts';
 import { readInput } from '../text-input.ts';
 import { textTable } from '../text-table.ts';
 import { schemaChecks, toolChecks } from '../tool-checks.ts';
@@ -51,7 +52,8 @@ async function hubChecks(hub: HubClient): Promise<readonly CheckResult[]> {
           advice: 'its log says more: journalctl -u atmosphere-edge',
         };
     const own = await Promise.all([accepted(hub), halfCommissioned(hub), toolSchemas(hub)]);
-    return [answers, ...own, ...(await accessChecks(hub, Date.now()))];
+    const mesh = await guardedCheck('mesh', async () => meshFinding(await hub.get('/api/v1/mesh')));
+    return [answers, ...own, ...(await accessChecks(hub, Date.now())), mesh];
   } catch (thrown) {
     return [
       { check: 'hub', state: 'failed', found: toAtmoError(thrown).message, advice: 'atmo serve, or systemctl status atmosphere-edge' },

@@ -1,12 +1,10 @@
 import { writeFile } from 'node:fs/promises';
-import type { JsonObject } from '../../core/json.ts';
-import { type Command, type Invocation, usage } from '../command.ts';
-import { objectsIn } from '../json-list.ts';
+import { type Command, usage } from '../command.ts';
+import { hubIdOf } from '../mesh-facts.ts';
 import { givenPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../passphrase.ts';
 import { readInput } from '../text-input.ts';
 
 const HUB = { name: 'HUB', help: 'id or unique name of the hub, as atmo mesh peers tells it' };
-const HUB_ID = /^hub-[0-9a-f]{16}$/;
 
 const revoke: Command = {
   name: 'mesh revoke',
@@ -14,7 +12,7 @@ const revoke: Command = {
   operands: [HUB],
   options: PASSPHRASE_OPTION,
   async run(call) {
-    const [hub, passphrase] = [await hubId(call), await givenPassphrase(call)];
+    const [hub, passphrase] = [await hubIdOf(call.hub, call.operand(0)), await givenPassphrase(call)];
     const answer = await call.hub.post(`/api/v1/mesh/peers/${hub}/revoke`, passphrase === undefined ? {} : { passphrase });
     const others = Array.isArray(answer.also_ended) ? answer.also_ended.map(String) : [];
     call.output.answer(answer, () => `${[hub, ...others].join(', ')} ${others.length > 0 ? 'are' : 'is'} no member any more\n`);
@@ -28,7 +26,7 @@ const delegate: Command = {
   operands: [HUB],
   options: PASSPHRASE_OPTION,
   async run(call) {
-    const hub = await hubId(call);
+    const hub = await hubIdOf(call.hub, call.operand(0));
     const answer = await call.hub.post(`/api/v1/mesh/peers/${hub}/delegate`, { passphrase: await requirePassphrase(call) });
     call.output.answer(answer, () => `${hub} may let others in${answer.delivered === false ? ' as soon as it connects' : ''}\n`);
     return undefined;
@@ -69,19 +67,6 @@ const importRoot: Command = {
 
 /** What the holder of the root key decides. */
 export const meshAuthorityCommands: readonly Command[] = [revoke, delegate, exportRoot, importRoot];
-
-async function hubId(call: Invocation): Promise<string> {
-  const text = call.operand(0);
-  if (HUB_ID.test(text)) return text;
-  const mesh = await call.hub.get('/api/v1/mesh');
-  const [found, ...more] = hubsOf(mesh).filter(({ name }) => name === text);
-  if (found && more.length === 0) return String(found.id);
-  throw usage(`${found ? 'More than one hub is' : 'No hub is'} called ${JSON.stringify(text)}; see atmo mesh peers`);
-}
-
-function hubsOf(mesh: JsonObject): readonly JsonObject[] {
-  return objectsIn(mesh, 'peers');
-}
 
 async function writeNew(file: string, text: string): Promise<void> {
   try {

@@ -1,12 +1,16 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { Command, Invocation } from '../command.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
 import { durationSeconds } from '../duration.ts';
 import { objectsIn } from '../json-list.ts';
-import { PASSPHRASE_OPTION, requirePassphrase } from '../passphrase.ts';
+import { JOIN_ADVICE, membershipPairs } from '../mesh-facts.ts';
+import { newPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../passphrase.ts';
 import { qrPicture } from '../qr-picture.ts';
 import { readInput } from '../text-input.ts';
 import { textPairs, textTable } from '../text-table.ts';
 import { meshAuthorityCommands } from './mesh-authority.ts';
+
+const INVITE_START = 'atmo-join1.';
+const TTL_SECONDS = { least: 60, most: 86_400 } as const;
 
 const create: Command = {
   name: 'mesh create',
@@ -14,7 +18,7 @@ const create: Command = {
   options: { name: { value: 'NAME', help: 'what you call the mesh' }, ...PASSPHRASE_OPTION },
   async run(call) {
     const name = call.text('name');
-    const passphrase = await requirePassphrase(call, 'confirm');
+    const passphrase = await newPassphrase(call);
     const status = await call.hub.post('/api/v1/mesh/create', { passphrase, ...(name !== undefined && { name }) });
     call.output.answer(status, () => `${status.mesh_id} is made, and this hub is its first member\n`);
     call.output.note('Keep a copy of its root key in a safe place: atmo mesh export-root FILE. Let hubs in: atmo mesh invite');
@@ -48,7 +52,10 @@ const join: Command = {
   summary: 'make this hub a member of the mesh that an invite is for',
   operands: [{ name: 'LINE', help: 'what atmo mesh invite printed, or @FILE, or - for stdin' }],
   async run(call) {
-    const status = await call.hub.post('/api/v1/mesh/join', { invite: await readInput(call.operand(0), call.io) });
+    const line = await readInput(call.operand(0), call.io);
+    if (!line.startsWith(INVITE_START))
+      throw usage(`This is no invite: the line that atmo mesh invite printed begins with ${INVITE_START}`);
+    const status = await call.hub.post('/api/v1/mesh/join', { invite: line });
     call.output.answer(status, () => `this hub is a member of ${status.mesh_id} until ${status.expires_at}; it renews itself\n`);
     return undefined;
   },
@@ -75,6 +82,10 @@ const peers: Command = {
     call.output.answer({ ...(meshId !== undefined && { mesh_id: meshId }), peers: list }, () =>
       textTable(['ID', 'NAME', 'REACHABLE', 'ROUND TRIP', 'VERSION', 'TOOLS', 'STATE'], list.map(peerRow)),
     );
+    if (list.length === 0 && !call.output.isJson && !call.isSet('reachable'))
+      call.output.note(
+        meshId === undefined ? `This hub is in no mesh: ${JOIN_ADVICE}` : 'No other hub was met yet; let one in: atmo mesh invite',
+      );
     return undefined;
   },
 };
@@ -84,7 +95,7 @@ const status: Command = {
   summary: 'which mesh this hub is in, what it may do there, and until when',
   async run(call) {
     const { peers: list, ...facts } = await call.hub.get('/api/v1/mesh');
-    call.output.answer(facts, () => textPairs(facts));
+    call.output.answer(facts, () => textPairs(membershipPairs(facts)));
     return undefined;
   },
 };
@@ -106,15 +117,21 @@ async function inviteParams(call: Invocation): Promise<JsonObject> {
   const ttl = call.text('ttl');
   const [permissions, addresses] = [call.texts('allow'), call.texts('address')];
   return {
-    ...(ttl !== undefined && { ttl_seconds: durationSeconds(ttl, '--ttl') }),
+    ...(ttl !== undefined && { ttl_seconds: inviteSeconds(ttl) }),
     ...(permissions.length > 0 && { permissions }),
     ...(addresses.length > 0 && { addresses }),
     ...(call.isSet('may-invite') && { may_invite: true, passphrase: await requirePassphrase(call) }),
   };
 }
 
+function inviteSeconds(ttl: string): number {
+  const seconds = durationSeconds(ttl, '--ttl');
+  if (seconds >= TTL_SECONDS.least && seconds <= TTL_SECONDS.most) return seconds;
+  throw usage(`--ttl takes 1m to 24h, not ${JSON.stringify(ttl)}: whoever has the line can join until then`);
+}
+
 function peerRow(peer: JsonObject): readonly unknown[] {
-  const { id, name, reachable, round_trip_ms: roundTripMs, hops, version, tools, state } = peer;
+  const { id, name, reachable, round_trip_ms: roundTripMs, hops, version, tools, missing_tools: missing, state } = peer;
   const trip = typeof roundTripMs === 'number' ? `${roundTripMs} ms` : reachable === true ? `${hops} hops` : '-';
-  return [id, name, reachable === true ? 'yes' : 'no', trip, version, tools, state];
+  return [id, name, reachable === true ? 'yes' : 'no', trip, version, Number(missing) > 0 ? `${tools}, ${missing} missing` : tools, state];
 }

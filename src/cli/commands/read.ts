@@ -1,7 +1,9 @@
+import { AtmoError } from '../../core/errors.ts';
 import { isoTime } from '../../core/iso-time.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { durationSeconds } from '../duration.ts';
+import type { Query } from '../hub-client.ts';
 import { HUB_OPTION } from '../hub-option.ts';
 import { objectsIn } from '../json-list.ts';
 import { ageText, textTable } from '../text-table.ts';
@@ -24,8 +26,8 @@ export const read: Command = {
     const range = { since: call.text('since'), until: call.text('until'), every: call.text('every'), agg: call.text('agg') };
     const limit = call.integer('limit');
     const isNow = limit === undefined && Object.values(range).every((value) => value === undefined);
-    const path = `/api/v1/sensors/${encodeURIComponent(call.operand(0))}/readings`;
-    const answer = await call.hub.get(path, isNow ? { limit: 1 } : { ...range, limit });
+    const answer = await readHere(call, isNow ? { limit: 1 } : { ...range, limit });
+    if (!answer) return readElsewhere(call);
     const sensor = isJsonObject(answer.sensor) ? answer.sensor : {};
     if (isNow) {
       call.output.answer(sensor, () => `${readingText(sensor)}  (${ageText(sensor.age_ms)} old, device ${sensor.reachability})`);
@@ -37,9 +39,28 @@ export const read: Command = {
   },
 };
 
+/** Undefined when this hub has no such sensor but another one answers for it. */
+async function readHere(call: Invocation, query: Query): Promise<JsonObject | undefined> {
+  const sensor = call.operand(0);
+  try {
+    return await call.hub.get(`/api/v1/sensors/${encodeURIComponent(sensor)}/readings`, query);
+  } catch (error) {
+    const isElsewhere = error instanceof AtmoError && error.code === 'SENSOR_NOT_FOUND' && (await isOfAnotherHub(call, sensor));
+    if (isElsewhere) return undefined;
+    throw error;
+  }
+}
+
+/** A sensor's id begins with its device, and that is among the tools of the hub that has it. */
+async function isOfAnotherHub({ hub }: Invocation, sensor: string): Promise<boolean> {
+  const [device = ''] = sensor.split('/');
+  const tools = objectsIn(await hub.get('/api/v1/tools', { device, limit: 1 }), 'tools');
+  return tools.some(({ nodes }) => Array.isArray(nodes) && nodes.length > 0);
+}
+
 /** Readings of another hub come from its tool: there is no route to its sensors. */
 async function readElsewhere(call: Invocation): Promise<undefined> {
-  if (call.integer('limit') !== undefined) throw usage('--limit does not go with --hub; say --since and --every');
+  if (call.integer('limit') !== undefined) throw usage('--limit does not go with a sensor of another hub; say --since and --every');
   const [start, end] = [instantOf(call, 'since'), instantOf(call, 'until')];
   const [every, agg] = [call.text('every'), call.text('agg')];
   const range = { ...(start !== undefined && { start }), ...(end !== undefined && { end }) };
@@ -50,9 +71,15 @@ async function readElsewhere(call: Invocation): Promise<undefined> {
     ...(every !== undefined && { every_seconds: durationSeconds(every, '--every') }),
   });
   const reading: JsonObject = isJsonObject(answer) ? answer : {};
-  const rows = objectsIn(reading, 'values').map(({ timestamp, value }) => [timestamp, readingText({ ...reading, value: value ?? null })]);
-  call.output.answer(reading, () => textTable(['AT', 'VALUE'], rows));
+  const values = objectsIn(reading, 'values').map(({ timestamp, value }) => [timestamp, readingText({ ...reading, value: value ?? null })]);
+  const isNow = [start, end, every, agg].every((value) => value === undefined);
+  call.output.answer(reading, () => (isNow ? nowText(reading, values[0]?.[1]) : textTable(['AT', 'VALUE'], values)));
   return undefined;
+}
+
+function nowText({ age_seconds: seconds, reachability }: JsonObject, value: unknown): string {
+  const age = typeof seconds === 'number' ? seconds * 1000 : undefined;
+  return `${value ?? '-'}  (${ageText(age)} old, device ${reachability})\n`;
 }
 
 /** ISO 8601, or so long ago. */

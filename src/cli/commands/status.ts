@@ -1,5 +1,7 @@
+import type { JsonObject } from '../../core/json.ts';
 import type { Command } from '../command.ts';
 import { objectsIn } from '../json-list.ts';
+import { meshIfAllowed, meshText, unreachableHubs } from '../mesh-facts.ts';
 import { ageText, textPairs } from '../text-table.ts';
 
 export const status: Command = {
@@ -7,10 +9,11 @@ export const status: Command = {
   summary: 'how the hub is and what it has',
   async run({ hub, output }) {
     const health = await hub.health();
-    const [devices, tools, sensors] = await Promise.all([
+    const [devices, tools, sensors, mesh] = await Promise.all([
       hub.get('/api/v1/devices'),
       hub.get('/api/v1/tools', { limit: 1 }),
       hub.get('/api/v1/sensors'),
+      meshIfAllowed(hub),
     ]);
     const list = objectsIn(devices, 'devices');
     const away = list.filter((device) => device.reachability !== 'reachable').map((device) => device.id);
@@ -21,6 +24,7 @@ export const status: Command = {
       unreachable: away,
       tools: tools.total,
       sensors: objectsIn(sensors, 'sensors').length,
+      ...(mesh && { mesh: meshSummary(mesh) }),
     };
     output.answer(summary, () =>
       textPairs({
@@ -32,8 +36,14 @@ export const status: Command = {
         devices: away.length === 0 ? list.length : `${list.length} (not reachable: ${away.join(', ')})`,
         tools: tools.total,
         sensors: summary.sensors,
+        mesh: mesh ? meshText(mesh) : '',
       }),
     );
     return undefined;
   },
 };
+
+function meshSummary(mesh: JsonObject): JsonObject {
+  const { mesh_id: id = null, state = null } = mesh;
+  return { id, state, peers: objectsIn(mesh, 'peers').length, unreachable: [...unreachableHubs(mesh)] };
+}

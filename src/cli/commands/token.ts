@@ -4,6 +4,7 @@ import { commandOf } from '../device-verbs.ts';
 import { durationSeconds, ratePerMinute } from '../duration.ts';
 import { grantCheck } from '../grant-check.ts';
 import { objectsIn } from '../json-list.ts';
+import { hubIdOf } from '../mesh-facts.ts';
 import { readInput } from '../text-input.ts';
 import { textPairs, textTable } from '../text-table.ts';
 
@@ -21,11 +22,11 @@ const mint: Command = {
     ttl: { value: 'TIME', help: 'how long it lasts: 15m, 24h (the default), 30d, at most 400d' },
     'max-hops': { value: 'N', help: 'over how many hubs its calls may go' },
     rate: { value: 'N/min', help: 'how many calls it may make' },
-    node: { value: 'HUB', help: 'only this hub may act for it; may be repeated', isRepeated: true },
+    node: { value: 'HUB', help: 'only this hub may act for it, by id or name; may be repeated', isRepeated: true },
     key: { value: 'RAW', help: "the agent's own Ed25519 key, 32 bytes in base64url: every call then needs a proof" },
   },
   async run(call) {
-    const minted = await call.hub.call('hub:mint_token', mintParams(call));
+    const minted = await call.hub.call('hub:mint_token', await mintParams(call));
     const facts = isJsonObject(minted) ? minted : {};
     call.output.answer(minted, () => `${facts.token}\n`);
     if (!call.output.isJson) call.output.note(mintNote(facts));
@@ -114,12 +115,12 @@ async function fullId(call: Invocation): Promise<string> {
   );
 }
 
-function mintParams(call: Invocation): JsonObject {
+async function mintParams(call: Invocation): Promise<JsonObject> {
   const agent = call.text('agent');
   if (agent === undefined) throw usage('--agent is missing: name the agent, such as --agent kitchen-assistant');
   const [role, ttl, rate, key] = ['role', 'ttl', 'rate', 'key'].map((option) => call.text(option));
   const maxHops = call.integer('max-hops');
-  const nodes = call.texts('node');
+  const nodes = await Promise.all(call.texts('node').map((node) => hubIdOf(call.hub, node)));
   const permissions = allowed(call);
   return {
     agent_id: agent,

@@ -1,6 +1,8 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
+import { HubClient } from '../hub-client.ts';
 import { objectsIn } from '../json-list.ts';
+import { hubLabels, meshIfAllowed } from '../mesh-facts.ts';
 import { cellText, textPairs, textTable } from '../text-table.ts';
 
 const PAGE = 1_000;
@@ -22,8 +24,14 @@ export const tools: Command = {
     if (name !== undefined) return describe(call, name);
     const tools = await listAll(call);
     const isForModels = call.text('format') !== undefined;
+    const labels = await labelsFor(call, tools);
     call.output.answer(isForModels ? tools : { tools, total: tools.length }, () =>
-      isForModels ? JSON.stringify(tools, null, 2) : textTable(['TOOL', 'CATEGORY', 'DOES', 'HUB', ''], tools.map(toolRow)),
+      isForModels
+        ? JSON.stringify(tools, null, 2)
+        : textTable(
+            ['TOOL', 'CATEGORY', 'DOES', 'HUB', ''],
+            tools.map((tool) => toolRow(tool, labels)),
+          ),
     );
     return undefined;
   },
@@ -54,9 +62,21 @@ async function describe(call: Invocation, name: string): Promise<undefined> {
   call.output.answer(tool, () => (call.text('format') === undefined ? toolText(tool) : JSON.stringify(tool, null, 2)));
 }
 
-function toolRow(tool: JsonObject): readonly unknown[] {
+/** People read names; they are asked for only where a tool of another hub is shown. */
+async function labelsFor(call: Invocation, tools: readonly JsonObject[]): Promise<ReadonlyMap<string, string>> {
+  if (call.output.isJson || tools.every(({ nodes }) => !Array.isArray(nodes) || nodes.length === 0)) return new Map();
+  // Not over --hub: this hub knows the names of all others.
+  const mesh = await meshIfAllowed(new HubClient(call.io));
+  return mesh ? hubLabels(mesh) : new Map();
+}
+
+function toolRow(tool: JsonObject, labels: ReadonlyMap<string, string>): readonly unknown[] {
   const metadata = isJsonObject(tool.metadata) ? tool.metadata : {};
-  return [tool.id, metadata.category, metadata.title, tool.nodes ?? '', tool.available === false ? 'away' : ''];
+  return [tool.id, metadata.category, metadata.title, hubNames(tool, labels), tool.available === false ? 'away' : ''];
+}
+
+function hubNames({ nodes }: JsonObject, labels: ReadonlyMap<string, string>): string {
+  return Array.isArray(nodes) ? nodes.map((id) => labels.get(String(id)) ?? String(id)).join(', ') : '';
 }
 
 function toolText(tool: JsonObject): string {

@@ -275,6 +275,6 @@ export class MeshMembership implements Service, MeshTrust {
 
   #require(): Current {
     if (this.#current) return this.#current;
-    throw new AtmoError('CONFLICT', 'This hub is in no mesh. Make one with atmo mesh create, or join one with atmo mesh join INVITE');
+    throw new AtmoError('CONFLICT', 'This hub is in no mesh. Make one with atmo mesh create, or join one with atmo mesh join LINE');
   }
 }
