@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { AtmoError } from '../../../src/core/errors.ts';
+import type { HubId } from '../../../src/core/ids.ts';
 import type { RequestKind } from '../../../src/mesh/link/peer-link.ts';
 import { decodeForwardedRequest, encodeForwardedRequest, signToolInvoke, type ToolInvoke } from '../../../src/wire/messages/call.ts';
 import type { ForwardedRequest } from '../../../src/wire/messages/call-parts.ts';
@@ -56,6 +57,16 @@ describe('a request is refused and counted', () => {
     const { send, executor, runs } = await stage();
     expect([await send(), await send()]).toEqual(['answered', 'CONFLICT']);
     expect([runs(), executor.drops.counts]).toEqual([1, { 'call.replayed': 1 }]);
+  });
+
+  test('when it comes a second time after minutes, as long as its time would let it in', async () => {
+    const { room, send, executor, runs } = await stage();
+    const request = { timeMs: room.clock.now() + 59_000 };
+    expect(await send(request, { remainingMs: 1_000 })).toBe('answered');
+    await room.run(117_000, 1_000);
+    expect(await send({ id: 'req-2', timeMs: room.clock.now() })).toBe('answered');
+    expect(await send(request, { remainingMs: 1_000 })).toBe('CONFLICT');
+    expect([runs(), executor.drops.counts]).toEqual([2, { 'call.replayed': 1 }]);
   });
 
   test('when its id was used for another one', async () => {
@@ -142,6 +153,18 @@ describe('a request is refused and counted', () => {
     await room.run(0);
     expect(executor.drops.counts['call.replayed']).toBe(1);
   });
+});
+
+test('a neighbour cannot send a request in a circle, nor to a hub where it says that it has been', async () => {
+  const { room, entry, executor: relay, send } = await stage(3);
+  await room.connect([1, 2]);
+  const far = room.hub(2);
+  const sendOver = (id: string, between: HubId) =>
+    send({ id, executingHub: far.id }, { hopsLeft: 3, visited: [entry.id, between, entry.id] });
+  expect(await sendOver('one', relay.id)).toBe('NO_CAPABLE_NODE');
+  expect(relay.drops.counts).toEqual({ 'relay.loop': 1 });
+  expect(await sendOver('two', far.id)).toBe('NO_CAPABLE_NODE');
+  expect(far.room.audited).toEqual([]);
 });
 
 test('whoever may call a hub cannot have it call another one in its own name', async () => {

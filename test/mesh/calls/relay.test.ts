@@ -144,6 +144,29 @@ describe('a way that breaks behind the hub in between', () => {
     expect(runs).toBe(1);
   });
 
+  test('before the call was accepted leaves it in doubt, not to be given to another hub', async () => {
+    const gate = Promise.withResolvers<Json>();
+    let runs = 0;
+    const tool = makeTool({
+      execution: { side_effects: true },
+      requires: { permissions: ['probe:run'] },
+      handler: () => {
+        runs++;
+        return gate.promise;
+      },
+    });
+    const { room, relay, executor, forward } = await line(tool);
+    executor.tap.current = (bytes) => (decodeFrame(bytes).type === 'accept' ? 'cut-before' : bytes);
+    const answer = forward();
+    await settled();
+    expect([runs, relay.links.to(executor.id)]).toEqual([1, undefined]);
+    executor.tap.current = undefined;
+    gate.resolve('done');
+    await room.connect([1, 2]);
+    expect(await room.within(10_000, answer)).toMatchObject({ result: 'done', hops: 2 });
+    expect(runs).toBe(1);
+  });
+
   test('before the hub in between leaves the call running too', async () => {
     const gate = Promise.withResolvers<Json>();
     const tool = makeTool({ execution: { side_effects: true }, requires: { permissions: ['probe:run'] }, handler: () => gate.promise });

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { HubId } from '../../../src/core/ids.ts';
-import { errorOfBody } from '../../../src/mesh/calls/signed-answers.ts';
+import { errorOfBody, SignedAnswers } from '../../../src/mesh/calls/signed-answers.ts';
 import { errorOfFrame } from '../../../src/mesh/link/error-frame.ts';
+import { signToolResponse } from '../../../src/wire/messages/call-response.ts';
+import { CountedDrops, identities } from '../link/link-room.ts';
 
 const executor = 'hub-0123456789abcdef' as HubId;
 const body = { code: 'APPROVAL_REQUIRED', message: 'Ask a person', details: { approval_id: 'a1' }, retryable: false } as const;
@@ -29,4 +31,34 @@ describe('an error of another hub', () => {
     const details = { approval_id: 'a1', node_id: 'hub-fedcba9876543210' };
     expect(errorOfBody({ ...body, details }, executor).details).toEqual({ approval_id: 'a1', node_id: executor });
   });
+});
+
+const [signer, other] = identities(2);
+if (!signer || !other) throw new Error('two are needed');
+const keys = new Map([signer, other].map(({ id, publicKey, verifyKey }) => [id, { key: publicKey, publicKey: verifyKey }]));
+const answer = {
+  id: 'a',
+  requestId: 'r',
+  status: 'success',
+  execution: { nodeId: signer.id, durationUs: 1, hops: 1 },
+  timeMs: 1,
+  result: 'yes',
+} as const;
+
+test.each([
+  ['as it should be', answer, signer, 'yes'],
+  ['signed by another member', answer, other, undefined],
+  ['to another request', { ...answer, requestId: 'q' }, signer, undefined],
+  ['that says another hub has run it', { ...answer, execution: { ...answer.execution, nodeId: other.id } }, signer, undefined],
+])('an answer %s', (_, response, by, result) => {
+  const drops = new CountedDrops();
+  const answers = new SignedAnswers({ members: { keyOf: (id) => keys.get(id) }, drops });
+  const opened = answers.open(signToolResponse(response, by.key), { executor: signer.id, requestIds: ['r'] });
+  expect(opened?.status === 'success' ? opened.result : undefined).toBe(result);
+  expect(drops.counts).toEqual(result === undefined ? { 'call.forged_answer': 1 } : {});
+});
+
+test('an answer of a hub that is a member no more is not believed', () => {
+  const answers = new SignedAnswers({ members: { keyOf: () => undefined }, drops: new CountedDrops() });
+  expect(answers.open(signToolResponse(answer, signer.key), { executor: signer.id, requestIds: ['r'] })).toBeUndefined();
 });

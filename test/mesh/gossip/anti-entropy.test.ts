@@ -20,7 +20,7 @@ const toolsKnown = ({ gossip }: SimulatedHub) => gossip.catalogue.all().length;
 
 describe('hubs that compare what they know', () => {
   test('do so by themselves within 33 s, though gossip carries nothing any more', async () => {
-    await using mesh = new SimulatedMesh({ degree: 2 });
+    await using mesh = new SimulatedMesh();
     const [one, other] = await pair(mesh);
     mesh.network.loseGossip(1);
     one.registry.register(makeTool({}));
@@ -28,7 +28,7 @@ describe('hubs that compare what they know', () => {
   });
 
   test('do so at once when gossip shows that something was missed', async () => {
-    await using mesh = new SimulatedMesh({ degree: 2 });
+    await using mesh = new SimulatedMesh();
     const [one, other] = await pair(mesh);
     mesh.network.loseGossip(1);
     one.registry.register(makeTool({ name: 'missed' }));
@@ -44,7 +44,7 @@ test.each([
   ['sync', encodeSyncRequest({ vector: [] })],
   ['statements', encodeStatementRequest({ known: [] })],
 ] as const)('a neighbour that asks for %s too often is refused until a moment later', async (kind, body) => {
-  await using mesh = new SimulatedMesh({ degree: 2 });
+  await using mesh = new SimulatedMesh();
   const [one, other] = await pair(mesh);
   await mesh.clock.run(60_000);
   const { signal } = new AbortController();

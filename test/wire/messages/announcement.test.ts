@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto';
+import { createHash, verify } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { sigStructure, verifySign1 } from '../../../src/wire/cose-sign1.ts';
 import { type HubState, stateDigest } from '../../../src/wire/messages/announced-state.ts';
 import { type Announcement, openAnnouncement, signAnnouncement } from '../../../src/wire/messages/announcement.ts';
 import { announcementJson } from '../../../src/wire/messages/announcement-json.ts';
@@ -31,9 +32,15 @@ describe('an announcement', () => {
   });
 
   test('that would be longer is not signed', () => {
-    const state = { ...paginate(STATE).announced, tools: { kind: 'inline', entries: houseOf(400).tools } } as const;
-    const announcement: Announcement = { ...full(STATE), kind: 'full', certificate: [Uint8Array.of(1)], state };
-    expect(() => signAnnouncement(announcement, KEY)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
+    const inline = (count: number): Announcement => {
+      const state = { ...paginate(STATE).announced, tools: { kind: 'inline', entries: houseOf(count).tools } } as const;
+      return { ...full(STATE), kind: 'full', certificate: [Uint8Array.of(1)], state };
+    };
+    let count = 40;
+    while (signAnnouncement(inline(count), KEY).length < 4_060) count += 1;
+    for (const more of [5, 100, 300]) {
+      expect(() => signAnnouncement(inline(count + more), KEY)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
+    }
   });
 
   test('with a tool twice is not signed', () => {
@@ -179,7 +186,12 @@ describe('the JSON form of source 000', () => {
 
   test('has type, node, time and signature', () => {
     expect(json).toMatchObject({ type: 'capability_announce', node_id: HUB, timestamp: '2026-01-01T00:00:00.000Z' });
-    expect(json.signature).toMatch(/^ed25519:[A-Za-z0-9_-]{86}$/);
+    const signature = String(json.signature);
+    expect(signature).toMatch(/^ed25519:[A-Za-z0-9_-]{86}$/);
+    const externalAad = Buffer.from('atmosphere-edge announcement v1');
+    const payload = verifySign1(envelope, { externalAad, keyOf: () => PUBLIC_KEY });
+    const signed = sigStructure(Uint8Array.of(0xa1, 0x01, 0x27), externalAad, payload);
+    expect(verify(null, signed, PUBLIC_KEY, Buffer.from(signature.slice('ed25519:'.length), 'base64url'))).toBe(true);
   });
 
   test('lists tools under the capability that they need, and devices under the bridge', () => {
