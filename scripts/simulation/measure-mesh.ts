@@ -35,9 +35,9 @@ export interface MeshFigures {
 
 const LONGEST_MS = 600_000;
 /** What comes of a cold start and of a joiner is over. */
-const SETTLE_MS = 30_000;
-/** Two heartbeats of each hub, eight comparisons. */
-const STEADY_MS = 240_000;
+const SETTLE_MS = 15_000;
+/** A heartbeat of each hub, four comparisons. */
+const STEADY_MS = 120_000;
 const PER_HOUR = 3_600_000 / STEADY_MS;
 
 /** Starts a mesh, lets it settle, and measures news, a late joiner and the traffic of quiet minutes. */

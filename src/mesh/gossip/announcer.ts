@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
@@ -24,7 +25,8 @@ interface AnnouncerCollaborators {
   /** This hub's own certificate as it is now; it is renewed from time to time. */
   readonly certificate: () => CertificateChain;
   readonly epoch: AnnouncedEpoch;
-  readonly state: () => OwnState;
+  /** Undefined while it is being made, which goes on with the next question. */
+  readonly state: () => OwnState | undefined;
   readonly directory: MeshDirectory;
   readonly blobs: BlobStore;
   /** Tells all other hubs. */
@@ -39,12 +41,25 @@ type Without<Kind, Key extends PropertyKey> = Kind extends unknown ? Omit<Kind, 
 /** What differs between the kinds of announcement. */
 type Content = Without<Announcement, 'hubId' | 'epoch' | 'sequence' | 'timeMs' | 'ttlSeconds' | 'digest'>;
 
+interface DigestedState extends OwnState {
+  readonly digest: string;
+}
+
+const MAKING_PAUSE_MS = 1;
+/** More do not fit into an announcement of changes: eight bytes of each are a hash. */
+const MAX_CHANGED_TOOLS = 512;
+/** What is done with the states of more tools takes longer than other work should wait. */
+const LARGE_TOOLS = 512;
+
 /** Tells the other hubs what this one has: the whole at first, then what changes, a sign of life in between, and goodbye. */
 export class Announcer implements Service {
   readonly #parts: AnnouncerCollaborators;
   readonly #bucket: TokenBucket;
   readonly #heartbeats: Ticker;
   readonly #wakeup: Wakeup;
+  /** What is said meanwhile costs no turn of those that are allowed. */
+  readonly #making: Wakeup;
+  #isComparing = false;
   #sequence = 0;
   #told: HubState | undefined;
   #digest = '';
@@ -60,6 +75,7 @@ export class Announcer implements Service {
     const { clock, random } = collaborators;
     this.#bucket = new TokenBucket(clock, ANNOUNCER_RATE);
     this.#wakeup = new Wakeup(clock, () => this.#announceChanges());
+    this.#making = new Wakeup(clock, () => void this.#compareAlone());
     this.#heartbeats = new Ticker({ clock, ...(random && { random }) }, HEARTBEAT_MS);
   }
 
@@ -72,8 +88,10 @@ export class Announcer implements Service {
   async start(): Promise<void> {
     this.#parts.epoch.begin();
     this.#stopListening = this.#parts.directory.onSuperseded(({ epoch }) => this.#surpass(epoch));
-    this.announceAll();
-    this.#heartbeats.start(() => void this.#tell({ kind: 'heartbeat' }));
+    void this.#compareAlone();
+    this.#heartbeats.start(() => {
+      if (this.#told) void this.#tell({ kind: 'heartbeat' });
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -82,7 +100,8 @@ export class Announcer implements Service {
     this.#stopListening = undefined;
     this.#heartbeats.stop();
     this.#wakeup.stop();
-    await this.#tell({ kind: 'withdrawal' });
+    this.#making.stop();
+    if (this.#told) await this.#tell({ kind: 'withdrawal' });
   }
 
   /** Something of this hub may be different: it is looked at after `delayMs`, or earlier when that was planned already. */
@@ -90,12 +109,54 @@ export class Announcer implements Service {
     if (this.#stopListening) this.#wakeup.within(delayMs);
   }
 
-  /** Tells the whole, whatever was told before. */
-  announceAll(): void {
-    const { state, definitions } = this.#parts.state();
+  #announceChanges(): void {
+    const waitMs = this.#bucket.take();
+    if (waitMs > 0) this.#wakeup.within(waitMs);
+    else void this.#compareAlone();
+  }
+
+  /** What changes while a large state is looked at is looked at afterwards. */
+  async #compareAlone(): Promise<void> {
+    if (this.#isComparing) return this.changed();
+    try {
+      await this.#compare();
+    } catch (error) {
+      if (!(error instanceof AtmoError)) throw error;
+      this.#parts.logger.error('mesh.announcement_unmade', { problem: error.message });
+    }
+  }
+
+  async #compare(): Promise<void> {
+    const own = this.#parts.state();
+    if (!own) return this.#making.within(MAKING_PAUSE_MS);
+    const told = this.#told;
+    const changes = told && changesBetween(told, own.state);
+    const isSameCertificate = isSameChain(this.#parts.certificate(), this.#toldCertificate);
+    if (changes && isSameCertificate && isUnchanged(changes)) return;
+    const digest = isLarge(own.state) ? await this.#digestInTurns(own.state) : stateDigest(own.state);
+    if (!this.#stopListening) return;
+    if (this.#told !== told) return this.changed();
+    const isSmall = changes && isSameCertificate && this.#changes < CHANGES_PER_FULL && this.#announceDelta({ ...own, digest }, changes);
+    if (!isSmall) this.#announceAll({ ...own, digest });
+  }
+
+  /** Lets other work have its turn before and after. */
+  async #digestInTurns(state: HubState): Promise<string> {
+    this.#isComparing = true;
+    try {
+      await setImmediate();
+      const digest = stateDigest(state);
+      await setImmediate();
+      return digest;
+    } finally {
+      this.#isComparing = false;
+    }
+  }
+
+  #announceAll({ state, definitions, digest }: DigestedState): void {
     const { announced, pages } = paginate(state);
     this.#told = state;
-    this.#digest = stateDigest(state);
+    this.#digest = digest;
     this.#toldCertificate = this.#parts.certificate();
     this.#changes = 0;
     // The changes to come build on these pages: they are offered until the whole is told again.
@@ -105,25 +166,11 @@ export class Announcer implements Service {
     void this.#tell({ kind: 'full', certificate: this.#toldCertificate, state: announced });
   }
 
-  #announceChanges(): void {
-    const waitMs = this.#bucket.take();
-    if (waitMs > 0) this.#wakeup.within(waitMs);
-    else this.#compare();
-  }
-
-  #compare(): void {
-    const own = this.#parts.state();
-    const changes = this.#told && changesBetween(this.#told, own.state);
-    const isSameCertificate = isSameChain(this.#parts.certificate(), this.#toldCertificate);
-    if (changes && isSameCertificate && isUnchanged(changes)) return;
-    const isSmall = changes !== undefined && isSameCertificate && this.#changes < CHANGES_PER_FULL && this.#announceDelta(own, changes);
-    if (!isSmall) this.announceAll();
-  }
-
   /** False when the changes do not fit into one announcement. */
-  #announceDelta({ state, definitions }: OwnState, changes: StateChanges): boolean {
+  #announceDelta({ state, definitions, digest }: DigestedState, changes: StateChanges): boolean {
+    if (changes.toolsAdded.length > MAX_CHANGED_TOOLS) return false;
     this.#parts.blobs.setOwn([...definitions, ...this.#pages]);
-    this.#digest = stateDigest(state);
+    this.#digest = digest;
     try {
       void this.#tell({ kind: 'delta', baseSequence: this.#base, changes });
     } catch (error) {
@@ -171,4 +218,8 @@ export class Announcer implements Service {
     this.#told = undefined;
     this.changed();
   }
+}
+
+function isLarge({ tools }: HubState): boolean {
+  return tools.length > LARGE_TOOLS;
 }

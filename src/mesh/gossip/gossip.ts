@@ -21,6 +21,7 @@ import { COALESCE_LINKS_MS, type GossipLimits } from './gossip-limits.ts';
 import { MeshCatalogue } from './mesh-catalogue.ts';
 import { MeshDirectory } from './mesh-directory.ts';
 import { MeshPeers } from './mesh-peers.ts';
+import { offerSome } from './offered-definition.ts';
 import { type OwnStateOptions, type OwnStateParts, ownState } from './own-state.ts';
 import { tellPeerChanges } from './peer-events.ts';
 import type { StateSteps } from './state-steps.ts';
@@ -94,7 +95,10 @@ export class Gossip implements Service {
       ...shared,
       directory,
       epoch: new AnnouncedEpoch({ store, clock }),
-      state: () => ownState({ ...parts, links: neighbours }, options),
+      state: () =>
+        offerSome(parts.registry.all().map(({ definition }) => definition))
+          ? ownState({ ...parts, links: neighbours }, options)
+          : undefined,
       publish: (envelope) => engine.publish(envelope),
     });
     this.#sweeps = new Ticker({ clock }, SWEEP_MS);

@@ -108,7 +108,7 @@ export class MeshDirectory implements HubDirectory {
   /** Pages arrived: states that waited for them are put together. */
   assemble(): void {
     for (const record of this.#records.all()) {
-      if (!record.isWaitingForPages() || this.bytes > this.#limits.maxBytes) continue;
+      if (record.id === this.#self || !record.isWaitingForPages() || this.bytes > this.#limits.maxBytes) continue;
       const problem = record.assemble((hash) => this.#blobs.get(hash));
       if (problem) this.#drops.count(problem);
       if (!record.isWaitingForPages()) this.#records.update(record, 'news');
@@ -234,7 +234,8 @@ export class MeshDirectory implements HubDirectory {
 
   #apply({ announcement, envelope, key }: Admitted): Taken {
     const moment = { monotonicMs: this.#clock.monotonic(), wallMs: this.#clock.now() };
-    const pageOf = (hash: string) => this.#blobs.get(hash);
+    // What this hub says itself it need not put together: nobody here asks for it, and for a large house it takes long.
+    const pageOf = (hash: string) => (announcement.hubId === this.#self ? undefined : this.#blobs.get(hash));
     const known = this.#records.get(announcement.hubId);
     if (!known) {
       if (announcement.kind !== 'full') return 'unknown_origin';

@@ -13,6 +13,21 @@ export interface OfferedDefinition {
 
 const offered = new WeakMap<ToolDefinition, OfferedDefinition>();
 
+/** So many are made at a time, a hundredth of a second of work and a few times that on a small board. */
+const AT_A_TIME = 32;
+
+/** Makes some more of what is not made yet; true when all is. */
+export function offerSome(definitions: Iterable<ToolDefinition>): boolean {
+  let left = AT_A_TIME;
+  for (const definition of definitions) {
+    if (offered.has(definition)) continue;
+    if (left === 0) return false;
+    left -= 1;
+    offeredDefinition(definition);
+  }
+  return true;
+}
+
 /** A definition as the other hubs get it; made once. */
 export function offeredDefinition(definition: ToolDefinition): OfferedDefinition {
   const known = offered.get(definition);

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { MemoryStore } from '../../../scripts/simulation/memory-store.ts';
+import { makeIdentity, SimulatedAuthority } from '../../../scripts/simulation/simulated-authority.ts';
+import { silentLogger } from '../../../src/core/logger.ts';
+import { AnnouncedEpoch } from '../../../src/mesh/gossip/announced-epoch.ts';
+import { Announcer } from '../../../src/mesh/gossip/announcer.ts';
+import { offeredDefinition, offerSome } from '../../../src/mesh/gossip/offered-definition.ts';
+import { inOrder } from '../../../src/wire/messages/announced-entries.ts';
+import type { HubState } from '../../../src/wire/messages/announced-state.ts';
+import { openAnnouncement } from '../../../src/wire/messages/announcement.ts';
+import { makeTool } from '../../tools/tool-room.ts';
+import { makeDirectory } from './gossip-room.ts';
+
+const NOBODY: HubState = { name: 'attic', version: '1.0.0', addresses: [], links: [], capabilities: [], tools: [], devices: [] };
+
+/** An announcer of a house of so many tools, whose definitions are hashed some at a time. */
+function houseOf(count: number) {
+  const authority = new SimulatedAuthority();
+  const { clock, directory, blobs } = makeDirectory(authority);
+  const hub = makeIdentity();
+  const certificate = authority.certify(hub);
+  const tools = Array.from({ length: count }, (_, index) => makeTool({ name: `tool_${index}` }));
+  const told: string[] = [];
+  const announcer = new Announcer({
+    hub,
+    certificate: () => certificate,
+    epoch: new AnnouncedEpoch({ store: new MemoryStore(), clock }),
+    state: () => {
+      if (!offerSome(tools.map(({ definition }) => definition))) return undefined;
+      const entries = tools.map(({ id, definition }) => ({ id: id as string, hash: offeredDefinition(definition).hash }));
+      return { state: { ...NOBODY, tools: inOrder(entries) }, definitions: [] };
+    },
+    directory,
+    blobs,
+    publish: async (envelope) => void told.push(openAnnouncement(envelope, () => hub.publicKey).kind),
+    clock,
+    logger: silentLogger,
+    random: () => 0.5,
+  });
+  return { announcer, clock, told };
+}
+
+describe('the announcer of a house with many tools', () => {
+  test('lets other work have its turn before the first word, and says nothing until then', async () => {
+    const { announcer, clock, told } = houseOf(600);
+    await announcer.start();
+    clock.advance(2);
+    expect(told).toEqual([]);
+    clock.advance(100);
+    await expect.poll(() => told).toEqual(['full']);
+    await announcer[Symbol.asyncDispose]();
+    expect(told).toEqual(['full', 'withdrawal']);
+  });
+
+  test('says no goodbye where it has said nothing', async () => {
+    const { announcer, clock, told } = houseOf(600);
+    await announcer.start();
+    await announcer[Symbol.asyncDispose]();
+    clock.advance(300_000);
+    expect(told).toEqual([]);
+  });
+});
+
+test('definitions are hashed 32 at a time, and each once', () => {
+  const definitions = Array.from({ length: 70 }, (_, index) => makeTool({ name: `tool_${index}` }).definition);
+  expect([offerSome(definitions), offerSome(definitions), offerSome(definitions)]).toEqual([false, false, true]);
+  expect(definitions.map(offeredDefinition)).toEqual(definitions.map(offeredDefinition));
+  expect(offerSome(definitions)).toBe(true);
+});
