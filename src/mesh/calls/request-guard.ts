@@ -7,6 +7,7 @@ import type { TokenAuthority } from '../../core/token-authority.ts';
 import { decodeForwardedRequest, openToolInvoke, type ToolInvoke } from '../../wire/messages/call.ts';
 import type { ForwardedRequest } from '../../wire/messages/call-parts.ts';
 import { type MeshQuery, openMeshQuery } from '../../wire/messages/call-queries.ts';
+import { RateGate } from '../gossip/rate-gate.ts';
 import type { DropSink } from '../link/drop-sink.ts';
 import type { IncomingRequest, PeerLinks } from '../link/peer-link.ts';
 import type { MemberKeys } from './call-ports.ts';
@@ -14,6 +15,10 @@ import { staleEpochError } from './stale-epoch.ts';
 
 /** How far the clocks of two hubs may be apart, and how long a request may be on its way. */
 export const TIME_WINDOW_MS = 60_000;
+
+/** Tokens of one entry hub that were not seen before: each costs up to eight times what a signature does. */
+const NEW_TOKEN_RATE = { burst: 256, perSecond: 8 };
+const MAX_KNOWN_TOKENS = 1_024;
 
 /** What every request says under the signature of its entry hub. */
 export type RequestHead = Pick<MeshQuery, 'id' | 'entryHub' | 'executingHub' | 'executorEpoch' | 'timeMs' | 'token'>;
@@ -44,9 +49,13 @@ interface GuardCollaborators {
 /** Believes nothing of a request until it has seen who signed it, for whom, when, and that its token belongs to the signer. */
 export class RequestGuard {
   readonly #collaborators: GuardCollaborators;
+  readonly #newTokens: RateGate;
+  /** Texts that were believed, least recently seen first. */
+  readonly #knownTokens = new Set<string>();
 
   constructor(collaborators: GuardCollaborators) {
     this.#collaborators = collaborators;
+    this.#newTokens = new RateGate(collaborators.clock, NEW_TOKEN_RATE);
   }
 
   /** A call. VALIDATION_ERROR, PERMISSION_DENIED, NODE_UNAVAILABLE (made for a former start of this hub); each is counted. */
@@ -59,10 +68,10 @@ export class RequestGuard {
     return this.#open(body, from, ({ signed }, keyOf) => openMeshQuery(signed, keyOf));
   }
 
-  /** Whose request it is: the token's bearer, where the entry hub has proven to hold the token's key. TOKEN_INVALID, TOKEN_EXPIRED. */
+  /** Whose request it is: the token's bearer, where the entry hub has proven to hold the token's key. TOKEN_INVALID, TOKEN_EXPIRED, RATE_LIMITED. */
   principalOf({ statement, forwarded }: OpenedRequest<RequestHead>): Principal {
-    const { members, tokens } = this.#collaborators;
-    const principal = tokens.principalOf(statement.token);
+    const { members } = this.#collaborators;
+    const principal = this.#bearerOf(statement);
     const holder = members.keyOf(statement.entryHub)?.key;
     if (holder === undefined || principal.token?.keys.at(-1) !== holder) {
       return this.#refuse(
@@ -74,6 +83,20 @@ export class RequestGuard {
     if (maxHops !== undefined && forwarded.visited.length > maxHops) {
       throw new AtmoError('PERMISSION_DENIED', `The token goes ${maxHops} hops far; the call has taken ${forwarded.visited.length}`);
     }
+    return principal;
+  }
+
+  #bearerOf({ token, entryHub }: RequestHead): Principal {
+    if (!this.#knownTokens.delete(token) && !this.#newTokens.passes(entryHub)) {
+      this.#refuse(
+        'call.new_tokens',
+        new AtmoError('RATE_LIMITED', `${entryHub} shows more new tokens than it may; try again in a moment`),
+      );
+    }
+    const principal = this.#collaborators.tokens.principalOf(token);
+    this.#knownTokens.add(token);
+    const [oldest] = this.#knownTokens;
+    if (this.#knownTokens.size > MAX_KNOWN_TOKENS && oldest !== undefined) this.#knownTokens.delete(oldest);
     return principal;
   }
 
