@@ -16,7 +16,7 @@ import { staleEpochError } from './stale-epoch.ts';
 /** How far the clocks of two hubs may be apart, and how long a request may be on its way. */
 export const TIME_WINDOW_MS = 60_000;
 
-/** Tokens of one entry hub that were not seen before: each costs up to eight times what a signature does. */
+/** Tokens of one entry hub that were not seen before: each costs up to a dozen times what a signature does. */
 const NEW_TOKEN_RATE = { burst: 256, perSecond: 8 };
 const MAX_KNOWN_TOKENS = 1_024;
 
