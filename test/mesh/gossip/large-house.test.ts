@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MemoryStore } from '../../../scripts/simulation/memory-store.ts';
 import { makeIdentity, SimulatedAuthority } from '../../../scripts/simulation/simulated-authority.ts';
+import { SimulatedMesh } from '../../../scripts/simulation/simulated-mesh.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { AnnouncedEpoch } from '../../../src/mesh/gossip/announced-epoch.ts';
 import { Announcer } from '../../../src/mesh/gossip/announcer.ts';
@@ -67,3 +68,30 @@ test('definitions are hashed 32 at a time, and each once', () => {
   expect(definitions.map(offeredDefinition)).toEqual(definitions.map(offeredDefinition));
   expect(offerSome(definitions)).toBe(true);
 });
+
+test.each([
+  { count: 400, others: 2 },
+  { count: 2_000, others: 1 },
+])(
+  'a house of $count tools is announced in pages, and a change of one tool reaches $others others in a chain',
+  async ({ count, others }) => {
+    await using mesh = new SimulatedMesh();
+    const large = await mesh.add({ tools: Array.from({ length: count }, (_, index) => makeTool({ name: `tool_${index}` })) });
+    let last = large;
+    for (let index = 0; index < others; index++) {
+      const next = await mesh.add({ tools: [] });
+      const dialled = next.connect(last);
+      await mesh.clock.run(20);
+      await dialled;
+      last = next;
+    }
+    expect(await mesh.converge(30_000)).toBeLessThan(5_000);
+    const sentBytes = large.sent.bytes;
+    large.registry.register(makeTool({ name: `tool_${count}` }));
+    expect(await mesh.converge(30_000)).toBeLessThan(1_000);
+    expect(large.sent.bytes - sentBytes).toBeLessThan(1_000);
+    expect(last.gossip.directory.hub(large.id)?.tools).toHaveLength(count + 1);
+    const envelopes = large.gossip.directory.envelopesBeyond([], 1_000_000);
+    expect(envelopes.every(({ length }) => length <= 4_096)).toBe(true);
+  },
+);

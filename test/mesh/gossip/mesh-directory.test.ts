@@ -72,7 +72,7 @@ describe('MeshDirectory', () => {
         expect(tested.directory.vector()).toEqual(complete.directory.vector());
         expect(tested.directory.hub(origin.id)?.tools).toEqual(origin.state.tools);
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 
