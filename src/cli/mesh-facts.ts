@@ -6,6 +6,8 @@ import { objectsIn } from './json-list.ts';
 
 /** What a hub in no mesh is told to do. */
 export const JOIN_ADVICE = 'make a mesh with atmo mesh create, or join one with atmo mesh join LINE';
+const NOBODY_ADVICE =
+  'see that the others run and that the mesh port (8082) is open; on one of them atmo mesh status tells whether this hub was sent away';
 const HUB_ID = /^hub-[0-9a-f]{16}$/;
 
 /** Membership and peers as the hub tells them; undefined for a token that may not ask. */
@@ -36,8 +38,8 @@ export function meshText(mesh: JsonObject): string {
 /** How people tell the hubs apart: the name of each, or its id where several have the name. */
 export function hubLabels(mesh: JsonObject): ReadonlyMap<string, string> {
   const peers = objectsIn(mesh, 'peers').map(({ id, name }) => ({ id: String(id), name: String(name ?? id) }));
-  const counts = Map.groupBy(peers, ({ name }) => name);
-  return new Map(peers.map(({ id, name }) => [id, counts.get(name)?.length === 1 ? name : id]));
+  const shared = new Set(sharedNames(mesh));
+  return new Map(peers.map(({ id, name }) => [id, shared.has(name) ? id : name]));
 }
 
 /** The id of another hub from what a person typed. Wrong usage when there is none of the name, or several. */
@@ -66,20 +68,25 @@ function meshAdvice(mesh: JsonObject): string | undefined {
   if (mesh.state !== 'member') return 'join again: atmo mesh invite on another hub, then atmo mesh join LINE here';
   const peers = objectsIn(mesh, 'peers');
   const away = unreachableHubs(mesh);
-  if (away.length > 0 && away.length === peers.length)
-    return 'see that they run and that the mesh port (8082) is open; on one of them atmo mesh status tells whether this hub was sent away';
+  if (away.length > 0 && away.length === peers.length) return NOBODY_ADVICE;
   if (away.length > 0) return `see that ${away.join(', ')} run, and atmo mesh peers`;
-  const names = Map.groupBy(peers, ({ name }) => String(name));
-  const twice = [...names].filter(([, hubs]) => hubs.length > 1).map(([name]) => name);
+  if (peers.length === 0 && Number(mesh.members) > 0) return NOBODY_ADVICE;
+  const twice = sharedNames(mesh);
   return twice.length > 0 ? `several hubs are called ${twice.join(', ')}: give each a mesh.name in its config.yaml` : undefined;
+}
+
+/** Names that several hubs have, this one among them. */
+function sharedNames(mesh: JsonObject): readonly string[] {
+  const names = [mesh.hub_name, ...objectsIn(mesh, 'peers').map(({ name }) => name)].map(String);
+  return names.filter((name, index) => names.indexOf(name) !== index);
 }
 
 /** The membership of this hub as names and values for people. */
 export function membershipPairs(facts: JsonObject): JsonObject {
-  const { mesh_id: mesh, name, hub_id: hub, state, roles, permissions, expires_at: until, revoked } = facts;
+  const { mesh_id: mesh, name, hub_id: hub, hub_name: hubName, state, roles, permissions, expires_at: until, revoked } = facts;
   const mayInvite = Array.isArray(roles) && roles.includes('inviter');
   return {
-    'this hub': hub ?? null,
+    'this hub': hubName === undefined ? (hub ?? null) : `${hubName}, ${hub}`,
     mesh: mesh === undefined ? `none; ${JOIN_ADVICE}` : `${mesh}${name === undefined ? '' : ` (${name})`}`,
     ...(mesh !== undefined && {
       membership: state === 'member' ? `until ${until}; it renews itself` : `${state}`,

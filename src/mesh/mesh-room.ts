@@ -129,7 +129,7 @@ export class MeshRoom implements Service, MeshControl {
   }
 
   status(): MembershipStatus {
-    return membershipStatus(this.#parts.membership);
+    return { ...membershipStatus(this.#parts.membership), hubName: this.#options.name };
   }
 
   peers(): readonly Peer[] {

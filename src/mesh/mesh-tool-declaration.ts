@@ -22,6 +22,7 @@ export const MESH_STATUS = {
   properties: {
     state: { enum: ['none', 'member', 'expired', 'revoked'], description: 'How this hub stands to its mesh' },
     hub_id: text,
+    hub_name: text,
     mesh_id: text,
     name: text,
     roles: { type: 'array', items: { enum: ['member', 'inviter'] } },
@@ -40,10 +41,12 @@ export const passphraseParameter = p.string({ description: 'Passphrase of the ro
 
 /** A membership as tools answer it. */
 export function statusView(status: MembershipStatus): JsonObject {
-  const { state, hubId, meshId, name, roles, permissions, expiresAtMs, inviter, hasRootKey, openInvites, members, revoked } = status;
+  const { state, hubId, hubName, meshId, name, roles, permissions, expiresAtMs, inviter, hasRootKey, openInvites, members, revoked } =
+    status;
   return {
     state,
     hub_id: hubId,
+    ...(hubName !== undefined && { hub_name: hubName }),
     ...(meshId !== undefined && { mesh_id: meshId }),
     ...(name !== undefined && { name }),
     ...(roles && { roles }),

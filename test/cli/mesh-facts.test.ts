@@ -27,6 +27,7 @@ describe('the finding about the mesh', () => {
     expect(some).toMatchObject({ state: 'warning', found: 'mesh-1 with 2 other hubs (not reachable: shed)' });
     expect(some.advice).toContain('shed');
     expect(meshFinding(meshOf(SHED)).advice).toContain('sent away');
+    expect(meshFinding({ ...meshOf(), members: 2 }).advice).toContain('sent away');
   });
 
   test('tells an ended membership and names that several hubs have', () => {
@@ -35,6 +36,7 @@ describe('the finding about the mesh', () => {
       found: expect.stringContaining('revoked'),
     });
     expect(meshFinding(meshOf(ATTIC, TWIN)).advice).toContain('mesh.name');
+    expect(meshFinding({ ...meshOf(ATTIC), hub_name: 'attic' }).advice).toContain('called attic');
   });
 });
 
@@ -81,7 +83,8 @@ describe('a sensor that this hub does not have', () => {
       const { pathname } = new URL(String(url));
       if (pathname.endsWith('/readings')) return Response.json(missing, { status: 404 });
       if (pathname.endsWith('/invoke')) return Response.json({ status: 'success', result });
-      return Response.json({ tools: nodes.length > 0 ? [{ id: 'matter:shed_get_temperature@1.0.0', nodes }] : [] });
+      if (nodes.length === 0) return Response.json({ code: 'DEVICE_NOT_FOUND', detail: 'There is no device' }, { status: 404 });
+      return Response.json({ tools: [{ id: 'matter:shed_get_temperature@1.0.0', nodes }] });
     };
   }
 

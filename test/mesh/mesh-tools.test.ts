@@ -28,7 +28,7 @@ const PEER: Peer = {
 /** The tools over a hub's own membership; what needs a network is not asked for here. */
 async function room() {
   const hub = await membershipRoom();
-  const status = (): MembershipStatus => membershipStatus(hub);
+  const status = (): MembershipStatus => ({ ...membershipStatus(hub), hubName: 'cellar' });
   const asked: unknown[] = [];
   const mesh: MeshControl = {
     create: async (options) => {
@@ -66,7 +66,7 @@ async function room() {
 describe('the tools for the mesh', () => {
   test('make a mesh, tell how it stands, invite into it; neither passphrase nor invite stands in the journal', async () => {
     const { call, audited, hub } = await room();
-    expect(await call('mesh_status')).toMatchObject({ status: 'success', result: { state: 'none', has_root_key: false } });
+    expect(await call('mesh_status')).toMatchObject({ status: 'success', result: { state: 'none', hub_name: 'cellar', has_root_key: false } });
     expect(await call('mesh_create', { passphrase: PASSPHRASE, name: 'Home' })).toMatchObject({
       result: { state: 'member', mesh_id: hub.membership.meshId(), name: 'Home', has_root_key: true, roles: ['member', 'inviter'] },
     });

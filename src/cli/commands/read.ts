@@ -54,8 +54,17 @@ async function readHere(call: Invocation, query: Query): Promise<JsonObject | un
 /** A sensor's id begins with its device, and that is among the tools of the hub that has it. */
 async function isOfAnotherHub({ hub }: Invocation, sensor: string): Promise<boolean> {
   const [device = ''] = sensor.split('/');
-  const tools = objectsIn(await hub.get('/api/v1/tools', { device, limit: 1 }), 'tools');
+  const tools = objectsIn(await toolsOf(hub, device), 'tools');
   return tools.some(({ nodes }) => Array.isArray(nodes) && nodes.length > 0);
+}
+
+async function toolsOf(hub: Invocation['hub'], device: string): Promise<JsonObject> {
+  try {
+    return await hub.get('/api/v1/tools', { device, limit: 1 });
+  } catch (error) {
+    if (error instanceof AtmoError && error.code === 'DEVICE_NOT_FOUND') return {};
+    throw error;
+  }
 }
 
 /** Readings of another hub come from its tool: there is no route to its sensors. */

@@ -7,7 +7,10 @@ import type { Membership } from './open-membership.ts';
 export interface MembershipStatus {
   readonly state: MembershipState;
   readonly hubId: HubId;
+  /** What people call this hub. */
+  readonly hubName?: string;
   readonly meshId?: string;
+  /** What the mesh was called by who made it. */
   readonly name?: string;
   readonly roles?: readonly MemberRole[];
   readonly permissions?: readonly string[];
