@@ -269,7 +269,10 @@ describe('hops and hubs', () => {
       forwarded: [{ hub: 'near', budget: 1 }],
       code: 'success',
     });
-    expect(await route({}, { routing: { hop_budget: 9 } })).toEqual({ forwarded: [{ hub: 'near', budget: 2 }], code: 'success' });
+    expect(await route({ maxHops: 9 }, { routing: { hop_budget: 9 } })).toEqual({
+      forwarded: [{ hub: 'near', budget: 2 }],
+      code: 'success',
+    });
     expect(await route({ maxHops: 0 })).toEqual({ forwarded: [], code: 'NO_CAPABLE_NODE' });
   });
 
