@@ -20,4 +20,22 @@ describe('a mesh of 20 hubs', () => {
     await joined;
     expect(late.gossip.catalogue.all()).toHaveLength(11);
   });
+
+  test('keeps hubs fresh between their heartbeats, shows within seconds that one is not there any more, and forgets it in time', async () => {
+    await using mesh = new SimulatedMesh();
+    for (let index = 0; index < 20; index++) await mesh.add({ tools: tools(1) });
+    await mesh.connectAll();
+    await mesh.converge(60_000);
+    await mesh.clock.run(100_000);
+    const [first, ...others] = mesh.hubs;
+    const seen = () => [...new Set(others.map(({ gossip }) => first && gossip.directory.hub(first.id)?.state))];
+    const freshEverywhere = () =>
+      others.every(({ gossip }) => gossip.directory.hubs().every(({ id, state }) => id === first?.id || state === 'fresh'));
+    expect([seen(), freshEverywhere()]).toEqual([['fresh'], true]);
+    await first?.crash();
+    await mesh.clock.run(15_000);
+    expect([seen(), freshEverywhere()]).toEqual([['stale'], true]);
+    await mesh.clock.run(200_000);
+    expect([seen(), freshEverywhere()]).toEqual([['gone'], true]);
+  });
 });
