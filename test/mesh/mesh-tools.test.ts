@@ -66,7 +66,10 @@ async function room() {
 describe('the tools for the mesh', () => {
   test('make a mesh, tell how it stands, invite into it; neither passphrase nor invite stands in the journal', async () => {
     const { call, audited, hub } = await room();
-    expect(await call('mesh_status')).toMatchObject({ status: 'success', result: { state: 'none', hub_name: 'cellar', has_root_key: false } });
+    expect(await call('mesh_status')).toMatchObject({
+      status: 'success',
+      result: { state: 'none', hub_name: 'cellar', has_root_key: false },
+    });
     expect(await call('mesh_create', { passphrase: PASSPHRASE, name: 'Home' })).toMatchObject({
       result: { state: 'member', mesh_id: hub.membership.meshId(), name: 'Home', has_root_key: true, roles: ['member', 'inviter'] },
     });
