@@ -94,8 +94,11 @@ export interface ToolContext {
   /** Numbers from 0 to below 1; a bounded tool gets them from the seed of its run, so that replay gets the same. */
   random(): number;
   readonly logger: Logger;
-  /** Tells how far a long call is; `fraction` 0 to 1. */
-  progress(fraction: number, note?: string): void;
+  /**
+   * Tells how far a long call is, `fraction` 0 to 1, and a part of what it has found where the tool is `stream_supported`; the
+   * result repeats all of it. VALIDATION_ERROR or PAYLOAD_TOO_LARGE for a part that is no JSON or longer than 16 KB.
+   */
+  progress(fraction: number, note?: string, partial?: Json): void;
 }
 
 /** Runs a tool on validated parameters with defaults filled in. Throws AtmoError to refuse or fail. */

@@ -2,14 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import { type CallChunk, chunkOf } from '../../tools/calls/call-chunk.ts';
 import type { CallRouter, ForwardedCall, RemoteResult } from '../../tools/calls/call-collaborators.ts';
 import { type SignedInvoke, signToolInvoke } from '../../wire/messages/call.ts';
 import type { ToolResponse } from '../../wire/messages/call-response.ts';
-import type { CallRoutes, MeshTokens, SigningHub } from './call-ports.ts';
+import { decodeToolChunk } from '../../wire/messages/signed-part.ts';
+import type { DropSink } from '../link/drop-sink.ts';
+import type { CallRoutes, MemberKeys, MeshTokens, SigningHub } from './call-ports.ts';
 import { CallProgress } from './call-progress.ts';
 import { LostCall } from './lost-call.ts';
 import type { MeshRequests } from './mesh-requests.ts';
 import { errorOfBody, type SignedAnswers } from './signed-answers.ts';
+import { PartReader } from './signed-parts.ts';
 import { staleEpoch } from './stale-epoch.ts';
 
 /** How long a cancelled call may still say how it ended: less than the pipeline's own patience. */
@@ -33,6 +37,8 @@ interface RouterCollaborators {
   readonly answers: SignedAnswers;
   readonly routes: CallRoutes;
   readonly tokens: MeshTokens;
+  readonly members: MemberKeys;
+  readonly drops: DropSink;
   readonly clock: Clock;
   /** The best that the hub knows of the time. */
   readonly time: Pick<Clock, 'now'>;
@@ -76,7 +82,8 @@ export class MeshCallRouter implements CallRouter {
     let bytes: Uint8Array;
     try {
       const request = { kind: 'invoke', target, ...sent.invoke, hopsLeft: call.hopBudget, visited: [self.hubId] } as const;
-      const options = { signal: call.signal, cancelGraceMs: CANCEL_GRACE_MS, ...progress.listeners };
+      const onPart = this.#chunkReader(call, { executor: target, requestId: sent.id });
+      const options = { signal: call.signal, cancelGraceMs: CANCEL_GRACE_MS, onPart, ...progress.listeners };
       bytes = await requests.send({ ...request, remainingMs: this.#remainingMs(call) }, options);
     } catch (error) {
       return this.#afterFailure(toAtmoError(error), { target, call, sent, progress });
@@ -119,6 +126,18 @@ export class MeshCallRouter implements CallRouter {
     return { id, epoch, token, invoke };
   }
 
+  #chunkReader({ onChunk }: ForwardedCall, expected: ConstructorParameters<typeof PartReader>[1]): (part: Uint8Array) => void {
+    const { drops } = this.#collaborators;
+    const parts = new PartReader(this.#collaborators, expected);
+    return (bytes) => {
+      const part = parts.read(bytes);
+      if (!part) return;
+      const chunk = readChunk(part.content);
+      if (chunk) onChunk?.(chunk);
+      else drops.count('call.malformed_chunk');
+    };
+  }
+
   #remainingMs({ deadlineMs }: ForwardedCall): number {
     return Math.max(0, Math.floor(deadlineMs - this.#collaborators.clock.now()));
   }
@@ -140,6 +159,15 @@ export class MeshCallRouter implements CallRouter {
     const answer = await lost.answer();
     if (answer.status === 'success') return resultOf(answer);
     throw errorOfBody(answer.error, target);
+  }
+}
+
+function readChunk(content: Uint8Array): CallChunk | undefined {
+  try {
+    return chunkOf(decodeToolChunk(content));
+  } catch (error) {
+    if (error instanceof AtmoError) return undefined;
+    throw error;
   }
 }
 

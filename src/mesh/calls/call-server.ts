@@ -4,8 +4,10 @@ import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { CallRequest } from '../../tools/calls/call-answer.ts';
+import type { CallChunk } from '../../tools/calls/call-chunk.ts';
 import type { CallPipeline } from '../../tools/calls/call-pipeline.ts';
 import type { ToolInvoke } from '../../wire/messages/call.ts';
+import { encodeToolChunk } from '../../wire/messages/signed-part.ts';
 import type { DropSink } from '../link/drop-sink.ts';
 import type { IncomingRequest, PeerLinks } from '../link/peer-link.ts';
 import type { AnswerSigner, Outcome } from './answer-signer.ts';
@@ -13,6 +15,10 @@ import type { CallLedger, LedgerRecord } from './call-ledger.ts';
 import type { SigningHub } from './call-ports.ts';
 import { type OpenedRequest, type RequestGuard, type RequestHead, TIME_WINDOW_MS } from './request-guard.ts';
 import type { RequestRelay } from './request-relay.ts';
+import { PartSigner } from './signed-parts.ts';
+
+/** Chunks of one call that wait for its caller. */
+const MAX_WAITING_CHUNKS = 64;
 
 interface CallServerCollaborators {
   readonly self: SigningHub;
@@ -94,7 +100,8 @@ export class CallServer {
     try {
       const principal = this.#principalOf(opened);
       const call = this.#callRequest(opened, principal);
-      const outcome = await this.#callPipeline(opened, { ...call, signal: request.signal, onDispatch });
+      const onChunk = this.#teller(opened, request);
+      const outcome = await this.#callPipeline(opened, { ...call, signal: request.signal, onDispatch, onChunk });
       // A job is taken on as soon as it exists.
       if (opened.statement.mode === 'job' && outcome.kind === 'result') onDispatch();
       return { ...outcome, isDispatched };
@@ -102,6 +109,19 @@ export class CallServer {
       if (!(error instanceof AtmoError)) throw error;
       return { kind: 'error', error: error.toBody(), isDispatched };
     }
+  }
+
+  /** Passes on what a running call tells, signed. A caller that is too slow for it misses some; the answer has all of it. */
+  #teller({ statement }: OpenedCall, request: IncomingRequest): (chunk: CallChunk) => void {
+    const parts = new PartSigner(this.#collaborators.self, statement.id);
+    let waiting = 0;
+    return (chunk) => {
+      if (waiting >= MAX_WAITING_CHUNKS) return;
+      waiting++;
+      // Whoever asked may be gone; how the call ended is told by its answer.
+      const told = request.part(parts.sign(encodeToolChunk({ ...chunk }))).catch(() => undefined);
+      void told.then(() => waiting--);
+    };
   }
 
   #principalOf(opened: OpenedCall): Principal {

@@ -59,8 +59,9 @@ export class MeshEvents implements RemoteEvents {
           state.lostMs = undefined;
           if (state.isGap) onGap?.();
         },
-        onPart: (part) => {
-          const event = toldEvent(part, { types, ...(subjects && { subjects }) });
+        onPart: ({ content, isAfterGap }) => {
+          if (isAfterGap) onGap?.();
+          const event = toldEvent(content, { types, ...(subjects && { subjects }) });
           if (event) listener(event);
         },
       },

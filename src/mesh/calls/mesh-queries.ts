@@ -5,10 +5,12 @@ import type { HubId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
 import type { Principal } from '../../core/principal.ts';
 import { type MeshQuery, signMeshQuery } from '../../wire/messages/call-queries.ts';
+import type { DropSink } from '../link/drop-sink.ts';
 import type { RequestOptions } from '../link/peer-link.ts';
-import type { CallRoutes, MeshTokens, SigningHub } from './call-ports.ts';
+import type { CallRoutes, MemberKeys, MeshTokens, SigningHub } from './call-ports.ts';
 import type { MeshRequests } from './mesh-requests.ts';
 import { errorOfBody, type SignedAnswers } from './signed-answers.ts';
+import { PartReader, type ReadPart } from './signed-parts.ts';
 import { staleEpoch } from './stale-epoch.ts';
 
 /** Hops beyond the first that a question may take: no house is wider. */
@@ -27,12 +29,19 @@ export interface Question {
   readonly remainingMs: number;
 }
 
+/** How long to wait, and what is heard before the answer. */
+interface QueryOptions extends Pick<RequestOptions, 'signal' | 'onAccept'> {
+  readonly onPart?: (part: ReadPart) => void;
+}
+
 interface QueryCollaborators {
   readonly self: SigningHub;
   readonly requests: MeshRequests;
   readonly answers: SignedAnswers;
   readonly routes: CallRoutes;
   readonly tokens: MeshTokens;
+  readonly members: MemberKeys;
+  readonly drops: DropSink;
   readonly time: Pick<Clock, 'now'>;
 }
 
@@ -45,7 +54,7 @@ export class MeshQueries {
   }
 
   /** The signed result. Throws the other hub's own error, or as `MeshRequests.send`. */
-  async ask(question: Question, options: RequestOptions): Promise<Json> {
+  async ask(question: Question, options: QueryOptions): Promise<Json> {
     const epoch = this.#collaborators.routes.epochOf(question.target) ?? 0;
     try {
       return await this.#ask(question, epoch, options);
@@ -56,14 +65,19 @@ export class MeshQueries {
     }
   }
 
-  async #ask(question: Question, epoch: number, options: RequestOptions): Promise<Json> {
+  async #ask(question: Question, epoch: number, { onPart, ...options }: QueryOptions): Promise<Json> {
     const { self, requests, answers } = this.#collaborators;
     const { target, body, remainingMs } = question;
     const query = this.#query(question, epoch);
     const signed = signMeshQuery(query, self.privateKey);
+    const parts = new PartReader(this.#collaborators, { executor: target, requestId: query.id });
+    const hear = (bytes: Uint8Array) => {
+      const part = parts.read(bytes);
+      if (part) onPart?.(part);
+    };
     const bytes = await requests.send(
       { kind: body.kind, target, signed, remainingMs, hopsLeft: QUERY_HOPS, visited: [self.hubId] },
-      options,
+      { ...options, onPart: hear },
     );
     const answer = answers.open(bytes, { executor: target, requestIds: [query.id] });
     if (!answer) throw new AtmoError('NODE_UNAVAILABLE', `The answer that came was not signed by ${target}`);

@@ -1,6 +1,7 @@
-import { AtmoError } from '../../core/errors.ts';
+import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { encodeForwardedRequest } from '../../wire/messages/call.ts';
+import { plainText } from '../gossip/plain-text.ts';
 import type { PeerLinks, RequestKind, RequestOptions } from '../link/peer-link.ts';
 import type { CallRoutes } from './call-ports.ts';
 
@@ -42,8 +43,25 @@ export class MeshRequests {
     if (visited.includes(link.peer.id)) {
       throw new AtmoError('NO_CAPABLE_NODE', `The way to ${target} leads back to ${link.peer.id}, where the request has been`);
     }
-    return link.request(kind, bodyOf(request, isLast), options);
+    try {
+      return await link.request(kind, bodyOf(request, isLast), options);
+    } catch (error) {
+      throw isLast ? error : refusalOnTheWay(toAtmoError(error), { target, via: link.peer.id });
+    }
   }
+}
+
+/** What the own end of a connection notices, and what leaves the outcome open. */
+const OF_THE_WAY: ReadonlySet<ErrorCode> = new Set(['CANCELLED', 'OUTCOME_UNKNOWN']);
+const MAX_MESSAGE_LENGTH = 512;
+
+/** Whatever a hub on the way answers without the signature of the one that was asked, it says no more than that it did not carry it. */
+function refusalOnTheWay(error: AtmoError, { target, via }: { readonly target: HubId; readonly via: HubId }): AtmoError {
+  if (OF_THE_WAY.has(error.code)) return error;
+  const { epoch } = error.details;
+  const details = { via, code: error.code, ...(typeof epoch === 'number' && { epoch }) };
+  const message = `${via} did not carry the request to ${target}: ${plainText(error.message, MAX_MESSAGE_LENGTH)}`;
+  return new AtmoError('NODE_UNAVAILABLE', message, details, { cause: error });
 }
 
 function bodyOf({ signed, params, remainingMs, hopsLeft, visited }: MeshRequest, isLast: boolean): Uint8Array {

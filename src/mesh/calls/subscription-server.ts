@@ -7,13 +7,16 @@ import { type Authenticator, type Principal, TOKEN_SKEW_MS } from '../../core/pr
 import { encodeSubscribedEvent, type MeshQuery, type Subscribe } from '../../wire/messages/call-queries.ts';
 import type { IncomingRequest } from '../link/peer-link.ts';
 import type { AnswerSigner } from './answer-signer.ts';
+import type { SigningHub } from './call-ports.ts';
 import { EventQueue } from './event-queue.ts';
 import type { OpenedRequest, RequestGuard } from './request-guard.ts';
+import { PartSigner } from './signed-parts.ts';
 
 /** Subscriptions of the callers of one hub. */
 const MAX_PER_HUB = 16;
 
 interface SubscriptionCollaborators {
+  readonly self: SigningHub;
   readonly guard: RequestGuard;
   readonly signer: AnswerSigner;
   readonly events: Pick<EventBus, 'listen'>;
@@ -51,7 +54,8 @@ export class SubscriptionServer {
     });
 
   async #tell(statement: Subscribe, principal: Principal, request: IncomingRequest): Promise<JsonObject> {
-    const { events, mayHear, validity } = this.#collaborators;
+    const { self, events, mayHear, validity } = this.#collaborators;
+    const parts = new PartSigner(self, statement.id);
     const queue = new EventQueue();
     const tokenEnded = new AtmoError('TOKEN_EXPIRED', `The token of ${principal.id} has ended, and with it the subscription`);
     const isWanted = wish(statement);
@@ -67,7 +71,7 @@ export class SubscriptionServer {
     ];
     try {
       request.accept('attached');
-      for await (const event of queue) await request.part(encodeSubscribedEvent(event as unknown as JsonObject));
+      for await (const event of queue) await request.part(parts.sign(encodeSubscribedEvent(event as unknown as JsonObject)));
       return {};
     } finally {
       for (const stop of stops) stop();

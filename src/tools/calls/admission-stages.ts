@@ -65,6 +65,9 @@ function resolveTool(call: Call, context: StageContext): void {
     throw new AtmoError('VALIDATION_ERROR', 'The timeout has to be a number of milliseconds above 0');
   call.resolved(tool);
   startDeadline(call, context, call.request.signal);
+  if (call.request.wantsChunks && !tool.definition.execution.isStreamSupported) {
+    throw new AtmoError('NOT_SUPPORTED', `The tool ${tool.id} has no partial results; call it without stream`);
+  }
   if (call.mode === 'job' && !tool.definition.execution.isAsyncAllowed) {
     throw new AtmoError('NOT_SUPPORTED', `The tool ${tool.id} does not run as a job; call it without async`);
   }

@@ -5,6 +5,7 @@ import type { Principal } from '../../core/principal.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import { blake3Hex } from '../../wire/hashes.ts';
 import type { ToolContext } from '../tool-definition.ts';
+import type { CallChunk } from './call-chunk.ts';
 import type { RoutingWish } from './route-score.ts';
 
 /** One call of a tool, as every door hands it over. */
@@ -26,6 +27,10 @@ export interface CallRequest {
   readonly signal?: AbortSignal;
   /** Told once when the call was let through, right before its handler starts or another hub is asked. */
   readonly onDispatch?: () => void;
+  /** Hears how far the call is and what it has found so far, of a tool with `stream_supported`, until it is answered. */
+  readonly onChunk?: (chunk: CallChunk) => void;
+  /** The caller relies on chunks: NOT_SUPPORTED by a tool that has none. */
+  readonly wantsChunks?: true;
   readonly routing?: RoutingWish;
   /**
    * The running call of which this one is a step, as its handler was given it: the step runs in the slot of that call, ends

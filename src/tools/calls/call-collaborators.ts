@@ -14,6 +14,7 @@ import type { KnownTools } from '../known-tools.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
+import type { CallChunk } from './call-chunk.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
 import type { JobPlaces } from './job-places.ts';
 import type { JobStore } from './job-store.ts';
@@ -41,6 +42,8 @@ export interface ForwardedCall {
   readonly signal: AbortSignal;
   /** The other hub has let the call through: from now on nobody else may run it. */
   readonly onAccept?: () => void;
+  /** Hears what the call tells of itself while it runs there. */
+  readonly onChunk?: (chunk: CallChunk) => void;
 }
 
 /** What another hub answered to a call that went well there. */

@@ -10,6 +10,7 @@ import { sha256Hex } from '../../wire/hashes.ts';
 import { maskSecrets, secretTexts } from '../schema/secret-params.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import type { CallRequest, NormalResult } from './call-answer.ts';
+import type { CallChunk } from './call-chunk.ts';
 import { CallDeadline } from './call-deadline.ts';
 import type { IdempotencyClaim } from './idempotency-store.ts';
 import type { JobView, RunningJob } from './job-store.ts';
@@ -47,6 +48,7 @@ export class Call {
   #tool: RegisteredTool | undefined;
   #deadline: CallDeadline | undefined;
   #isRevoked = false;
+  #hasEnded = false;
   readonly #onEnd: (() => void)[] = [];
 
   constructor(request: CallRequest, mode: 'sync' | 'job', clock: Clock) {
@@ -113,12 +115,20 @@ export class Call {
     return this.#tool ? secretTexts(this.#tool.definition.parameters, this.params) : [];
   }
 
+  /** Passes on what the running call tells of itself. */
+  tell(chunk: CallChunk): void {
+    if (this.#hasEnded) return;
+    this.job?.progress(chunk.fraction, chunk.note);
+    if (this.tool.definition.execution.isStreamSupported) this.request.onChunk?.(chunk);
+  }
+
   onEnd(callback: () => void): void {
     this.#onEnd.push(callback);
   }
 
   /** Gives back what the call held. */
   end(): void {
+    this.#hasEnded = true;
     this.#deadline?.[Symbol.dispose]();
     for (const callback of this.#onEnd.splice(0)) callback();
   }

@@ -6,6 +6,7 @@ import type { Stage } from './admission-stages.ts';
 import type { Call } from './call.ts';
 import { normalizeResult } from './call-answer.ts';
 import { auditIntent, eventData, eventParams } from './call-audit.ts';
+import { callChunk } from './call-chunk.ts';
 import { chooseRoute, noCapableNode } from './call-route.ts';
 import { confirmRules } from './consent-stages.ts';
 import { confirmEffects } from './effect-stages.ts';
@@ -136,6 +137,6 @@ function toolContext(call: Call, context: StageContext): ToolContext {
     ...world,
     run,
     logger: context.logger.child({ tool: call.tool.id, trace_id: call.traceId }),
-    progress: (fraction, note) => call.job?.progress(fraction, note),
+    progress: (fraction, note, partial) => call.tell(callChunk(fraction, note, partial)),
   };
 }

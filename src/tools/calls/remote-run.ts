@@ -53,6 +53,7 @@ function forwarded(call: Call): ForwardedCall {
     hopBudget: routeWish(call).hop_budget - 1,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     signal: call.deadline.signal,
+    onChunk: (chunk) => call.tell(chunk),
   };
 }
 
