@@ -4,6 +4,7 @@ import { FrameCutter, frameWithHeader } from './frame-cutter.ts';
 import { type EnginePeer, MAX_FRAME_BYTES, type MeshStream } from './mesh-engine.ts';
 import type { RefusalCounter } from './refusal-counter.ts';
 import { MAX_SEND_QUEUE_BYTES } from './stream-limits.ts';
+import { tellReadInBulk } from './thrifty-window.ts';
 
 const CLOSE_TIMEOUT_MS = 5_000;
 const EMPTY = new Uint8Array(0);
@@ -26,6 +27,7 @@ export class Libp2pStream implements MeshStream {
     this.#stream = stream;
     this.#refusals = refusals;
     this.#isTaken = stream.direction === 'inbound';
+    tellReadInBulk(stream);
     this.#taken.promise.catch(() => undefined);
     this.#listen(new FrameCutter(MAX_FRAME_BYTES, (frame) => this.#receive(frame)));
     if (this.#isTaken) stream.send(frameWithHeader(EMPTY));
