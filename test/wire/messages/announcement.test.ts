@@ -43,6 +43,13 @@ describe('an announcement', () => {
     }
   });
 
+  test('of more tools or devices than a directory keeps is not made', () => {
+    const devices = Array.from({ length: 513 }, (_, index) => ({ id: `lamp-${index}`, name: 'Lamp', type: 'light', isReachable: true }));
+    expect(() => stateDigest(houseOf(4_097))).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
+    expect(() => stateDigest({ ...STATE, devices })).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
+    expect(stateDigest({ ...STATE, devices: devices.slice(1) })).toMatch(/^[0-9a-f]{32}$/);
+  });
+
   test('with a tool twice is not signed', () => {
     expect(() => stateDigest({ ...STATE, tools: [...STATE.tools, ...STATE.tools] })).toThrow('stands there twice');
   });
