@@ -3,7 +3,8 @@ import { loadConfig } from './config.ts';
 import { systemClock } from './core/clock.ts';
 import { type AtmoError, ERROR_CODES, toAtmoError } from './core/errors.ts';
 import { answersHttp } from './core/http-liveness.ts';
-import { createLogger, type Logger } from './core/logger.ts';
+import { LogLines } from './core/log-lines.ts';
+import { createLogger, type Logger, type LogLevel } from './core/logger.ts';
 import { ServiceManager } from './core/service-manager.ts';
 import { Watchdog } from './core/watchdog.ts';
 import { Hub } from './hub.ts';
@@ -16,10 +17,13 @@ const STOP_LIMIT_MS = 20_000;
 /** Runs a hub in the foreground: READY on stdout when it answers, then until SIGTERM or SIGINT. Answers the exit code. */
 export async function runHub(env: NodeJS.ProcessEnv): Promise<number> {
   const stopSignal = waitForSignal();
-  let logger = createLogger('info');
+  const lines = new LogLines((text) => process.stderr.write(text));
+  process.on('exit', () => lines.flush());
+  const loggerOf = (level: LogLevel) => createLogger(level, (line, lineLevel) => lines.add(line, lineLevel));
+  let logger = loggerOf('info');
   try {
     const config = loadConfig(env, defaultStateDirectory(env));
-    logger = createLogger(config.logLevel);
+    logger = loggerOf(config.logLevel);
     const manager = new ServiceManager(env, logger);
     const hub = new Hub({ clock: systemClock, logger }, { config, version: packageVersion() });
     await hub.start();

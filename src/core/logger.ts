@@ -47,7 +47,7 @@ function redactMember(key: string, item: unknown): unknown {
 /** A logger that writes JSON lines through `write`, from `level` up. */
 export function createLogger(
   level: LogLevel,
-  write: (line: string) => void = (line) => process.stderr.write(line),
+  write: (line: string, level: LogLevel) => void = (line) => process.stderr.write(line),
   base: JsonObject = {},
 ): Logger {
   const threshold = LOG_LEVELS.indexOf(level);
@@ -57,6 +57,7 @@ export function createLogger(
       if (LOG_LEVELS.indexOf(lineLevel) < threshold) return;
       write(
         `${JSON.stringify({ time: new Date().toISOString(), level: lineLevel, event, ...(redact({ ...base, ...fields }) as JsonObject) })}\n`,
+        lineLevel,
       );
     };
   return {
