@@ -65,6 +65,19 @@ class CborWriter {
   }
 
   #map(map: ReadonlyMap<unknown, unknown>, depth: number): void {
+    if (areNumbersInOrder(map.keys())) this.#numbered(map, depth);
+    else this.#sorted(map, depth);
+  }
+
+  #numbered(map: ReadonlyMap<unknown, unknown>, depth: number): void {
+    this.#head(MAP, map.size);
+    for (const [key, item] of map) {
+      this.#head(UNSIGNED, Number(key));
+      this.write(item, depth + 1);
+    }
+  }
+
+  #sorted(map: ReadonlyMap<unknown, unknown>, depth: number): void {
     const entries = Array.from(map, ([key, item]) => ({ key: writeKey(key), item })).sort((a, b) => Buffer.compare(a.key, b.key));
     this.#head(MAP, entries.length);
     for (const { key, item } of entries) {
@@ -132,6 +145,16 @@ class CborWriter {
     this.#buffer = larger;
     return larger;
   }
+}
+
+/** As keys of messages are: the bytes of whole numbers are in the order of the numbers, and nothing needs to be sorted. */
+function areNumbersInOrder(keys: Iterable<unknown>): boolean {
+  let before = -1;
+  for (const key of keys) {
+    if (typeof key !== 'number' || !Number.isSafeInteger(key) || Object.is(key, -0) || key <= before) return false;
+    before = key;
+  }
+  return true;
 }
 
 function writeKey(key: unknown): Uint8Array {
