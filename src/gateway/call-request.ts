@@ -8,6 +8,7 @@ import type { DoorRequest } from './route.ts';
 /** Query parameters of every route that calls a tool of the caller's choice. */
 export const CALL_QUERY = {
   async: field.flag('answer 202 with a job at once'),
+  stream: field.flag('tell partial results while it runs, as the header Accept: text/event-stream or application/x-ndjson does'),
   timeout_ms: field.integer('deadline, at most the one of the tool; also as header X-Timeout-Ms', 1, 3_600_000),
   only_nodes: field.text('comma list of the only hubs that may run it, by id or name; also as header X-Hub'),
   prefer_nodes: field.text('comma list of hubs that are better than others'),

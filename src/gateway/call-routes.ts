@@ -1,12 +1,13 @@
-import { ERROR_CODES } from '../core/errors.ts';
+import { AtmoError, ERROR_CODES } from '../core/errors.ts';
 import type { CallAnswer } from '../tools/calls/call-answer.ts';
 import { type Answer, json, problemHeaders } from './answer.ts';
 import { CALL_QUERY, callOf, routingOf } from './call-request.ts';
+import { streamedCall, streamFormatOf } from './call-stream.ts';
 import type { CallPort } from './ports.ts';
 import type { QueryOf } from './query.ts';
 import { type DoorRequest, defineRoute, type Route } from './route.ts';
 
-const ANSWERS = { 200: 'result in the invoke envelope', 202: 'job, or approval needed' };
+const ANSWERS = { 200: 'result in the invoke envelope, or a stream of tool_chunk and tool_response', 202: 'job, or approval needed' };
 
 /** Calls of tools, and commissioning, which is a call of `hub:commission_device`. */
 export function callRoutes(pipeline: CallPort): readonly Route[] {
@@ -14,7 +15,8 @@ export function callRoutes(pipeline: CallPort): readonly Route[] {
     defineRoute({
       method: 'POST',
       path: '/api/v1/tools/:id/invoke',
-      summary: 'Call a tool; the body holds its parameters. Headers: Idempotency-Key, traceparent, X-Session-Id, X-Timeout-Ms, X-Hub',
+      summary:
+        'Call a tool; the body holds its parameters. Tools with stream_supported tell partial results to who accepts text/event-stream or application/x-ndjson. Headers: Idempotency-Key, traceparent, X-Session-Id, X-Timeout-Ms, X-Hub',
       scope: 'invoke_tool',
       query: CALL_QUERY,
       body: { type: 'object' },
@@ -40,6 +42,11 @@ interface Wish extends QueryOf<typeof CALL_QUERY> {
 
 async function run(pipeline: CallPort, request: DoorRequest, wish: Wish): Promise<Answer> {
   const call = callOf(request, { tool: wish.tool, params: request.body, timeoutMs: wish.timeout_ms, routing: routingOf(wish) });
+  const format = streamFormatOf(request.header('accept')) ?? (wish.stream ? 'application/x-ndjson' : undefined);
+  if (format && wish.async) {
+    throw new AtmoError('NOT_SUPPORTED', 'A job is not streamed; ask for its progress at /api/v1/jobs/{id}, or call without async');
+  }
+  if (format) return streamedCall(pipeline, { ...call, signal: request.signal }, { format, whole: envelope });
   // A client that goes away ends its call; a job lives on.
   if (!wish.async) return envelope(await pipeline.call({ ...call, signal: request.signal }));
   const started = await pipeline.callAsync(call);
