@@ -81,7 +81,7 @@ test('thirty hubs that start together become one graph within a second, of eight
   expect(Math.min(...degrees)).toBeGreaterThanOrEqual(2);
 });
 
-test('two halves that were cut apart find back within three seconds of the repair', async () => {
+test('two halves that were cut apart find back with the first try after the repair', async () => {
   await using lab = new MemoryLab(2);
   const hubs = await hubsThatSeeEachOther(lab, 6);
   seeAll(hubs);
@@ -97,6 +97,7 @@ test('two halves that were cut apart find back within three seconds of the repai
   await pass(lab, 45_000);
   expect(hubs.map(({ engine }) => engine.peers().length)).toEqual([2, 2, 2, 2, 2, 2]);
   lab.network.heal();
-  await pass(lab, 3_000);
+  // A try that the cut swallowed lasts 2 s and the pause after it up to 1.25 s; TCP, unlike this network, repeats its first packet.
+  await pass(lab, 3_400);
   expect(hubs.map(({ engine }) => engine.peers().length)).toEqual([5, 5, 5, 5, 5, 5]);
 });
