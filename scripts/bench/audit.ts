@@ -74,7 +74,7 @@ class Station implements AsyncDisposable {
       {
         ...parts,
         outlook,
-        jobs: new KnownJobs({ jobs, places: { hubOf: () => undefined } }),
+        jobs: new KnownJobs({ jobs, places: { hubOf: () => undefined, list: () => [] } }),
         pipeline,
         capabilities: new CapabilityCatalogue(registry),
         search: lexicalSearch,

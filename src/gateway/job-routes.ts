@@ -9,15 +9,19 @@ export function jobRoutes(jobs: JobPort): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/v1/jobs',
-      summary: "The caller's jobs on this hub, newest first",
+      summary:
+        "The caller's jobs, newest first: those on this hub, then those that it started on others, with node_id; `unreachable` are those of which nothing can be told now",
       query: {
         status: field.choice('only jobs in this state', ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired']),
         limit: field.integer('at most this many', 1, 1_000),
       },
       answers: { 200: 'jobs' },
-      handle(request, query) {
-        const own = jobs.list(request.principal).filter((job) => query.status === undefined || job.status === query.status);
-        return json({ jobs: own.slice(0, query.limit ?? 100) });
+      async handle(request, query) {
+        const elsewhere = await jobs.listElsewhere(request);
+        const all = [...jobs.list(request.principal), ...elsewhere.jobs];
+        const shown = all.filter((job) => query.status === undefined || job.status === query.status);
+        const { unreachable } = elsewhere;
+        return json({ jobs: shown.slice(0, query.limit ?? 100), ...(unreachable.length > 0 && { unreachable }) });
       },
     }),
     defineRoute({

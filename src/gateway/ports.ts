@@ -20,4 +20,4 @@ export interface HealthSource {
 export type CallPort = Pick<CallPipeline, 'call' | 'callAsync' | 'offeredTo' | 'usage' | 'agentUsage' | 'usageHistory'>;
 
 /** What the door uses of the jobs. */
-export type JobPort = Pick<KnownJobs, 'get' | 'list' | 'status' | 'cancel'>;
+export type JobPort = Pick<KnownJobs, 'get' | 'list' | 'listElsewhere' | 'status' | 'cancel'>;

@@ -1,3 +1,4 @@
+import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { Principal } from '../core/principal.ts';
 import type { JobPlaces } from './calls/job-places.ts';
 import type { JobStore, JobView } from './calls/job-store.ts';
@@ -5,9 +6,19 @@ import type { RemoteJobAsker, RemoteJobs } from './remote-jobs.ts';
 
 interface KnownJobsCollaborators {
   readonly jobs: Pick<JobStore, 'get' | 'list' | 'cancel'>;
-  readonly places: Pick<JobPlaces, 'hubOf'>;
+  readonly places: Pick<JobPlaces, 'hubOf' | 'list'>;
   /** Absent where the hub cannot be in a mesh. */
   readonly remote?: RemoteJobs;
+}
+
+/** Jobs of other hubs that are asked for at once. */
+const MAX_ASKED = 64;
+
+/** What is known of the jobs on other hubs. */
+export interface JobsElsewhere {
+  readonly jobs: readonly (JobView & { readonly node_id: string })[];
+  /** Nobody could say how they stand. */
+  readonly unreachable: readonly { readonly job_id: string; readonly node_id: string }[];
 }
 
 /** A caller's jobs, on this hub or on the one that runs them. */
@@ -42,5 +53,17 @@ export class KnownJobs {
   /** Those that run on this hub, newest first. */
   list(principal: Principal): readonly JobView[] {
     return this.#jobs.list(principal);
+  }
+
+  /** Those that run elsewhere, newest first, as their hubs tell now; of a hub that does not answer, that there is one. */
+  async listElsewhere(asker: RemoteJobAsker): Promise<JobsElsewhere> {
+    const remote = this.#remote;
+    const places = remote ? this.#places.list(asker.principal).slice(0, MAX_ASKED) : [];
+    const told = await Promise.all(
+      places.map(async (place) => ({ place, view: await remote?.status(place.hubId, place.jobId, asker).catch(toAtmoError) })),
+    );
+    const jobs = told.flatMap(({ place, view }) => (view && !(view instanceof AtmoError) ? [{ ...view, node_id: place.hubId }] : []));
+    const unknown = told.filter(({ view }) => view instanceof AtmoError && view.code !== 'JOB_NOT_FOUND');
+    return { jobs, unreachable: unknown.map(({ place }) => ({ job_id: place.jobId, node_id: place.hubId })) };
   }
 }

@@ -252,6 +252,7 @@ test('GET /api/v1/jobs/{id} asks the hub that runs the job', async () => {
   const jobs = {
     get: () => Promise.reject(new Error('asked here')) as never,
     list: () => [],
+    listElsewhere: async () => ({ jobs: [], unreachable: [] }),
     status: async (id: string) => {
       asked.push(`status ${id}`);
       return job as never;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../src/core/clock.ts';
+import { AtmoError } from '../../src/core/errors.ts';
 import { JobPlaces } from '../../src/tools/calls/job-places.ts';
 import { KnownJobs } from '../../src/tools/known-jobs.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
@@ -24,6 +25,33 @@ function makeJobs() {
   };
   return { jobs, places, asked, known: new KnownJobs({ jobs, places, remote }) };
 }
+
+describe('the jobs of a caller on other hubs', () => {
+  test('are listed as those hubs tell, newest first, and only the own ones', async () => {
+    const { known, places } = makeJobs();
+    places.remember({ jobId: 'one', hubId: 'hub-2', owner: agent('*') });
+    places.remember({ jobId: 'two', hubId: 'hub-3', owner: agent('*') });
+    places.remember({ jobId: 'foreign', hubId: 'hub-3', owner: { ...agent('*'), id: 'somebody' } });
+    const { jobs, unreachable } = await known.listElsewhere({ principal: agent('*'), signal });
+    expect(jobs.map(({ node_id }) => node_id)).toEqual(['hub-3', 'hub-2']);
+    expect(unreachable).toEqual([]);
+    expect((await known.listElsewhere({ principal: owner, signal })).jobs).toHaveLength(3);
+  });
+
+  test('are named where their hub does not answer, and left out where it has forgotten them', async () => {
+    const { places, jobs } = makeJobs();
+    const status = async (hub: string) => {
+      throw new AtmoError(hub === 'hub-2' ? 'NODE_UNAVAILABLE' : 'JOB_NOT_FOUND', 'no');
+    };
+    places.remember({ jobId: 'one', hubId: 'hub-2', owner: agent('*') });
+    places.remember({ jobId: 'two', hubId: 'hub-3', owner: agent('*') });
+    const known = new KnownJobs({ jobs, places, remote: { status, cancel: status } });
+    expect(await known.listElsewhere({ principal: agent('*'), signal })).toEqual({
+      jobs: [],
+      unreachable: [{ job_id: 'one', node_id: 'hub-2' }],
+    });
+  });
+});
 
 describe('a job', () => {
   test('of another hub is asked for there, by whoever started it', async () => {

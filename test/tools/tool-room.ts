@@ -57,7 +57,7 @@ export function makeTool({ handler, effects, canonicalize, isAvailable, isolatio
 
 /** The jobs of a hub without others. */
 export function jobsHere(jobs: JobStore): KnownJobs {
-  return new KnownJobs({ jobs, places: { hubOf: () => undefined } });
+  return new KnownJobs({ jobs, places: { hubOf: () => undefined, list: () => [] } });
 }
 
 /** What a test gives a room instead of what it has by itself, and the tools of other hubs. */

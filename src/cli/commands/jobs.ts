@@ -14,7 +14,10 @@ export const jobs: Command = {
       return undefined;
     }
     const answer = await hub.get('/api/v1/jobs');
-    output.answer(answer, () => textTable(['JOB', 'TOOL', 'STATUS', 'PROGRESS'], objectsIn(answer, 'jobs').map(jobRow)));
+    const unreachable = Array.isArray(answer.unreachable) ? answer.unreachable.filter(isJsonObject) : [];
+    output.answer(answer, () =>
+      textTable(['JOB', 'TOOL', 'STATUS', 'PROGRESS', 'HUB'], [...objectsIn(answer, 'jobs'), ...unreachable].map(jobRow)),
+    );
     return undefined;
   },
 };
@@ -32,5 +35,5 @@ export const jobCancel: Command = {
 
 function jobRow(job: JsonObject): readonly unknown[] {
   const progress = isJsonObject(job.progress) ? job.progress : {};
-  return [job.job_id, job.tool, job.status, progress.note];
+  return [job.job_id, job.tool, job.status ?? 'unknown', progress.note, job.node_id];
 }

@@ -29,6 +29,15 @@ export class JobPlaces {
     this.#store.set(SPACE, jobId, { hub: hubId, owner: principalKey(owner) }, { ttlMs: KEPT_MS });
   }
 
+  /** Jobs of this principal on other hubs, for the owner of everybody, newest first. */
+  list(principal: Principal): readonly { readonly jobId: string; readonly hubId: string }[] {
+    const known = this.#store.entries(SPACE).flatMap(({ key }) => {
+      const hubId = this.hubOf(key, principal);
+      return hubId === undefined ? [] : [{ jobId: key, hubId }];
+    });
+    return known.reverse();
+  }
+
   /** The hub that runs a job of this principal, for the owner of anybody; undefined for all others, as for one that is not known. */
   hubOf(jobId: string, principal: Principal): string | undefined {
     const place = this.#store.get(SPACE, jobId);
