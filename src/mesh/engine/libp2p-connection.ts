@@ -1,18 +1,31 @@
 import type { Connection } from '@libp2p/interface';
 import { AtmoError } from '../../core/errors.ts';
-import { Libp2pStream } from './libp2p-stream.ts';
+import type { PassedPeer } from './connection-attempt.ts';
+import { Libp2pStream, type StreamRoute } from './libp2p-stream.ts';
 import type { EnginePeer } from './mesh-engine.ts';
 import type { TableConnection } from './peer-table.ts';
 import type { RefusalCounter } from './refusal-counter.ts';
+import { hasArrived, type SocketEnds } from './socket-ends.ts';
 
 /** A libp2p connection to a hub that passed the gate. */
-export class Libp2pConnection implements TableConnection {
+export class Libp2pConnection implements TableConnection, StreamRoute {
   readonly peer: EnginePeer;
   readonly #connection: Connection;
+  readonly #ends: SocketEnds | undefined;
 
-  constructor(connection: Connection, peer: EnginePeer) {
+  constructor(connection: Connection, { peer, ends }: PassedPeer) {
     this.#connection = connection;
     this.peer = peer;
+    this.#ends = ends;
+  }
+
+  /** Address of this machine that it uses. */
+  get localHost(): string | undefined {
+    return this.#ends?.localHost;
+  }
+
+  hasArrived(): boolean | undefined {
+    return this.#ends && hasArrived(this.#ends);
   }
 
   is(connection: Connection): boolean {
@@ -26,7 +39,7 @@ export class Libp2pConnection implements TableConnection {
   /** NODE_UNAVAILABLE when the peer does not take the stream; the signal's reason. */
   async openStream(protocol: string, refusals: RefusalCounter, signal: AbortSignal): Promise<Libp2pStream> {
     try {
-      const stream = new Libp2pStream(await this.#connection.newStream(protocol, { signal }), this.peer, refusals);
+      const stream = new Libp2pStream(await this.#connection.newStream(protocol, { signal }), this, refusals);
       const abort = () => stream.abort();
       signal.addEventListener('abort', abort, { once: true });
       await stream.taken().finally(() => signal.removeEventListener('abort', abort));

@@ -16,6 +16,7 @@ import type { ConnectionGate, EnginePeer, GossipVerdict, MeshEngine, MeshStream,
 import { PeerTable } from './peer-table.ts';
 import { RefusalCounter } from './refusal-counter.ts';
 import { formatSocketAddress } from './socket-address.ts';
+import { StrandedWatch } from './stranded-watch.ts';
 import { MAX_INBOUND_STREAMS, OPEN_STREAM_TIMEOUT_MS } from './stream-limits.ts';
 import { type DoorAddress, TcpDoor } from './tcp-door.ts';
 import { TimeLimit } from './time-limit.ts';
@@ -64,6 +65,7 @@ export class Libp2pEngine implements MeshEngine {
   readonly #handlers = new Map<string, (stream: MeshStream) => void>();
   readonly #stopped = new AbortController();
   readonly #watch: GossipWatch<Libp2pConnection>;
+  readonly #stranded: StrandedWatch<Libp2pConnection>;
   #running: Running | undefined;
 
   constructor(parts: Libp2pEngineParts) {
@@ -76,6 +78,11 @@ export class Libp2pEngine implements MeshEngine {
       connections: () => this.#table.connections(),
       hears: ({ remotePeer }) => this.#gossip.hears(remotePeer),
       drop: (connection) => this.#endDeaf(connection),
+    });
+    this.#stranded = new StrandedWatch({
+      clock: this.#clock,
+      connections: () => this.#table.connections(),
+      drop: (connection) => connection.drop(),
     });
   }
 
@@ -94,6 +101,7 @@ export class Libp2pEngine implements MeshEngine {
     for (const protocol of this.#handlers.keys()) await this.#register(node, protocol);
     await this.#listen(node);
     this.#watch.start();
+    this.#stranded.start();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -101,6 +109,7 @@ export class Libp2pEngine implements MeshEngine {
     this.#running = undefined;
     if (!running) return;
     this.#watch[Symbol.dispose]();
+    this.#stranded[Symbol.dispose]();
     this.#stopped.abort(new AtmoError('SHUTTING_DOWN', 'The mesh engine of this hub is stopping'));
     await Promise.all(this.#table.connections().map((connection) => connection.close()));
     await running.door[Symbol.asyncDispose]();
@@ -192,9 +201,9 @@ export class Libp2pEngine implements MeshEngine {
   }
 
   #opened(connection: Connection): void {
-    const peer = this.#attempts.takePassed(hubOf(connection.remotePeer)?.id);
+    const passed = this.#attempts.takePassed(hubOf(connection.remotePeer)?.id);
     // What passed the gate while the engine stopped ends here.
-    if (peer && !this.#stopped.signal.aborted) this.#table.opened(new Libp2pConnection(connection, peer));
+    if (passed && !this.#stopped.signal.aborted) this.#table.opened(new Libp2pConnection(connection, passed));
     else connection.abort(new AtmoError('INTERNAL_ERROR', 'A connection opened without the gate or after the end'));
   }
 
@@ -221,10 +230,10 @@ export class Libp2pEngine implements MeshEngine {
   }
 
   #acceptStream(protocol: string, stream: Stream, connection: Connection): void {
-    const peer = this.#table.connections().find((other) => other.is(connection))?.peer;
+    const route = this.#table.connections().find((other) => other.is(connection));
     const open = connection.streams.filter((other) => other.protocol === protocol && other.direction === 'inbound').length;
     const handler = this.#handlers.get(protocol);
-    if (peer && handler && open <= MAX_INBOUND_STREAMS) handler(new Libp2pStream(stream, peer, this.#refusals));
+    if (route && handler && open <= MAX_INBOUND_STREAMS) handler(new Libp2pStream(stream, route, this.#refusals));
     else {
       this.#refusals.count('too_many_streams');
       stream.abort(new AtmoError('RESOURCE_EXCEEDED', `Too many streams of ${protocol}`));

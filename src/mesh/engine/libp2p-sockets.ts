@@ -7,6 +7,7 @@ import type { InboundLimiter } from './inbound-limiter.ts';
 import type { ConnectionGate, PeerAddress } from './mesh-engine.ts';
 import type { RefusalCounter } from './refusal-counter.ts';
 import { formatSocketAddress } from './socket-address.ts';
+import { endsOf } from './socket-ends.ts';
 import { toMultiaddr } from './socket-multiaddr.ts';
 import { TcpConnection } from './tcp-connection.ts';
 import { dialTcp, unreachable } from './tcp-dial.ts';
@@ -46,6 +47,7 @@ export class Libp2pSockets {
       gate,
       expect: address.expect,
       signal,
+      ends: endsOf(socket),
     };
     const connection = new TcpConnection(socket, 'outbound', toMultiaddr(address.host, address.port));
     this.#parts.attempts.set(connection, attempt);
@@ -78,7 +80,8 @@ export class Libp2pSockets {
   async #upgrade(socket: Socket, { host, port }: PeerAddress): Promise<void> {
     const { attempts, upgrader, gate, signal, refusals } = this.#parts;
     const connection = new TcpConnection(socket, 'inbound', toMultiaddr(host, port));
-    const attempt: ConnectionAttempt = { direction: 'inbound', address: formatSocketAddress({ host, port }), gate, signal };
+    const address = formatSocketAddress({ host, port });
+    const attempt: ConnectionAttempt = { direction: 'inbound', address, gate, signal, ends: endsOf(socket) };
     attempts.set(connection, attempt);
     try {
       await upgrader.upgradeInbound(connection, { signal });

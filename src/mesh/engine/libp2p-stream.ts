@@ -9,10 +9,18 @@ import { tellReadInBulk } from './thrifty-window.ts';
 const CLOSE_TIMEOUT_MS = 5_000;
 const EMPTY = new Uint8Array(0);
 
+/** The connection that a stream is of. */
+export interface StreamRoute {
+  readonly peer: EnginePeer;
+  /** As `MeshStream.hasArrived`. */
+  hasArrived(): boolean | undefined;
+}
+
 /** Frames over one stream of the multiplexer. The side that answers sends an empty frame first: it has taken the stream. */
 export class Libp2pStream implements MeshStream {
   readonly peer: EnginePeer;
   readonly #stream: Stream;
+  readonly #route: StreamRoute;
   readonly #refusals: RefusalCounter;
   readonly #unread: Uint8Array[] = [];
   readonly #taken = Promise.withResolvers<void>();
@@ -22,8 +30,9 @@ export class Libp2pStream implements MeshStream {
   #drain: PromiseWithResolvers<void> | undefined;
   #isClosed = false;
 
-  constructor(stream: Stream, peer: EnginePeer, refusals: RefusalCounter) {
-    this.peer = peer;
+  constructor(stream: Stream, route: StreamRoute, refusals: RefusalCounter) {
+    this.peer = route.peer;
+    this.#route = route;
     this.#stream = stream;
     this.#refusals = refusals;
     this.#isTaken = stream.direction === 'inbound';
@@ -48,6 +57,10 @@ export class Libp2pStream implements MeshStream {
     this.#refusals.count('send_queue_full');
     this.abort();
     return false;
+  }
+
+  hasArrived(): boolean | undefined {
+    return this.#route.hasArrived();
   }
 
   async drained(): Promise<void> {

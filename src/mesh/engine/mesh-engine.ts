@@ -48,6 +48,8 @@ export interface MeshStream {
   readonly peer: EnginePeer;
   /** Sends one frame of at most `MAX_FRAME_BYTES`; false once so much waits that the sender should await `drained`. Does nothing after the end. */
   send(frame: Uint8Array): boolean;
+  /** Whether all that was sent has come to the peer's machine, read or not; undefined where nobody knows. */
+  hasArrived?(): boolean | undefined;
   /** Resolves when there is room again; rejects when the stream ends. */
   drained(): Promise<void>;
   /** The one listener; frames that came before it are told first. A frame that is too long ends the stream. */

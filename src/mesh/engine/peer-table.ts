@@ -9,6 +9,8 @@ const SIMULTANEOUS_MS = 10_000;
 /** A connection as the table needs it. */
 export interface TableConnection {
   readonly peer: EnginePeer;
+  /** Whether the peer's machine has all that was sent; undefined where nobody knows. */
+  hasArrived?(): boolean | undefined;
   /** Ends it at once. */
   drop(): void;
 }
@@ -52,11 +54,12 @@ export class PeerTable<Connection extends TableConnection> {
 
   /**
    * Takes the hub's seat for a connection that is about to open. False when another connection has it; one that is old
-   * enough is dead, since the hub would not have dialled otherwise, and gives way.
+   * enough, or over which nothing gets through, is dead, since the hub would not have dialled otherwise, and gives way.
    */
   claim(id: HubId): boolean {
     const held = this.#seats.get(id);
-    if (held && this.#clock.monotonic() - held.takenMs < SIMULTANEOUS_MS) return false;
+    const isYoung = held !== undefined && this.#clock.monotonic() - held.takenMs < SIMULTANEOUS_MS;
+    if (isYoung && held.connection?.hasArrived?.() !== false) return false;
     this.takeOver(id);
     return true;
   }

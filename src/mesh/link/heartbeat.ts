@@ -1,18 +1,30 @@
 import type { Clock } from '../../core/clock.ts';
 
-/** After how much silence a link is asked whether it lives, how long it may be silent, and how late an own timer may be unnoticed. */
+/** Milliseconds of silence, and what follows from them. */
 export interface HeartbeatTimes {
-  readonly everyMs: number;
-  readonly silenceMs: number;
+  /** The side that leads asks whether the other one lives. */
+  readonly askMs: number;
+  /** The other side does. */
+  readonly followerAskMs: number;
+  /** The link has ended, unless the machine of the peer is known to have what was sent. */
+  readonly cutMs: number;
+  /** It has ended in any case. */
+  readonly endMs: number;
+  /** An own timer that is later than this was late because this process stood still. */
   readonly stallMs: number;
 }
 
 /**
- * A peer that is stopped for 8 s survives, whenever that was since its last word (8 + 1.6 < 9.75); a cut link is noticed within
- * 10 s; and a question and its answer, 274 bytes with their headers, come to 171 bytes a second.
+ * Where only answers tell: a peer that is stopped for 8 s survives, whenever that was since its last word (8 + 1.6 < 9.75), and
+ * a cut is noticed within 10 s. That costs an answered question, 274 bytes with its headers, every 1.6 s.
  */
-const HEARTBEAT_TIMES: HeartbeatTimes = { everyMs: 1_600, silenceMs: 9_750, stallMs: 1_000 };
-/** Each side asks at least so often, for its own measure of the round trip. */
+const STRICT_TIMES: HeartbeatTimes = { askMs: 1_600, followerAskMs: 3_200, cutMs: 9_750, endMs: 9_750, stallMs: 1_000 };
+/**
+ * Where the kernel tells whether the peer's machine has what was sent, a peer that stands still is known from a cut cable: it
+ * has the time that it needs (8 + 4 < 13), and less has to be asked.
+ */
+const INFORMED_TIMES: HeartbeatTimes = { askMs: 4_000, followerAskMs: 5_000, cutMs: 9_400, endMs: 13_000, stallMs: 1_000 };
+/** Each side asks at least once in so many beats, for its own measure of the round trip. */
 const MEASURE_BEATS = 20;
 /** Weight of a new measurement in the smoothed round trip, as TCP's (RFC 6298 §2). */
 const SMOOTHING = 1 / 8;
@@ -24,21 +36,22 @@ interface HeartbeatCollaborators {
   readonly ping: (number: number) => void;
   /** Told once, when the peer has been silent for too long. */
   readonly onSilence: () => void;
+  /** Whether the peer's machine has all that was sent; undefined where nobody knows. */
+  readonly hasArrived: () => boolean | undefined;
 }
 
 /** Asks a peer whether it is there, and measures how long its answer takes. */
 export class Heartbeat {
   readonly #collaborators: HeartbeatCollaborators;
-  readonly #times: HeartbeatTimes;
+  #times: HeartbeatTimes = STRICT_TIMES;
   #heardMs = 0;
   #pinged: { readonly number: number; readonly atMs: number } | undefined;
   #number = 0;
   #roundTripMs: number | undefined;
   #stop = () => {};
 
-  constructor(collaborators: HeartbeatCollaborators, times: HeartbeatTimes = HEARTBEAT_TIMES) {
+  constructor(collaborators: HeartbeatCollaborators) {
     this.#collaborators = collaborators;
-    this.#times = times;
   }
 
   get roundTripMs(): number | undefined {
@@ -46,6 +59,7 @@ export class Heartbeat {
   }
 
   start(): void {
+    if (this.#collaborators.hasArrived() !== undefined) this.#times = INFORMED_TIMES;
     this.heard();
     this.#beat();
   }
@@ -66,18 +80,16 @@ export class Heartbeat {
     this.#roundTripMs = this.#roundTripMs === undefined ? measuredMs : this.#roundTripMs + SMOOTHING * (measuredMs - this.#roundTripMs);
   }
 
-  #beat(): void {
-    if (this.#isTurn()) this.#ping();
-    this.#number++;
-    this.#wait();
+  get #askMs(): number {
+    return this.#collaborators.role === 'leads' ? this.#times.askMs : this.#times.followerAskMs;
   }
 
-  #isTurn(): boolean {
-    const { clock, role } = this.#collaborators;
-    const silentMs = clock.monotonic() - this.#heardMs;
+  #beat(): void {
+    const silentMs = this.#collaborators.clock.monotonic() - this.#heardMs;
     // What else the peer says is a sign of life too.
-    const allowedMs = role === 'leads' ? this.#times.everyMs : 2 * this.#times.everyMs;
-    return silentMs >= allowedMs || this.#number % MEASURE_BEATS === 0;
+    if (silentMs >= this.#askMs || this.#number % MEASURE_BEATS === 0) this.#ping();
+    this.#number++;
+    this.#wait(silentMs);
   }
 
   #ping(): void {
@@ -86,26 +98,26 @@ export class Heartbeat {
     ping(this.#number);
   }
 
-  #wait(): void {
+  /** Until the silence is long enough for the next question, or too long. */
+  #wait(silentMs: number): void {
     const { clock } = this.#collaborators;
+    const { cutMs, endMs } = this.#times;
     const startMs = clock.monotonic();
-    const leftMs = this.#heardMs + this.#times.silenceMs - startMs;
-    const waitMs = Math.max(1, Math.min(this.#untilBeatMs(startMs), leftMs));
+    const untilAskMs = silentMs < this.#askMs ? this.#askMs - silentMs : this.#askMs;
+    const untilLimitMs = (silentMs < cutMs ? cutMs : endMs) - silentMs;
+    const waitMs = Math.max(1, Math.min(untilAskMs, untilLimitMs));
     this.#stop = clock.after(waitMs, () => this.#check(clock.monotonic() - startMs - waitMs));
-  }
-
-  /** The side that leads asks when the silence has become long enough, and not before. */
-  #untilBeatMs(nowMs: number): number {
-    const { everyMs } = this.#times;
-    const untilMs = this.#heardMs + everyMs - nowMs;
-    return this.#collaborators.role === 'leads' && untilMs > 0 ? untilMs : everyMs;
   }
 
   #check(lateMs: number): void {
     // This process stood still, and with it everything that the peer may have said.
     if (lateMs > this.#times.stallMs) this.#heardMs += lateMs;
-    const silentMs = this.#collaborators.clock.monotonic() - this.#heardMs;
-    if (silentMs >= this.#times.silenceMs) this.#collaborators.onSilence();
+    if (this.#isOver(this.#collaborators.clock.monotonic() - this.#heardMs)) this.#collaborators.onSilence();
     else this.#beat();
+  }
+
+  #isOver(silentMs: number): boolean {
+    const { cutMs, endMs } = this.#times;
+    return silentMs >= endMs || (silentMs >= cutMs && this.#collaborators.hasArrived() !== true);
   }
 }
