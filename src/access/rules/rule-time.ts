@@ -45,21 +45,21 @@ export function shownMinute(minute: MinuteOfWeek): string {
 
 /** The wall clock of an IANA time zone, summer time included. */
 export class ZoneClock {
-  readonly zone: string;
-  readonly #format: Intl.DateTimeFormat;
+  #zone: string | undefined;
+  #format: Intl.DateTimeFormat | undefined;
   #knownMinute = Number.NaN;
   #known: MinuteOfWeek = 0;
 
   /** The system's own zone when none is named; RangeError for a name that is no zone. */
-  constructor(zone = Intl.DateTimeFormat().resolvedOptions().timeZone) {
-    this.zone = zone;
-    this.#format = new Intl.DateTimeFormat('en-GB', {
-      timeZone: zone,
-      weekday: 'short',
-      hour: '2-digit',
-      minute: '2-digit',
-      hourCycle: 'h23',
-    });
+  constructor(zone?: string) {
+    this.#zone = zone;
+    // The tables of zones take a while to load: a hub without rules about time never asks for them.
+    if (zone !== undefined) this.#format = formatOf(zone);
+  }
+
+  get zone(): string {
+    this.#zone ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
+    return this.#zone;
   }
 
   at(nowMs: number): MinuteOfWeek {
@@ -93,8 +93,13 @@ export class ZoneClock {
   }
 
   #compute(ms: number): MinuteOfWeek {
+    this.#format ??= formatOf(this.zone);
     const parts = new Map(this.#format.formatToParts(ms).map(({ type, value }) => [type, value]));
     const day = WEEKDAYS.indexOf((parts.get('weekday') ?? '').toLowerCase() as Weekday);
     return day * DAY_MINUTES + Number(parts.get('hour')) * 60 + Number(parts.get('minute'));
   }
+}
+
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat('en-GB', { timeZone, weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 }
