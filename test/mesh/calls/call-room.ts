@@ -24,6 +24,8 @@ export type Tap = (frame: Uint8Array, to: HubId) => Uint8Array | 'cut-before' | 
 interface TokenClaims {
   readonly id: string;
   readonly key: string;
+  /** Key of the link before the last one. */
+  readonly parentKey?: string;
   readonly permissions: readonly string[];
   readonly expiresAtMs: number;
   readonly maxHops?: number;
@@ -36,9 +38,19 @@ export function tokenText(claims: TokenClaims): string {
 
 /** As the executing hub calls it: agents of other hubs carry the name of theirs. */
 function principalOfText(text: string, nowMs: number): Principal {
-  const { id, key, permissions, expiresAtMs, maxHops } = JSON.parse(Buffer.from(text.slice(4), 'base64url').toString()) as TokenClaims;
+  const { id, key, parentKey, permissions, expiresAtMs, maxHops } = JSON.parse(
+    Buffer.from(text.slice(4), 'base64url').toString(),
+  ) as TokenClaims;
   if (expiresAtMs < nowMs) throw new AtmoError('TOKEN_EXPIRED', 'The token has ended');
-  const token = { id: 'aa', chain: ['aa'], text, expiresAtMs, keys: [key], rateLimits: [], ...(maxHops !== undefined && { maxHops }) };
+  const token = {
+    id: 'aa',
+    chain: ['aa'],
+    text,
+    expiresAtMs,
+    keys: parentKey === undefined ? [key] : [parentKey, key],
+    rateLimits: [],
+    ...(maxHops !== undefined && { maxHops }),
+  };
   return { id: guestId(id, hubIdOf(key)), kind: 'agent', permissions, token };
 }
 

@@ -184,6 +184,16 @@ describe('a token', () => {
     expect(executor.drops.counts).toEqual({ 'call.no_possession': 1 });
   });
 
+  test('belongs to who has the key of its last link: who handed it down cannot use it', async () => {
+    const { room, entry, executor } = await stage();
+    const [child] = identities(1);
+    room.claims = { parentKey: entry.identity.publicKey, key: child?.publicKey ?? '' };
+    const forward = () => entry.client.router.forward(executor.id, room.forwarded(makeTool({})));
+    await expect(forward()).rejects.toMatchObject({ code: 'TOKEN_INVALID' });
+    room.claims = { parentKey: child?.publicKey ?? '', key: entry.identity.publicKey };
+    expect(await forward()).toMatchObject({ result: 1 });
+  });
+
   test('of somebody else than the call says is refused', async () => {
     const { room, executor } = await stage();
     room.claims = { id: 'boss' };

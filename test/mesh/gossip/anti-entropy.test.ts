@@ -19,6 +19,15 @@ async function pair(mesh: SimulatedMesh): Promise<readonly [SimulatedHub, Simula
 const toolsKnown = ({ gossip }: SimulatedHub) => gossip.catalogue.all().length;
 
 describe('hubs that compare what they know', () => {
+  test('do so as soon as they are connected', async () => {
+    await using mesh = new SimulatedMesh();
+    mesh.network.loseGossip(1);
+    const [one, other] = [await mesh.add({ tools: [makeTool({})] }), await mesh.add({ tools: [] })];
+    const dialled = one.connect(other);
+    expect(await mesh.clock.run(10_000, () => toolsKnown(other) === 1)).toBeLessThan(500);
+    await dialled;
+  });
+
   test('do so by themselves within 33 s, though gossip carries nothing any more', async () => {
     await using mesh = new SimulatedMesh();
     const [one, other] = await pair(mesh);
