@@ -1,7 +1,6 @@
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { Authenticated, Authenticator, Credentials, Principal, TokenFacts } from '../../core/principal.ts';
+import type { Authenticated, Authenticator, Credentials, Principal } from '../../core/principal.ts';
 import type { OwnerAuthenticator } from '../owner/owner-authenticator.ts';
-import { originOf } from './agent-origin.ts';
 import type { ProofOfPossession } from './proof-of-possession.ts';
 import { refuseToken } from './token-refusal.ts';
 import type { TokenRefusalNotes } from './token-refusal-notes.ts';
@@ -13,7 +12,7 @@ interface AuthenticatorCollaborators {
   readonly verifier: TokenVerifier;
   readonly proofs: ProofOfPossession;
   readonly refusals: Pick<TokenRefusalNotes, 'write'>;
-  readonly seal: Pick<TokenSeal, 'isSealed'>;
+  readonly seal: Pick<TokenSeal, 'isAsGivenOut'>;
 }
 
 /**
@@ -25,7 +24,7 @@ export class TokenAuthenticator implements Authenticator {
   readonly #verifier: TokenVerifier;
   readonly #proofs: ProofOfPossession;
   readonly #refusals: Pick<TokenRefusalNotes, 'write'>;
-  readonly #seal: Pick<TokenSeal, 'isSealed'>;
+  readonly #seal: Pick<TokenSeal, 'isAsGivenOut'>;
   readonly #hubKey: string;
 
   /** `hubKey`: this hub's raw public key, base64url. */
@@ -58,19 +57,13 @@ export class TokenAuthenticator implements Authenticator {
     const { token } = principal;
     const who = { agent_id: principal.id, token_id: token.id };
     if (token.keys.at(-1) === this.#hubKey) {
-      if (!this.#isGivenOut(principal, token, bearer)) refuseToken('its text is not the one that the hub gave out', who);
+      if (!this.#seal.isAsGivenOut(bearer, principal)) refuseToken('its text is not the one that the hub gave out', who);
       return { principal };
     }
     if (proof === undefined) {
       throw new AtmoError('UNAUTHENTICATED', 'The token is bound to a key of its bearer; send a proof of possession signed with it', who);
     }
     return { principal, contentSha256: this.#verifyProof({ proof, token, operation }, who) };
-  }
-
-  /** A chain that was cut behind one of its links, or overheard by another hub, has no seal. What others signed never had one. */
-  #isGivenOut(principal: Principal, { keys }: TokenFacts, bearer: string): boolean {
-    const isSignedHere = keys.length > 1 ? keys.at(-2) === this.#hubKey : originOf(principal) === undefined;
-    return !isSignedHere || this.#seal.isSealed(bearer);
   }
 
   #verifyProof(check: Parameters<ProofOfPossession['verify']>[0], who: { readonly agent_id: string; readonly token_id: string }): string {

@@ -84,7 +84,8 @@ export class TokenIssuer implements TokenAuthority {
     };
     try {
       this.#verifier.verify(token);
-      return { state: 'valid', ...facts };
+      if (this.#seal.isAsGivenOut(token, principal)) return { state: 'valid', ...facts };
+      return { state: 'unusable', reason: 'This text is not the one that the hub gave out: its end is missing or changed', ...facts };
     } catch (thrown) {
       const { code, message } = toAtmoError(thrown);
       const isRevoked = this.#revocations.firstRevoked({ ...principal.token, issuer: chain[0].issuer }) !== undefined;

@@ -1,4 +1,7 @@
 import { createHmac, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
+import type { Principal, TokenFacts } from '../../core/principal.ts';
+import { rawPublicKey } from '../../wire/ed25519-key.ts';
+import { originOf } from './agent-origin.ts';
 import { unsealed } from './token-text.ts';
 
 const CONTEXT = 'atmosphere-edge token seal v1';
@@ -11,16 +14,28 @@ const SEAL_BYTES = 16;
  */
 export class TokenSeal {
   readonly #key: Uint8Array;
+  readonly #hubKey: string;
 
   /** `hubKey`: the hub's private key, from which HKDF (RFC 5869) derives that of the seals. */
   constructor(hubKey: KeyObject) {
     const secret = hubKey.export({ type: 'pkcs8', format: 'der' });
+    this.#hubKey = rawPublicKey(hubKey);
     this.#key = new Uint8Array(hkdfSync('sha256', secret, new Uint8Array(0), CONTEXT, KEY_BYTES));
   }
 
   /** The text as its bearer gets it: the first 16 bytes of HMAC-SHA-256 (RFC 2104) behind it, base64url. */
   seal(text: string): string {
     return `${text}.${this.#sealOf(text)}`;
+  }
+
+  /**
+   * False for a token that this hub signed and bound to its own key, but whose text is not the one that it gave out: a chain that
+   * was cut behind one of its links, or overheard by another hub, has no seal. What others signed never had one.
+   */
+  isAsGivenOut(text: string, principal: Principal & { readonly token: TokenFacts }): boolean {
+    const { keys } = principal.token;
+    const isSignedHere = keys.length > 1 ? keys.at(-2) === this.#hubKey : originOf(principal) === undefined;
+    return keys.at(-1) !== this.#hubKey || !isSignedHere || this.isSealed(text);
   }
 
   /** True for what `seal` has made. */

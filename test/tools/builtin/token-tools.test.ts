@@ -177,7 +177,7 @@ describe('show_token', () => {
         async (token) => (await result('show_token', { token })).state,
       ),
     );
-    expect(states).toEqual(['expired', 'revoked', 'valid', 'invalid', 'invalid', 'invalid']);
+    expect(states).toEqual(['expired', 'revoked', 'valid', 'unusable', 'invalid', 'invalid']);
   });
 
   test("lets an agent look at its own token and its children's, and at no other", async () => {
