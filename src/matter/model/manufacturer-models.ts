@@ -9,7 +9,7 @@ import {
   FieldElement,
   Matter,
 } from '@matter/model';
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Privilege } from '../../core/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { MANUFACTURER_CLUSTER_SCHEMA } from './manufacturer-schema.ts';
@@ -63,13 +63,16 @@ interface TypeDefinition {
 
 const LETTERS: Readonly<Record<Privilege, string>> = { view: 'V', operate: 'O', manage: 'M', administer: 'A' };
 
-const validate = new Ajv2020({ strict: false, allErrors: true }).compile<ClusterDefinition>(MANUFACTURER_CLUSTER_SCHEMA);
+/** Made for the first file: most hubs have none, and compiling it with the schema of schemas takes long. */
+let compiled: ValidateFunction<ClusterDefinition> | undefined;
 
 /**
  * The model of a manufacturer's own cluster from the JSON of a file, to be given to MatterNode as one of its `clusters`.
  * `place` names the file in errors. CONFIG_INVALID tells each mistake with its JSON pointer.
  */
 export function manufacturerModel(definition: unknown, place: string): Cluster {
+  compiled ??= new Ajv2020({ strict: false, allErrors: true }).compile<ClusterDefinition>(MANUFACTURER_CLUSTER_SCHEMA);
+  const validate = compiled;
   if (!validate(definition)) throw invalid(place, (validate.errors ?? []).map(explain));
   refuseUnknownTypes(definition, place);
   const model = new ClusterModel(
