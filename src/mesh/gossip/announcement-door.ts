@@ -108,5 +108,8 @@ const openEnvelope: OpenEnvelope = (envelope, keyOf) => {
 
 /** True for certificates of the same bytes. */
 export function isSameChain(one: CertificateChain, other: CertificateChain): boolean {
-  return one.length === other.length && one.every((link, index) => Buffer.compare(link, other[index] ?? new Uint8Array()) === 0);
+  return (
+    one === other ||
+    (one.length === other.length && one.every((link, index) => Buffer.compare(link, other[index] ?? new Uint8Array()) === 0))
+  );
 }

@@ -2,15 +2,16 @@ import { message, required } from '../message.ts';
 import { messageCodec } from '../message-codec.ts';
 import { hex } from '../message-encodings.ts';
 import { list } from '../message-lists.ts';
-import { bytes, choice } from '../message-scalars.ts';
-import type { ValueOf } from '../message-type.ts';
+import { bytes, choice, requireBytes } from '../message-scalars.ts';
+import type { Place, ValueOf, WireType } from '../message-type.ts';
 import { MAX_VECTOR_HUBS, versionVector } from './version-vector.ts';
 
 /** Longest body between two hubs, bytes. */
 const MAX_BODY_BYTES = 4_194_304;
 /** More than the announcements of 1 MiB. */
 const MAX_ENVELOPES = 16_384;
-const ENVELOPE = bytes({ min: 1, max: 4_096 });
+/** A window on the answer: an answer brings a thousand, and who keeps one keeps a copy. */
+const ENVELOPE: WireType<Uint8Array> = { toCbor: requireEnvelope, fromCbor: requireEnvelope };
 
 const SYNC_REQUEST = message({ vector: required(1, versionVector) });
 const SYNC_ANSWER = message({
@@ -86,4 +87,8 @@ export function encodeStatementAnswer(value: StatementAnswer): Uint8Array {
 /** Nothing in it is verified. */
 export function decodeStatementAnswer(encoded: Uint8Array): StatementAnswer {
   return STATEMENT_ANSWER_CODEC.decode(encoded);
+}
+
+function requireEnvelope(value: unknown, at: Place): Uint8Array {
+  return requireBytes(value, at, { min: 1, max: 4_096 });
 }
