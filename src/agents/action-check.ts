@@ -1,6 +1,8 @@
 import type { Authorizer } from '../core/authorizer.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
+import type { MeshView } from '../core/mesh-view.ts';
 import type { Principal } from '../core/principal.ts';
+import { isDeviceElsewhere, NOT_HERE } from '../tools/calls/device-elsewhere.ts';
 import type { KnownTools } from '../tools/known-tools.ts';
 import { filledPermissions } from '../tools/permission-template.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
@@ -11,7 +13,9 @@ import { referencesIn } from './reference.ts';
 
 interface CheckPorts {
   readonly authorizer: Authorizer;
-  readonly registry: Pick<KnownTools, 'resolve'>;
+  readonly registry: Pick<KnownTools, 'resolve' | 'hubsOf'>;
+  /** The other hubs; none when absent. */
+  readonly outlook?: { readonly view: Pick<MeshView, 'peers'> };
   readonly validator: SchemaValidator;
 }
 
@@ -40,9 +44,31 @@ function checkAction(action: Action, principal: Principal, ports: CheckPorts): v
   const params = validator.parameters(tool.definition.parameters, action.params);
   // Which devices a tool of another hub touches, that hub alone can tell.
   if (tool.hubs) return;
-  const canonical = tool.canonicalize?.(params, callerView(principal, authorizer)) ?? params;
+  const canonical = canonicalOf(tool, params, { principal, ports });
+  if (!canonical) return;
   const decision = authorizer.authorize(principal, permissionsOf(tool, canonical));
   if (!decision.allowed) throw lacks(decision.required);
+}
+
+/** Undefined where the device is another hub's, which alone can tell what the call touches there. Throws what the tool does. */
+function canonicalOf(
+  tool: RegisteredTool,
+  params: Action['params'],
+  { principal, ports }: { readonly principal: Principal; readonly ports: CheckPorts },
+): Action['params'] | undefined {
+  const { authorizer, registry, outlook } = ports;
+  try {
+    return tool.canonicalize?.(params, callerView(principal, authorizer)) ?? params;
+  } catch (error) {
+    const peers = outlook?.view.peers() ?? [];
+    if (
+      NOT_HERE.has(toAtmoError(error).code) &&
+      isDeviceElsewhere({ tool, params }, { principal, authorizer }, { tools: registry, peers })
+    ) {
+      return undefined;
+    }
+    throw error;
+  }
 }
 
 function permissionsOf(tool: RegisteredTool, params: Action['params']): readonly string[] {

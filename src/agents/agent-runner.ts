@@ -2,6 +2,7 @@ import { isSelfOrDescendant } from '../core/agent-id.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { KeyValueStore } from '../core/key-value-store.ts';
+import type { MeshView } from '../core/mesh-view.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Service } from '../core/service.ts';
 import type { IssuedToken, TokenAuthority } from '../core/token-authority.ts';
@@ -28,7 +29,9 @@ export interface AgentCollaborators
   readonly store: KeyValueStore;
   readonly tokens: TokenAuthority;
   /** The tools that its agents may name. */
-  readonly registry: Pick<KnownTools, 'resolve'>;
+  readonly registry: Pick<KnownTools, 'resolve' | 'hubsOf'>;
+  /** The other hubs; none when absent. */
+  readonly outlook?: { readonly view: Pick<MeshView, 'peers'> };
   readonly validator: SchemaValidator;
 }
 

@@ -63,7 +63,7 @@ export async function agentRoom({ approvals, timeZone = 'UTC', isTimeTrusted = (
   const runner = new AgentRunner(
     {
       ...{ clock, store, events, authorizer, devices, logger: silentLogger, tokens: issuer },
-      ...{ registry: room.registry, validator: room.validator, pipeline: room.pipeline },
+      ...{ registry: room.tools, validator: room.validator, pipeline: room.pipeline },
       readings: { current: (id: SensorId) => readings.get(id) } as ReadingStore,
       time: { isTrusted: isTimeTrusted },
     },

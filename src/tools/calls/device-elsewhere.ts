@@ -1,6 +1,9 @@
+import type { Authorizer } from '../../core/authorizer.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { PeerDevice } from '../../core/mesh-view.ts';
+import type { Principal } from '../../core/principal.ts';
+import type { KnownTools } from '../known-tools.ts';
 import { placeholdersOf } from '../permission-template.ts';
 import { isDeviceNamed } from '../resolve-device.ts';
 import { judgeOf } from '../visibility.ts';
@@ -9,7 +12,8 @@ import type { CallPeer } from './call-collaborators.ts';
 import { isNamed } from './route-score.ts';
 import type { StageContext } from './stage-context.ts';
 
-const NOT_HERE: ReadonlySet<ErrorCode> = new Set(['DEVICE_NOT_FOUND', 'SENSOR_NOT_FOUND']);
+/** What a tool says of a device that this hub does not have. */
+export const NOT_HERE: ReadonlySet<ErrorCode> = new Set(['DEVICE_NOT_FOUND', 'SENSOR_NOT_FOUND']);
 
 /** What a call is about: the text that the caller wrote, and the permission that it is filled into. */
 interface Subject {
@@ -34,7 +38,7 @@ export function followDevice(call: Call, context: StageContext, error: unknown):
 }
 
 /** Tools of two devices are not followed: these may be on two hubs. */
-function subjectOf({ tool, params }: Call): Subject | undefined {
+function subjectOf({ tool, params }: Pick<Call, 'tool' | 'params'>): Subject | undefined {
   const templates = tool.definition.requires.permissions.filter((permission) => placeholdersOf(permission).length > 0);
   const names = new Set(templates.flatMap(placeholdersOf));
   const [[template], [name]] = [templates, [...names]];
@@ -44,16 +48,33 @@ function subjectOf({ tool, params }: Call): Subject | undefined {
 }
 
 function hubsWith(subject: Subject, call: Call, context: StageContext): readonly HubId[] {
+  const { principal } = call.request;
   const capable = context.tools.hubsOf(call.tool);
   const peers = context.mesh?.peers() ?? [];
   const possible = peers.filter((peer) => peer.isReachable && capable.includes(peer.id) && isWanted(peer, call));
-  return possible
-    .filter(({ id, devices = [] }) => {
-      const judge = judgeOf({ hubs: () => [id] }, context.authorizer);
-      const canSee = (permission: string) => judge.canSee(call.request.principal, permission);
-      return devices.some((device) => isMeant(subject, device, canSee));
-    })
-    .map(({ id }) => id);
+  return possible.filter((peer) => hasDevice(peer, subject, { principal, authorizer: context.authorizer })).map(({ id }) => id);
+}
+
+/** Whether a hub that is known, reachable or not, has the tool and the device that its parameters name, as far as the caller may know. */
+export function isDeviceElsewhere(
+  call: Pick<Call, 'tool' | 'params'>,
+  caller: Caller,
+  { tools, peers }: { readonly tools: Pick<KnownTools, 'hubsOf'>; readonly peers: readonly CallPeer[] },
+): boolean {
+  const subject = subjectOf(call);
+  if (!subject) return false;
+  const capable = tools.hubsOf(call.tool);
+  return peers.some((peer) => capable.includes(peer.id) && hasDevice(peer, subject, caller));
+}
+
+interface Caller {
+  readonly principal: Principal;
+  readonly authorizer: Authorizer;
+}
+
+function hasDevice({ id, devices = [] }: CallPeer, subject: Subject, { principal, authorizer }: Caller): boolean {
+  const judge = judgeOf({ hubs: () => [id] }, authorizer);
+  return devices.some((device) => isMeant(subject, device, (permission) => judge.canSee(principal, permission)));
 }
 
 function isWanted(peer: CallPeer, { request: { routing, principal } }: Call): boolean {
