@@ -33,6 +33,7 @@ import { classTools } from './profiles/class-tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from './profiles/control-matter-device.ts';
 import { DeviceGroups } from './profiles/device-groups.ts';
 import { DeviceToolSync } from './profiles/device-tool-sync.ts';
+import { DevicesElsewhere } from './profiles/devices-elsewhere.ts';
 import { loadProfiles } from './profiles/load-profiles.ts';
 import { NodeBounds } from './profiles/node-bounds.ts';
 import { basicTools } from './tools/builtin/basic-tools.ts';
@@ -162,7 +163,13 @@ export class Hub implements Service {
     await this.#stack.start(readings);
     const room = await this.#openMatter(store, directory.matter);
     const devices = room?.directory ?? NO_DEVICES;
-    const shared = { ...journal, store, snapshotDirectory: directory.snapshots, devices: new DeviceGroups(devices) };
+    const shared = {
+      ...journal,
+      store,
+      snapshotDirectory: directory.snapshots,
+      devices: new DeviceGroups(devices),
+      devicesElsewhere: new DevicesElsewhere(() => this.#mesh?.ports()),
+    };
     const { membership, access } = await this.#openAccess(shared, directory.root);
     return { events, store, readings, room, directory: devices, membership, access };
   }
