@@ -70,11 +70,12 @@ export class BlobExchange implements Service {
     this.#wakeup.stop();
   }
 
-  /** Forgets what no hub needs any more. */
+  /** Forgets what no hub needs any more, and looks for what got lost: nobody tells of that. */
   sweep(): void {
     const forgottenMs = this.#parts.clock.monotonic() - LAST_RETRY_MS;
     this.#parts.blobs.retain(this.#parts.directory.usedBlobs());
     for (const [key, { untilMs }] of this.#refused) if (untilMs <= forgottenMs) this.#refused.delete(key);
+    if (this.#listening.length > 0) this.#wakeup.within(GATHER_MS);
   }
 
   #fetch(): void {
@@ -102,11 +103,7 @@ export class BlobExchange implements Service {
 
   async #fetchFrom(link: PeerLink, wanted: readonly Wanted[]): Promise<void> {
     const { id } = link.peer;
-    this.#busy.add(id);
-    const answer = await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, (signal) => {
-      return link.request('blobs', encodeBlobRequest({ hashes: wanted.map(({ name }) => name) }), { signal });
-    });
-    this.#busy.delete(id);
+    const answer = await this.#ask(link, wanted);
     if (this.#listening.length === 0) return;
     const blobs = answer ? decoded(answer) : [];
     const kept = wanted.filter((one, index) => this.#keep(one, blobs[index] ?? null, id));
@@ -114,6 +111,18 @@ export class BlobExchange implements Service {
     if (kept.length === 0) return;
     this.#parts.directory.assemble();
     this.#parts.onArrived();
+  }
+
+  async #ask(link: PeerLink, wanted: readonly Wanted[]): Promise<Uint8Array | undefined> {
+    const { id } = link.peer;
+    this.#busy.add(id);
+    try {
+      return await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, (signal) => {
+        return link.request('blobs', encodeBlobRequest({ hashes: wanted.map(({ name }) => name) }), { signal });
+      });
+    } finally {
+      this.#busy.delete(id);
+    }
   }
 
   #keep({ name, origin }: Wanted, bytes: Uint8Array | null, from: HubId): boolean {

@@ -159,13 +159,14 @@ export class MeshDirectory implements HubDirectory {
     for (const { id } of this.#present()) this.#unsure.add(id);
   }
 
-  /** Forgets the hubs whose certificates do not hold any more. */
+  /** Forgets the hubs whose certificates do not hold any more, and looks through all others for what is missing of them. */
   recheck(): void {
     for (const record of this.#records.all()) {
       if (record.id === this.#self || this.#isStillMember(record)) continue;
       this.#drops.count('not_a_member');
       this.#records.remove(record);
     }
+    for (const { id } of this.#present()) this.#unsure.add(id);
   }
 
   onChange(listener: (change: DirectoryChange) => void): () => void {

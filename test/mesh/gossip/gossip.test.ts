@@ -76,6 +76,36 @@ describe('Gossip', () => {
     expect(hubs[0]?.gossip.catalogue.all()).toEqual([]);
   });
 
+  test('fetches the definition of a tool that it had itself until now from the hub that still has it', async () => {
+    await using mesh = new SimulatedMesh();
+    const [hub, other] = [await mesh.add({ tools: tools(3) }), await mesh.add({ tools: tools(3) })];
+    await chainOf(mesh, [hub, other]);
+    await mesh.converge(30_000);
+    // Until nobody has news any more: nothing but the loss itself lets it look.
+    await mesh.clock.run(60_000);
+    for (const { id } of tools(3)) hub.registry.unregister(id);
+    await mesh.clock.run(25_000);
+    expect(hub.gossip.peers.peers()).toMatchObject([{ toolCount: 3, missingTools: 0 }]);
+    expect(hub.gossip.catalogue.all()).toHaveLength(3);
+  });
+
+  test('has all definitions of a hub that was away and comes back with the same tools', async () => {
+    await using mesh = new SimulatedMesh();
+    const [identity, store] = [makeIdentity(), new MemoryStore()];
+    const other = await mesh.add({ tools: tools(2) });
+    const first = await mesh.add({ tools: tools(5), identity, store, name: 'first' });
+    await chainOf(mesh, [other, first]);
+    await mesh.converge(30_000);
+    await first.stop();
+    mesh.hubs.pop();
+    // Long enough for what nobody needs to be forgotten.
+    await mesh.clock.run(25_000);
+    const second = await mesh.add({ tools: tools(5), identity, store, name: 'second' });
+    await chainOf(mesh, [other, second]);
+    await mesh.clock.run(2_000);
+    expect(other.gossip.peers.peers()).toMatchObject([{ state: 'fresh', toolCount: 5, missingTools: 0 }]);
+  });
+
   test('counts its starts, and goes beyond what others remember when its own memory was lost and its clock is wrong', async () => {
     await using mesh = new SimulatedMesh();
     const identity = makeIdentity();
