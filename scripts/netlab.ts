@@ -158,7 +158,8 @@ async function tools(): Promise<number> {
 async function suite(names: readonly string[]): Promise<number> {
   await tools();
   const files = names.length === 0 ? ['test/live/mesh'] : names.map((name) => `test/live/mesh-${name}`);
-  const vitest = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--project', 'live', '--disable-console-intercept', ...files];
+  // The names first: that option would take the first of them for its value.
+  const vitest = ['vitest', 'run', ...files, '--config', 'test/vitest.config.ts', '--project', 'live', '--disable-console-intercept'];
   process.chdir(ROOT);
   return statusOf(IN_NETNS, ['--', 'env', 'MESH_LONG=1', ...vitest]);
 }

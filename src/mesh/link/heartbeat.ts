@@ -23,7 +23,7 @@ const STRICT_TIMES: HeartbeatTimes = { askMs: 1_600, followerAskMs: 3_200, cutMs
  * Where the kernel tells whether the peer's machine has what was sent, a peer that stands still is known from a cut cable: it
  * has the time that it needs (8 + 4 < 13), and less has to be asked.
  */
-const INFORMED_TIMES: HeartbeatTimes = { askMs: 4_000, followerAskMs: 5_000, cutMs: 9_400, endMs: 13_000, stallMs: 1_000 };
+const INFORMED_TIMES: HeartbeatTimes = { askMs: 4_000, followerAskMs: 5_000, cutMs: 9_000, endMs: 13_000, stallMs: 1_000 };
 /** Each side asks at least once in so many beats, for its own measure of the round trip. */
 const MEASURE_BEATS = 20;
 /** Weight of a new measurement in the smoothed round trip, as TCP's (RFC 6298 §2). */

@@ -56,7 +56,7 @@ export class HostDoor implements Disposable {
   }
 
   /** Hears that something happened at the hub, of the given types of events, until the signal aborts. Resolves once it listens. */
-  async listen(types: string, heard: () => void, signal: AbortSignal): Promise<void> {
+  async listen(types: string, heard: (bytes: Buffer) => void, signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const headers = { authorization: `Bearer ${this.#token()}`, host: `127.0.0.1:${this.#port}` };
     const sent = request({ agent: this.#agent, path: `/api/v1/events?types=${types}`, headers, signal }, (response) => {
