@@ -31,8 +31,10 @@ export async function runElsewhere(candidate: RouteCandidate, call: Call, router
 
 /** Whether the next hub may be tried after this error: never when the call may have taken effect twice then. */
 export function failsOver(call: Call, thrown: unknown): boolean {
-  const { code } = toAtmoError(thrown);
+  const { code, details } = toAtmoError(thrown);
   if (call.deadline.signal.aborted) return false;
+  // A hub on the way says so and nobody has signed it: if that is a lie, a call that acts would be made twice.
+  if (details.via !== undefined && mayHaveActed(call)) return false;
   if (!call.isDispatched) return NEXT_HUB.has(code);
   return call.tool.definition.execution.isIdempotent && (code === 'OUTCOME_UNKNOWN' || code === 'NODE_UNAVAILABLE');
 }

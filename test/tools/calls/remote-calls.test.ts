@@ -181,6 +181,19 @@ describe('when the best hub does not take the call', () => {
     expect(router.hubs).toEqual(['hub-2', 'hub-3']);
   });
 
+  test.each([
+    { what: 'acts, nobody else may run it', acts: true, asked: ['hub-2'] },
+    { what: 'only reads, the next one is asked', acts: false, asked: ['hub-2', 'hub-3'] },
+  ])('as a hub on the way claims, and the call $what', async ({ acts, asked }) => {
+    const claimed = new RouterFake(async (hub) => {
+      if (hub === 'hub-3') return { result: { ok: true }, nodeId: hub, hops: 1 };
+      throw new AtmoError('NODE_UNAVAILABLE', 'not there', { via: 'hub-9' });
+    });
+    const tools = [toolOf(['hub-2', 'hub-3'], { execution: { side_effects: acts } })];
+    await makeHouse({ others: tools, peers, router: claimed }).call();
+    expect(claimed.hubs).toEqual(asked);
+  });
+
   test('because it refuses, that is the answer', async () => {
     const { call, router } = makeHouse({ others, peers, router: failing('PERMISSION_DENIED', false) });
     expect(codeOf(await call())).toBe('PERMISSION_DENIED');
