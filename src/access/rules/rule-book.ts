@@ -1,5 +1,3 @@
-import { type FSWatcher, watch } from 'node:fs';
-import { basename, dirname } from 'node:path';
 import type { AuditSink } from '../../core/audit-sink.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { DeviceFacts } from '../../core/device-facts.ts';
@@ -18,8 +16,10 @@ import { lintRules } from './rule-lint.ts';
 import { RuleSource } from './rule-source.ts';
 import { type MinuteOfWeek, shownMinute } from './rule-time.ts';
 
+/** A look costs some microseconds. Watching the directory would wake the hub with every line that its journal writes there. */
+const LOOK_AGAIN_MS = 1_000;
+/** A file that an editor is still writing is read when it rests. */
 const SETTLE_MS = 200;
-const LOOK_AGAIN_MS = 5_000;
 
 /** Whom the rules work with. */
 export interface RuleBookPorts {
@@ -41,10 +41,11 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
   readonly #source: RuleSource;
   #rules: CompiledRules;
   #hash: string | undefined;
+  /** Of the file as it was read. */
   #signature: string | undefined;
+  /** As it was at the last look. */
+  #seen: string | undefined;
   #problem: string | undefined;
-  #watcher: FSWatcher | undefined;
-  #cancelSettling: (() => void) | undefined;
   #cancelLooking: (() => void) | undefined;
 
   constructor(ports: RuleBookPorts, file: string) {
@@ -57,13 +58,10 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
     this.#signature = this.#source.signature();
     const text = this.#source.read();
     if (text !== undefined) await this.#note('rules.loaded', this.#take(text));
-    this.#watch();
-    this.#lookLater();
+    this.#lookLater(LOOK_AGAIN_MS);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#watcher?.close();
-    this.#cancelSettling?.();
     this.#cancelLooking?.();
   }
 
@@ -112,41 +110,25 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
     return { hash: this.#hash, count: set.rules.length };
   }
 
-  /** Editors put a new file in the place of the old one: the directory is watched, not the file. */
-  #watch(): void {
-    const { file } = this.#source;
-    try {
-      this.#watcher = watch(dirname(file), { persistent: false }, (_, name) => {
-        if (name === null || name === basename(file)) this.#settle();
-      });
-      this.#watcher.on('error', () => this.#watcher?.close());
-    } catch (error) {
-      // Where nothing can be watched, such as on some network drives, looking now and then still finds changes.
-      this.#ports.logger.warn('rules.not_watched', { reason: toAtmoError(error).code });
+  #lookLater(delayMs: number): void {
+    this.#cancelLooking = this.#ports.clock.after(delayMs, () => this.#lookLater(this.#look()));
+  }
+
+  /** Answers after how many milliseconds to look again. */
+  #look(): number {
+    const signature = this.#source.signature();
+    if (signature === this.#signature) return LOOK_AGAIN_MS;
+    if (signature !== this.#seen) {
+      this.#seen = signature;
+      return SETTLE_MS;
     }
-  }
-
-  #settle(): void {
-    this.#cancelSettling?.();
-    this.#cancelSettling = this.#ports.clock.after(SETTLE_MS, () => this.#look());
-  }
-
-  #lookLater(): void {
-    this.#cancelLooking = this.#ports.clock.after(LOOK_AGAIN_MS, () => {
-      this.#look();
-      this.#lookLater();
-    });
-  }
-
-  #look(): void {
+    this.#signature = signature;
     try {
-      const signature = this.#source.signature();
-      if (signature === this.#signature) return;
-      this.#signature = signature;
       this.#reload();
     } catch (error) {
       this.#refuse(toAtmoError(error).message);
     }
+    return LOOK_AGAIN_MS;
   }
 
   #reload(): void {
