@@ -18,10 +18,11 @@ export async function hearAtGate(channel: GateChannel): Promise<GateMessage> {
   return message;
 }
 
-/** Reads the other side's answer; what it refuses is refused here too, with its words. */
-export async function hearAnswer(channel: GateChannel, peer: GatePeer): Promise<GateMessage> {
+/** Reads the other side's answer; what it refuses is refused here too, with its words. `learn` takes the proof that may come with it. */
+export async function hearAnswer(channel: GateChannel, peer: GatePeer, learn?: (revocation: Uint8Array) => void): Promise<GateMessage> {
   const answer = await hearAtGate(channel);
   if (answer.kind !== 'refusal') return answer;
+  if (answer.revocation) learn?.(answer.revocation);
   throw new AtmoError('PERMISSION_DENIED', `${peer.id} refused: ${plain(answer.message)}`, {
     reason: 'refused_by_peer',
     code: answer.code,
@@ -32,10 +33,11 @@ export async function sayAtGate(channel: GateChannel, message: GateMessage): Pro
   await channel.write(encodeGateMessage(message));
 }
 
-/** Tells the other side why, as far as it still listens. */
-export async function sayRefusal(channel: GateChannel, thrown: unknown): Promise<void> {
+/** Tells the other side why, as far as it still listens, with the statement that proves it to a hub that was revoked. */
+export async function sayRefusal(channel: GateChannel, thrown: unknown, revocation?: Uint8Array): Promise<void> {
   const { code, message } = toAtmoError(thrown);
-  await channel.write(encodeGateMessage({ kind: 'refusal', code, message: message.slice(0, MAX_MESSAGE) })).catch(() => undefined);
+  const refusal: GateMessage = { kind: 'refusal', code, message: message.slice(0, MAX_MESSAGE), ...(revocation && { revocation }) };
+  await channel.write(encodeGateMessage(refusal)).catch(() => undefined);
 }
 
 /** UTF-16 units that fit into the 1,024 bytes of a refusal whatever they are. */

@@ -73,6 +73,11 @@ export class MemberCircle {
     return this.#revoked.covers(member);
   }
 
+  /** The statement by which the certificate counts no more; undefined where there is none. PERMISSION_DENIED where it never counted. */
+  revocationOf(certificate: CertificateChain): Uint8Array | undefined {
+    return this.#revoked.statementFor(this.#verifySignatures(certificate));
+  }
+
   /** Why a hub that was met is a member no more; undefined while it is one, and for hubs that are not known. */
   lossOf(id: string): 'revoked' | 'expired' | undefined {
     const member = this.#known.get(id);

@@ -3,6 +3,7 @@ import { meshIdOf } from '../../wire/hub-id.ts';
 import type { CertificateChain } from '../../wire/messages/certificate.ts';
 import type { GateMessage } from '../../wire/messages/gate.ts';
 import type { ConnectionGate, GateChannel, GatePeer } from '../engine/mesh-engine.ts';
+import { verifyCertificate } from './certificate-chain.ts';
 import { refuseAtGate } from './gate-refusal.ts';
 import { GATE_VERSION, hearAnswer, hearAtGate, sayAtGate, sayRefusal } from './gate-talk.ts';
 import type { Member } from './member.ts';
@@ -28,12 +29,15 @@ export class MembershipGate implements ConnectionGate {
 
   /** Resolves for a member. PERMISSION_DENIED with `details.reason` for everybody else, also for who just joined: it comes again. */
   async admit(channel: GateChannel, peer: GatePeer): Promise<void> {
+    const shown: CertificateChain[] = [];
     try {
-      await (peer.direction === 'outbound' ? this.#dial(channel, peer) : this.#answer(channel, peer));
+      await (peer.direction === 'outbound' ? this.#dial(channel, peer) : this.#answer(channel, peer, shown));
     } catch (thrown) {
       const reason = reasonOf(thrown);
       if (reason !== JOINED) this.#refusals.set(reason, (this.#refusals.get(reason) ?? 0) + 1);
-      if (reason !== JOINED && reason !== 'refused_by_peer') await sayRefusal(channel, thrown);
+      if (reason !== JOINED && reason !== 'refused_by_peer') {
+        await sayRefusal(channel, thrown, reason === 'revoked' ? this.#proofFor(shown, peer) : undefined);
+      }
       throw thrown;
     }
   }
@@ -47,19 +51,36 @@ export class MembershipGate implements ConnectionGate {
     this.#requireOther(peer);
     const own = this.#requireMember();
     await sayAtGate(channel, helloOf(own));
-    const answer = await hearAnswer(channel, peer);
+    const answer = await hearAnswer(channel, peer, (revocation) => this.#learn(revocation));
     if (answer.kind !== 'hello') return refuseAtGate('malformed', `${peer.id} answered with a ${answer.kind} where a hello was due`);
     this.#welcome(answer, peer);
   }
 
-  async #answer(channel: GateChannel, peer: GatePeer): Promise<void> {
+  /** `shown` takes what the other side shows. */
+  async #answer(channel: GateChannel, peer: GatePeer, shown: CertificateChain[]): Promise<void> {
     this.#requireOther(peer);
     const message = await hearAtGate(channel);
     const own = this.#requireMember();
     if (message.kind === 'join') return await this.#letIn(channel, peer, { join: message, own });
     if (message.kind !== 'hello') return refuseAtGate('malformed', `A ${message.kind} is no way to begin`);
+    shown.push(message.certificate);
     this.#welcome(message, peer);
     await sayAtGate(channel, helloOf(own));
+  }
+
+  /** A revoked hub is barred everywhere: here alone it can hear of it. Only who has the key of the certificate gets the proof. */
+  #proofFor([certificate]: readonly CertificateChain[], peer: GatePeer): Uint8Array | undefined {
+    const isOwn = certificate && verifyCertificate(certificate, this.#membership.record().rootKey).key === peer.publicKey;
+    return isOwn ? this.#membership.revocationOf(certificate) : undefined;
+  }
+
+  /** Who refuses has not proven to be a member: the statement counts by its own signature, and otherwise nothing of it does. */
+  #learn(revocation: Uint8Array): void {
+    try {
+      this.#membership.merge(revocation);
+    } catch (thrown) {
+      if (!(thrown instanceof AtmoError)) throw thrown;
+    }
   }
 
   #welcome({ meshId, certificate }: Hello, peer: GatePeer): void {

@@ -101,7 +101,12 @@ export class MeshMembership implements Service, MeshTrust {
     return this.#require().circle.verify(certificate);
   }
 
-  /** The same, and remembers it: for certificates that come with what their hub signed. PERMISSION_DENIED, CONFLICT, STORAGE_FAILED. */
+  /** What proves to a hub that its certificate was revoked. PERMISSION_DENIED where it never counted, CONFLICT. */
+  revocationOf(certificate: CertificateChain): Uint8Array | undefined {
+    return this.#require().circle.revocationOf(certificate);
+  }
+
+  /** As `verify`, and remembers it: for certificates that come with what their hub signed. PERMISSION_DENIED, CONFLICT, STORAGE_FAILED. */
   admit(certificate: CertificateChain): Member {
     const member = this.verify(certificate);
     this.remember(member);

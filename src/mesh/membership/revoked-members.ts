@@ -75,9 +75,13 @@ export class RevokedMembers {
 
   /** True when the certificate vouches for nothing any more: its hub was revoked, or the one that let it in. */
   covers(member: Member): boolean {
-    const own = this.#revoked.get(member.hubId);
-    if (own && (own.isByRoot || !isInviter(member))) return true;
-    return member.inviter !== undefined && this.#revoked.get(member.inviter)?.isByRoot === true;
+    return this.#revocationOf(member) !== undefined;
+  }
+
+  /** The statement by which that is so; undefined where there is none that can be shown. */
+  statementFor(member: Member): Uint8Array | undefined {
+    const { statement } = this.#revocationOf(member) ?? {};
+    return statement && statement.length > 0 ? statement : undefined;
   }
 
   /** What other hubs have to know. */
@@ -93,6 +97,13 @@ export class RevokedMembers {
   clear(): void {
     for (const { key } of this.#store.entries(SPACE)) this.#store.delete(SPACE, key);
     this.#revoked.clear();
+  }
+
+  #revocationOf(member: Member): Revocation | undefined {
+    const own = this.#revoked.get(member.hubId);
+    if (own && (own.isByRoot || !isInviter(member))) return own;
+    const ofInviter = member.inviter === undefined ? undefined : this.#revoked.get(member.inviter);
+    return ofInviter?.isByRoot ? ofInviter : undefined;
   }
 
   #read(bytes: Uint8Array): Revocation {

@@ -5,6 +5,7 @@ import { kinds } from '../message-kinds.ts';
 import { bytes, text, uint } from '../message-scalars.ts';
 import type { ValueOf } from '../message-type.ts';
 import { CERTIFICATE_CHAIN } from './certificate.ts';
+import { MAX_STATEMENT_BYTES } from './member-revocation.ts';
 
 const VERSION = uint({ max: 255 });
 
@@ -38,7 +39,12 @@ const GATE_MESSAGE = kinds('kind', {
   /** `code` is one of the table of errors. */
   refusal: [
     4,
-    message({ code: required(1, text({ max: 64, pattern: /^[A-Z][A-Z_]*$/ })), message: required(2, text({ min: 0, max: 1_024 })) }),
+    message({
+      code: required(1, text({ max: 64, pattern: /^[A-Z][A-Z_]*$/ })),
+      message: required(2, text({ min: 0, max: 1_024 })),
+      /** For a hub that was revoked: the statement that says so, which nobody else would give it. */
+      revocation: optional(3, bytes({ min: 1, max: MAX_STATEMENT_BYTES })),
+    }),
   ],
 });
 

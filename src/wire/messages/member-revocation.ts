@@ -6,6 +6,9 @@ import { bytes, uint } from '../message-scalars.ts';
 import type { ValueOf } from '../message-type.ts';
 import { CERTIFICATE_CHAIN } from './certificate.ts';
 
+/** Longest statement. */
+export const MAX_STATEMENT_BYTES = 3_072;
+
 const REVOCATION = message({
   meshId: required(1, meshId),
   /** Whose certificates count no more. */
@@ -31,7 +34,7 @@ const SIGNED = signedCodec(
   messageCodec('MemberRevocation', REVOCATION, { maxBytes: 128, maxDepth: 1, maxItems: 7 }),
   'atmosphere-edge member revocation v1',
 );
-const STATEMENT_CODEC = messageCodec('RevocationStatement', STATEMENT, { maxBytes: 3_072, maxDepth: 2, maxItems: 8 });
+const STATEMENT_CODEC = messageCodec('RevocationStatement', STATEMENT, { maxBytes: MAX_STATEMENT_BYTES, maxDepth: 2, maxItems: 8 });
 
 /** The revocation under a signature. VALIDATION_ERROR. */
 export function signMemberRevocation(revocation: MemberRevocation, key: KeyObject): Uint8Array {

@@ -133,6 +133,64 @@ describe('members at the gate', () => {
   });
 });
 
+describe('a hub that was revoked', () => {
+  test('is told so with the proof when it is refused, and says it of itself from then on', async () => {
+    const host = await foundedWithPassphrase();
+    const attic = await joined(host);
+    await host.authority.revoke({ hub: attic.self.hubId });
+    expect(attic.membership.state()).toBe('member');
+    expect(await meet(attic, host)).toEqual({ dialler: 'refused_by_peer', answerer: 'revoked' });
+    expect(attic.membership.state()).toBe('revoked');
+    expect(attic.heard.filter(({ type, data }) => type === 'mesh.changed' && data.change === 'revoked')).toHaveLength(1);
+    const restarted = await membershipRoom({ self: attic.self, store: attic.store, clock: host.clock });
+    expect(restarted.membership.state()).toBe('revoked');
+  });
+
+  test('hears the same where the hub that let it in was revoked', async () => {
+    const host = await foundedWithPassphrase();
+    const deputy = await joined(host);
+    await host.authority.delegate({ hub: deputy.self.hubId, passphrase: PASSPHRASE });
+    deputy.membership.replaceCertificate(host.authority.delegationFor(deputy.self.hubId) ?? []);
+    const guest = await joined(deputy);
+    await host.authority.revoke({ hub: deputy.self.hubId, passphrase: PASSPHRASE });
+    await meet(guest, host);
+    expect(guest.membership.state()).toBe('revoked');
+  });
+
+  test('gets no proof under a key that is not that of its certificate', async () => {
+    const host = await foundedWithPassphrase();
+    const attic = await joined(host);
+    await host.authority.revoke({ hub: attic.self.hubId });
+    const { answer } = await say(host, hubKey(), encodeGateMessage(helloOf(attic)));
+    expect(answer).toMatchObject({ kind: 'refusal' });
+    expect(answer).not.toHaveProperty('revocation');
+  });
+
+  test.each([
+    ['forged', (statement: Uint8Array) => statement.with(-1, (statement.at(-1) ?? 0) ^ 1)],
+    [
+      'of another mesh',
+      async () => {
+        const [other, hub] = [await foundedWithPassphrase(), hubKey()];
+        const member = await joined(other, { self: hub });
+        await other.authority.revoke({ hub: member.self.hubId });
+        return other.membership.statements()[0] ?? new Uint8Array(1);
+      },
+    ],
+  ])('changes nothing by a statement that is %s', async (_, forge) => {
+    const host = await foundedWithPassphrase();
+    const attic = await joined(host);
+    const other = await joined(host);
+    await host.authority.revoke({ hub: attic.self.hubId });
+    const revocation = await forge(host.membership.statements()[0] ?? new Uint8Array(1));
+    const { dialler, answerer } = channelPair();
+    await answerer.write(encodeGateMessage({ kind: 'refusal', code: 'PERMISSION_DENIED', message: 'revoked', revocation }));
+    expect(await attic.gate.admit(dialler, peerOf(other.self, 'outbound')).catch(reasonOf)).toBe('refused_by_peer');
+    expect(attic.membership.state()).toBe('member');
+    expect(attic.membership.statements()).toEqual([]);
+  });
+});
+
 describe('attacks on joining', () => {
   test("with the founder's id but not its key nobody joins: the id comes from the key that was proven", async () => {
     const host = await founder();
