@@ -93,7 +93,8 @@ export const ERROR_CODES = {
     httpStatus: 503,
     retry: 'later',
     exitCode: 4,
-    meaning: 'No reachable hub has all that the tool needs; details lists what was tried',
+    meaning:
+      'No reachable hub may run the call or has all that the tool needs; details lists what was tried, and `permanent` where time mends nothing',
   },
   NOT_CONFIGURED: { httpStatus: 501, retry: 'never', exitCode: 4, meaning: 'The tool needs a service that the owner has not configured' },
   NOT_SUPPORTED: { httpStatus: 501, retry: 'never', exitCode: 4, meaning: 'The device or the hub does not offer this' },
@@ -143,9 +144,10 @@ export class AtmoError extends Error {
     this.details = details;
   }
 
-  /** The form that crosses a door: no stack, no cause. */
+  /** The form that crosses a door: no stack, no cause. Where `details.permanent` is true, time alone mends nothing. */
   toBody(): ErrorBody {
-    return { code: this.code, message: this.message, details: this.details, retryable: ERROR_CODES[this.code].retry === 'later' };
+    const isRetryable = ERROR_CODES[this.code].retry === 'later' && this.details.permanent !== true;
+    return { code: this.code, message: this.message, details: this.details, retryable: isRetryable };
   }
 }
 

@@ -1,18 +1,20 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import type { Call } from './call.ts';
-import { type RouteCandidate, type RouteRefusal, type RouteWish, rankRoute } from './route-score.ts';
+import { NO_NETWORK, NOT_REACHABLE, type RouteCandidate, type RouteRefusal, type RouteWish, rankRoute } from './route-score.ts';
 import type { StageContext } from './stage-context.ts';
 
 /** Tools of this namespace administer the hub that they run on. */
 const OF_ONE_HUB = 'hub';
+/** What may be over in a moment. */
+const PASSING_REASONS: ReadonlySet<string> = new Set([NOT_REACHABLE, NO_NETWORK]);
 
 /** The hubs that can run the call, best first. NO_CAPABLE_NODE or NODE_UNAVAILABLE with the reasons, DEVICE_UNREACHABLE. */
 export function chooseRoute(call: Call, context: StageContext): void {
   const { ranked, refused } = rankRoute(call.tool.definition, routeWish(call), candidates(call.tool, context));
   call.route = ranked.filter((candidate) => candidate.isLocal || context.router);
   const [best] = call.route;
-  if (!best) throw call.isElsewhere && refused.every(isUnreachable) ? nodeUnavailable(call, refused) : noCapableNode(call, refused);
+  if (!best) throw call.isElsewhere && refused.every(isUnreachable) ? nodeUnavailable(call, refused) : nobodyMay(call, refused);
   if (best.isLocal && call.tool.isAvailable?.() === false) {
     throw new AtmoError('DEVICE_UNREACHABLE', `The device of ${call.tool.id} does not answer at the moment; nothing was sent`);
   }
@@ -38,6 +40,13 @@ export function noCapableNode(call: Call, refused: readonly RouteRefusal[]): Atm
   });
 }
 
+/** As `noCapableNode`; `permanent` where each hub is refused for what the call, its token or the hub is. */
+function nobodyMay(call: Call, refused: readonly RouteRefusal[]): AtmoError {
+  const { code, message, details } = noCapableNode(call, refused);
+  const isPermanent = refused.length > 0 && !refused.some(({ reason }) => PASSING_REASONS.has(reason));
+  return new AtmoError(code, message, isPermanent ? { ...details, permanent: true } : details);
+}
+
 function nodeUnavailable(call: Call, refused: readonly RouteRefusal[]): AtmoError {
   const hubs = refused.map(({ node_id: id }) => id);
   return new AtmoError('NODE_UNAVAILABLE', `${hubs.join(' and ') || 'The hub'} with ${call.tool.id} cannot be reached; try again later`, {
@@ -46,7 +55,7 @@ function nodeUnavailable(call: Call, refused: readonly RouteRefusal[]): AtmoErro
 }
 
 function isUnreachable({ reason }: RouteRefusal): boolean {
-  return reason === 'is not reachable';
+  return reason === NOT_REACHABLE;
 }
 
 function candidates(tool: RegisteredTool, context: StageContext): readonly RouteCandidate[] {

@@ -41,6 +41,10 @@ export interface Route {
   readonly refused: readonly RouteRefusal[];
 }
 
+/** Reasons that pass. */
+export const NOT_REACHABLE = 'is not reachable';
+export const NO_NETWORK = 'has no network';
+
 const HOP_FACTOR = 0.95;
 const LOCAL_FACTOR = 1.2;
 const WISH_FACTOR = 1.1;
@@ -71,13 +75,13 @@ export function routeScore(definition: ToolDefinition, wish: RoutingWish, candid
 function obstacle(definition: ToolDefinition, wish: RouteWish, candidate: RouteCandidate): string | undefined {
   const { requires, routing } = definition;
   const missing = requires.capabilities.filter((capability) => !candidate.capabilities.includes(capability));
-  if (!candidate.isReachable) return 'is not reachable';
+  if (!candidate.isReachable) return NOT_REACHABLE;
   if (wish.allowed_nodes?.includes(candidate.id) === false) return 'is not among the hubs that the token allows';
   if (isNamed(candidate, wish.exclude_nodes ?? [])) return 'is excluded by the request';
   if (wish.only_nodes && !isNamed(candidate, wish.only_nodes)) return 'is not among the hubs that the request names';
   if (missing.length > 0) return `lacks ${missing.join(', ')}`;
   if (requires.gpu && !candidate.capabilities.includes('gpu')) return 'has no GPU';
-  if (requires.network && !candidate.isOnline) return 'has no network';
+  if (requires.network && !candidate.isOnline) return NO_NETWORK;
   if (routing.nodeAffinity.length > 0 && !hasRole(candidate, routing.nodeAffinity)) return `is none of ${routing.nodeAffinity.join(', ')}`;
   if (candidate.hops > Math.min(wish.hop_budget ?? routing.hopLimit, routing.hopLimit)) return 'is too many hops away';
   return undefined;

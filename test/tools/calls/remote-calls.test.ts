@@ -139,6 +139,21 @@ describe('a call of a tool that only another hub has', () => {
     expect(codeOf(await far.call({ principal: withToken(agent(), { allowedNodes: ['hub-1'] }) }))).toBe('NO_CAPABLE_NODE');
   });
 
+  test('is not to be repeated where only another request, token or hub would help', async () => {
+    const others = [toolOf(['hub-2'])];
+    const retryable = async (house: ReturnType<typeof makeHouse>, request: Parameters<typeof house.call>[0] = {}) => {
+      const answer = await house.call(request);
+      return 'error' in answer ? [answer.error?.code, answer.error?.retryable] : answer.status;
+    };
+    const far = makeHouse({ others, peers: [makePeer('hub-2', { hops: 2 })] });
+    expect(await retryable(far, { routing: { hop_budget: 1 } })).toEqual(['NO_CAPABLE_NODE', false]);
+    expect(await retryable(far, { routing: { exclude_nodes: ['hub-2'] } })).toEqual(['NO_CAPABLE_NODE', false]);
+    expect(await retryable(far, { principal: withToken(agent(), { allowedNodes: ['hub-1'] }) })).toEqual(['NO_CAPABLE_NODE', false]);
+    const both = [toolOf(['hub-2', 'hub-3'])];
+    const away = makeHouse({ others: both, peers: [makePeer('hub-2'), makePeer('hub-3', { isReachable: false })] });
+    expect(await retryable(away, { routing: { exclude_nodes: ['hub-2'] } })).toEqual(['NO_CAPABLE_NODE', true]);
+  });
+
   test('tells its door that it was let through before the other hub is asked', async () => {
     const order: string[] = [];
     const router = new RouterFake(async (hub) => {
