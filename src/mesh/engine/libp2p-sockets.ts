@@ -71,13 +71,15 @@ export class Libp2pSockets {
       return void socket.resetAndDestroy();
     }
     try {
-      await this.#upgrade(socket, { host: mappedIPv4(host), port });
+      const hasFailed = !(await this.#upgrade(socket, { host: mappedIPv4(host), port }));
+      if (hasFailed) this.#parts.limiter.failed(host);
     } finally {
       this.#parts.limiter.done();
     }
   }
 
-  async #upgrade(socket: Socket, { host, port }: PeerAddress): Promise<void> {
+  /** False for somebody who has no business here; a second connection to a hub is no failure. */
+  async #upgrade(socket: Socket, { host, port }: PeerAddress): Promise<boolean> {
     const { attempts, upgrader, gate, signal, refusals } = this.#parts;
     const connection = new TcpConnection(socket, 'inbound', toMultiaddr(host, port));
     const address = formatSocketAddress({ host, port });
@@ -85,9 +87,11 @@ export class Libp2pSockets {
     attempts.set(connection, attempt);
     try {
       await upgrader.upgradeInbound(connection, { signal });
+      return true;
     } catch (error) {
       if (!attempt.error) refusals.count('handshake_failed');
       connection.abort(toError(error));
+      return attempt.error instanceof AtmoError && attempt.error.code === 'CONFLICT';
     }
   }
 

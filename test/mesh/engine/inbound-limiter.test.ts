@@ -17,3 +17,13 @@ test('only so many may be at the gate at a time, from anywhere', () => {
   limiter.done();
   expect(limiter.enter('c')).toBe('entered');
 });
+
+test('an address of which five connections failed is let in four times a second for a while, others are not held back', () => {
+  const clock = new ManualClock();
+  const limiter = new InboundLimiter(clock, { perSourcePerSecond: 20, pending: 100 });
+  const entered = (host: string) => Array.from({ length: 20 }, () => limiter.enter(host)).filter((entry) => entry === 'entered').length;
+  for (let count = 0; count < 5; count++) limiter.failed('10.0.0.9');
+  expect([entered('10.0.0.9'), entered('10.0.0.1')]).toEqual([4, 20]);
+  clock.advance(10_000);
+  expect(entered('10.0.0.9')).toBe(20);
+});
