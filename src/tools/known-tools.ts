@@ -1,3 +1,4 @@
+import { AtmoError } from '../core/errors.ts';
 import type { HubId } from '../core/ids.ts';
 import type { RoutePeer } from '../core/mesh-view.ts';
 import { sha256Hex } from '../wire/hashes.ts';
@@ -54,7 +55,7 @@ export class KnownTools {
   /**
    * The tool that a name means, as `ToolRegistry.resolve`; of other hubs only where this one has none of the name, or where
    * `onlyNodes` leaves this one out. TOOL_NOT_FOUND, AMBIGUOUS_TOOL; for the hubs themselves VALIDATION_ERROR when one is named
-   * that is several, NOT_FOUND and NODE_UNAVAILABLE.
+   * that is several, NOT_FOUND and NODE_UNAVAILABLE; that also for a tool of a hub that stopped lately.
    */
   resolve(name: string, options: RemoteResolveOptions = {}): RegisteredTool {
     const { onlyNodes } = options;
@@ -63,6 +64,7 @@ export class KnownTools {
     const found = own ?? this.#findRemote(name, options);
     if (found) return found;
     if (onlyNodes) this.#hubs.requireReachable(onlyNodes);
+    this.#refuseDeparted(name, options);
     const known = onlyNodes ? onlyNodes.flatMap((node) => this.#allOf(node)) : this.all();
     throw toolNotFound(name, known.filter(options.isListed ?? options.isVisible ?? (() => true)), onlyNodes);
   }
@@ -114,6 +116,17 @@ export class KnownTools {
     if (found || parseToolName(name)?.namespace !== undefined) return found;
     const hashed = this.all().find((tool) => tool.hubs && this.modelName(tool) === name);
     return hashed && remote.resolve(hashed.id, options);
+  }
+
+  #refuseDeparted(name: string, options: RemoteResolveOptions): void {
+    const hubs = this.#remote?.departed?.(name, options) ?? [];
+    if (hubs.length === 0) return;
+    const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
+    throw new AtmoError(
+      'NODE_UNAVAILABLE',
+      `${JSON.stringify(name.slice(0, 160))} is a tool of ${names}, which stopped; start it, then try again`,
+      { hubs: hubs.map(({ id }) => id) },
+    );
   }
 
   #allOf(node: string): readonly RegisteredTool[] {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { toAtmoError } from '../../src/core/errors.ts';
+import type { HubId } from '../../src/core/ids.ts';
 import { KnownTools } from '../../src/tools/known-tools.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
@@ -112,5 +113,17 @@ describe('lists', () => {
     expect(known.all()).toHaveLength(3);
     registry.register(makeTool({ namespace: 'lab', name: 'a' }));
     expect(known.all().map(({ id }) => id)).toEqual(['lab:a@1.0.0', 'lab:b@1.0.0', 'lab:c@2.0.0']);
+  });
+
+  test('of a hub that stopped lately are NODE_UNAVAILABLE with its name, not unknown', () => {
+    const registry = new ToolRegistry({ validator: new SchemaValidator() });
+    const hub = { id: 'hub-4' as HubId, name: 'attic' };
+    const departed = (name: string) => (name === 'lab:probe@1.0.0' ? [hub] : []);
+    const remote = Object.assign(new RemoteToolsFake([]), { departed });
+    const known = new KnownTools({ registry, self: { id: 'hub-1', name: 'pi' }, remote });
+    const refusal = errorOf(() => known.resolve('lab:probe@1.0.0'));
+    expect([refusal?.code, refusal?.details]).toEqual(['NODE_UNAVAILABLE', { hubs: ['hub-4'] }]);
+    expect(refusal?.message).toContain('attic (hub-4)');
+    expect(errorOf(() => known.resolve('lab:other'))?.code).toBe('TOOL_NOT_FOUND');
   });
 });

@@ -79,6 +79,12 @@ export class MeshCatalogue implements RemoteTools {
     return first;
   }
 
+  /** Hubs that said goodbye or fell silent a few minutes ago, with a tool that `resolve` would find if they were here. */
+  departed(name: string, options: RemoteResolveOptions): readonly Pick<KnownHub, 'id' | 'name'>[] {
+    const hubs = this.#directory.hubs().filter((hub) => !isPresent(hub) && isMeant(hub, options.onlyNodes));
+    return hubs.filter((hub) => this.#indexOf(hub).find(name, options).length > 0).map(({ id, name: shown }) => ({ id, name: shown }));
+  }
+
   modelName(tool: RegisteredTool): string {
     this.#modelNames ??= this.#nameAll();
     return this.#modelNames.get(tool) ?? this.#distinctName(tool);
@@ -220,7 +226,7 @@ function ambiguous(name: string, candidates: readonly Candidate[]): AtmoError {
   const shown = list.slice(0, 8).map(({ id, node }) => `${id} on ${node}`);
   return new AtmoError(
     'AMBIGUOUS_TOOL',
-    `${JSON.stringify(name.slice(0, 160))} fits ${shown.join(', ')}; write the whole id, or name the hub in only_nodes`,
+    `${JSON.stringify(name.slice(0, 160))} fits ${shown.join(', ')}; write the whole id, or name the hub: only_nodes, at the command line --hub`,
     { candidates: list },
   );
 }

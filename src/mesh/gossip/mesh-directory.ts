@@ -127,9 +127,10 @@ export class MeshDirectory implements HubDirectory {
     return missing;
   }
 
-  /** Short names of the blobs that some hub needs; the same set as long as nothing changes. */
+  /** Short names of the blobs that some hub needs, also one that left and is remembered; the same set as long as nothing changes. */
   usedBlobs(): ReadonlySet<string> {
-    this.#used ??= new Set(this.#present().flatMap((record) => blobNames(record).map(shortName)));
+    const others = () => this.#records.all().filter(({ id }) => id !== this.#self);
+    this.#used ??= new Set(others().flatMap((record) => blobNames(record).map(shortName)));
     return this.#used;
   }
 

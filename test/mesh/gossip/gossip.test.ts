@@ -74,6 +74,13 @@ describe('Gossip', () => {
     await mesh.clock.run(100);
     expect(hubs[0]?.gossip.directory.hubs().map(({ state }) => state)).toEqual(['left']);
     expect(hubs[0]?.gossip.catalogue.all()).toEqual([]);
+    await mesh.clock.run(60_000);
+    const [gone] = tools(1);
+    const departed = (name = '', isVisible = () => true) => hubs[0]?.gossip.catalogue.departed(name, { isVisible });
+    expect(departed(gone?.id)).toEqual([{ id: hubs[1]?.id, name: 'hub1' }]);
+    expect([departed('matter:nothing'), departed(gone?.id, () => false)]).toEqual([[], []]);
+    await mesh.clock.run(400_000);
+    expect(departed(gone?.id)).toEqual([]);
   });
 
   test('fetches the definition of a tool that it had itself until now from the hub that still has it', async () => {
