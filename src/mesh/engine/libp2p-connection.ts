@@ -2,30 +2,24 @@ import type { Connection } from '@libp2p/interface';
 import { AtmoError } from '../../core/errors.ts';
 import type { PassedPeer } from './connection-attempt.ts';
 import { Libp2pStream, type StreamRoute } from './libp2p-stream.ts';
-import type { EnginePeer } from './mesh-engine.ts';
+import type { ArrivalCheck, EnginePeer } from './mesh-engine.ts';
 import type { TableConnection } from './peer-table.ts';
 import type { RefusalCounter } from './refusal-counter.ts';
-import { hasArrived, type SocketEnds } from './socket-ends.ts';
+import { arrivalCheck } from './socket-ends.ts';
 
 /** A libp2p connection to a hub that passed the gate. */
 export class Libp2pConnection implements TableConnection, StreamRoute {
   readonly peer: EnginePeer;
+  /** Address of this machine that it uses. */
+  readonly localHost: string | undefined;
+  readonly hasArrived: ArrivalCheck | undefined;
   readonly #connection: Connection;
-  readonly #ends: SocketEnds | undefined;
 
   constructor(connection: Connection, { peer, ends }: PassedPeer) {
     this.#connection = connection;
     this.peer = peer;
-    this.#ends = ends;
-  }
-
-  /** Address of this machine that it uses. */
-  get localHost(): string | undefined {
-    return this.#ends?.localHost;
-  }
-
-  hasArrived(): boolean | undefined {
-    return this.#ends && hasArrived(this.#ends);
+    this.localHost = ends?.localHost;
+    this.hasArrived = ends && arrivalCheck(ends);
   }
 
   is(connection: Connection): boolean {

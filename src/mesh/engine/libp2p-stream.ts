@@ -1,7 +1,7 @@
 import type { Stream, StreamMessageEvent } from '@libp2p/interface';
 import { AtmoError } from '../../core/errors.ts';
 import { FrameCutter, frameWithHeader } from './frame-cutter.ts';
-import { type EnginePeer, MAX_FRAME_BYTES, type MeshStream } from './mesh-engine.ts';
+import { type ArrivalCheck, type EnginePeer, MAX_FRAME_BYTES, type MeshStream } from './mesh-engine.ts';
 import type { RefusalCounter } from './refusal-counter.ts';
 import { MAX_SEND_QUEUE_BYTES } from './stream-limits.ts';
 import { tellReadInBulk } from './thrifty-window.ts';
@@ -13,14 +13,14 @@ const EMPTY = new Uint8Array(0);
 export interface StreamRoute {
   readonly peer: EnginePeer;
   /** As `MeshStream.hasArrived`. */
-  hasArrived(): boolean | undefined;
+  readonly hasArrived: ArrivalCheck | undefined;
 }
 
 /** Frames over one stream of the multiplexer. The side that answers sends an empty frame first: it has taken the stream. */
 export class Libp2pStream implements MeshStream {
   readonly peer: EnginePeer;
+  readonly hasArrived: ArrivalCheck | undefined;
   readonly #stream: Stream;
-  readonly #route: StreamRoute;
   readonly #refusals: RefusalCounter;
   readonly #unread: Uint8Array[] = [];
   readonly #taken = Promise.withResolvers<void>();
@@ -32,7 +32,7 @@ export class Libp2pStream implements MeshStream {
 
   constructor(stream: Stream, route: StreamRoute, refusals: RefusalCounter) {
     this.peer = route.peer;
-    this.#route = route;
+    this.hasArrived = route.hasArrived;
     this.#stream = stream;
     this.#refusals = refusals;
     this.#isTaken = stream.direction === 'inbound';
@@ -57,10 +57,6 @@ export class Libp2pStream implements MeshStream {
     this.#refusals.count('send_queue_full');
     this.abort();
     return false;
-  }
-
-  hasArrived(): boolean | undefined {
-    return this.#route.hasArrived();
   }
 
   async drained(): Promise<void> {

@@ -43,13 +43,16 @@ export interface ConnectionGate {
   admit(channel: GateChannel, peer: GatePeer): Promise<void>;
 }
 
+/** Undefined when it cannot be told. */
+export type ArrivalCheck = () => boolean | undefined;
+
 /** Ordered frames between two hubs. */
 export interface MeshStream {
   readonly peer: EnginePeer;
   /** Sends one frame of at most `MAX_FRAME_BYTES`; false once so much waits that the sender should await `drained`. Does nothing after the end. */
   send(frame: Uint8Array): boolean;
-  /** Whether all that was sent has come to the peer's machine, read or not; undefined where nobody knows. */
-  hasArrived?(): boolean | undefined;
+  /** Whether all that was sent has come to the peer's machine, read or not; to ask takes milliseconds. Absent where nobody knows. */
+  readonly hasArrived?: ArrivalCheck | undefined;
   /** Resolves when there is room again; rejects when the stream ends. */
   drained(): Promise<void>;
   /** The one listener; frames that came before it are told first. A frame that is too long ends the stream. */

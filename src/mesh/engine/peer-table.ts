@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { EnginePeer } from './mesh-engine.ts';
+import type { ArrivalCheck, EnginePeer } from './mesh-engine.ts';
 
 /** Longer than two hubs that dial each other at the same moment can take: an older connection is not the other half of such a pair. */
 const SIMULTANEOUS_MS = 10_000;
@@ -9,8 +9,8 @@ const SIMULTANEOUS_MS = 10_000;
 /** A connection as the table needs it. */
 export interface TableConnection {
   readonly peer: EnginePeer;
-  /** Whether the peer's machine has all that was sent; undefined where nobody knows. */
-  hasArrived?(): boolean | undefined;
+  /** As `MeshStream.hasArrived`. */
+  readonly hasArrived?: ArrivalCheck | undefined;
   /** Ends it at once. */
   drop(): void;
 }

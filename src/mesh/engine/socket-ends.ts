@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import type { ArrivalCheck } from './mesh-engine.ts';
 
 /** Both ends of a TCP connection, as the machine knows them. */
 export interface SocketEnds {
@@ -17,10 +18,14 @@ export function endsOf({ localAddress: localHost, localPort, remotePort }: Socke
 }
 
 /**
- * Whether all that was written has come to the other machine, as its acknowledgements tell: a process that stands still has
- * a machine that answers for it, a cut cable has none. Undefined where the kernel does not say (Linux does, proc_pid_net(5)).
+ * Tells whether all that was written has come to the other machine, by its acknowledgements: a process that stands still has a
+ * machine that answers for it, a cut cable has none. Undefined where the kernel does not say; Linux does (proc_pid_net(5)).
  */
-export function hasArrived({ localPort, remotePort }: SocketEnds): boolean | undefined {
+export function arrivalCheck(ends: SocketEnds): ArrivalCheck | undefined {
+  return process.platform === 'linux' ? () => hasArrived(ends) : undefined;
+}
+
+function hasArrived({ localPort, remotePort }: SocketEnds): boolean | undefined {
   // Own end, other end, state, `unacknowledged:unread`; where other hosts use the same pair of ports, all have to be well.
   const line = new RegExp(`:${hex(localPort)} [0-9A-F]+:${hex(remotePort)} 01 ([0-9A-F]+):`, 'g');
   try {

@@ -52,7 +52,7 @@ export class ControlLink implements PeerLink {
       role: ids === 'odd' ? 'leads' : 'follows',
       ping: (number) => this.#sender.send({ type: 'ping', number }),
       onSilence: () => this.end('silent'),
-      hasArrived: () => stream.hasArrived?.(),
+      hasArrived: stream.hasArrived,
     });
     const from = stream.peer.id;
     this.#incoming = new IncomingRequests({ from, sender: this.#sender, logger, drops, rate, handlerOf });

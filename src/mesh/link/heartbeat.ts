@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import type { ArrivalCheck } from '../engine/mesh-engine.ts';
 
 /** Milliseconds of silence, and what follows from them. */
 export interface HeartbeatTimes {
@@ -36,14 +37,14 @@ interface HeartbeatCollaborators {
   readonly ping: (number: number) => void;
   /** Told once, when the peer has been silent for too long. */
   readonly onSilence: () => void;
-  /** Whether the peer's machine has all that was sent; undefined where nobody knows. */
-  readonly hasArrived: () => boolean | undefined;
+  /** As `MeshStream.hasArrived`. */
+  readonly hasArrived: ArrivalCheck | undefined;
 }
 
 /** Asks a peer whether it is there, and measures how long its answer takes. */
 export class Heartbeat {
   readonly #collaborators: HeartbeatCollaborators;
-  #times: HeartbeatTimes = STRICT_TIMES;
+  readonly #times: HeartbeatTimes;
   #heardMs = 0;
   #pinged: { readonly number: number; readonly atMs: number } | undefined;
   #number = 0;
@@ -52,6 +53,7 @@ export class Heartbeat {
 
   constructor(collaborators: HeartbeatCollaborators) {
     this.#collaborators = collaborators;
+    this.#times = collaborators.hasArrived ? INFORMED_TIMES : STRICT_TIMES;
   }
 
   get roundTripMs(): number | undefined {
@@ -59,7 +61,6 @@ export class Heartbeat {
   }
 
   start(): void {
-    if (this.#collaborators.hasArrived() !== undefined) this.#times = INFORMED_TIMES;
     this.heard();
     this.#beat();
   }
@@ -118,6 +119,6 @@ export class Heartbeat {
 
   #isOver(silentMs: number): boolean {
     const { cutMs, endMs } = this.#times;
-    return silentMs >= endMs || (silentMs >= cutMs && this.#collaborators.hasArrived() !== true);
+    return silentMs >= endMs || (silentMs >= cutMs && this.#collaborators.hasArrived?.() !== true);
   }
 }

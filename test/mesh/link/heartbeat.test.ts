@@ -18,7 +18,7 @@ function linked(role: 'leads' | 'follows', hasArrived: boolean | undefined) {
     onSilence: () => {
       lab.isSilent = true;
     },
-    hasArrived: () => lab.hasArrived,
+    hasArrived: hasArrived === undefined ? undefined : () => lab.hasArrived,
   });
   heartbeat.start();
   return { lab, heartbeat };
