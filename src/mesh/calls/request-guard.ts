@@ -143,7 +143,9 @@ export class RequestGuard {
         new AtmoError('VALIDATION_ERROR', `The request was not made within ${TIME_WINDOW_MS / 1000} s of the time on ${self}`),
       );
     }
-    if (head.executingHub === self && head.executorEpoch !== epoch()) this.#refuse('call.former_epoch', staleEpochError(self, epoch()));
+    // 0 stands for no start at all: before the first one a hub takes no requests.
+    if (head.executingHub === self && (head.executorEpoch !== epoch() || epoch() === 0))
+      this.#refuse('call.former_epoch', staleEpochError(self, epoch()));
     const member = members.keyOf(head.entryHub);
     if (!member)
       this.#refuse('call.no_member', new AtmoError('PERMISSION_DENIED', `${head.entryHub} is not known to be a member of this mesh`));

@@ -90,6 +90,13 @@ describe('a request is refused and counted', () => {
     expect([runs(), executor.drops.counts]).toEqual([0, { 'call.former_epoch': 1 }]);
   });
 
+  test('when it names the start before the first, also by a hub that has not counted one', async () => {
+    const { send, executor, runs } = await stage();
+    executor.epoch.value = 0;
+    expect(await send({ executorEpoch: 0 })).toBe('NODE_UNAVAILABLE');
+    expect([runs(), executor.drops.counts]).toEqual([0, { 'call.former_epoch': 1 }]);
+  });
+
   test('when it is for a hub that is not there', async () => {
     const { send, runs } = await stage();
     const [stranger] = identities(1);
