@@ -52,6 +52,11 @@ function usage(): never {
   process.exit(2);
 }
 
+function help(): number {
+  console.log(USAGE);
+  return 0;
+}
+
 function hostCount(text: string): number {
   const count = Number(text);
   return Number.isInteger(count) && count >= 1 && count <= 200 ? count : usage();
@@ -194,6 +199,7 @@ function statusOf(program: string, args: readonly string[]): number {
 }
 
 async function main([name = '', ...args]: readonly string[]): Promise<number> {
+  if (name === '--help' || name === 'help') return help();
   if (/^\d+$/.test(name)) return oneShot(name, afterDashes(args));
   const command = COMMANDS[name];
   return command ? command(args) : usage();

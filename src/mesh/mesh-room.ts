@@ -85,6 +85,7 @@ export class MeshRoom implements Service, MeshControl {
 
   join(invite: string, { signal }: { readonly signal: AbortSignal }): Promise<MembershipStatus> {
     return this.#inTurn(async () => {
+      this.#parts.membership.admission.requireForeign(invite);
       await this.#joinAsGuest(invite, signal);
       await this.#resume();
       return this.status();

@@ -115,7 +115,7 @@ describe('the passphrase', () => {
     await withDirectory(async (dir) => {
       const file = join(dir, 'phrase');
       writeFileSync(file, 'from the file\n');
-      const { run, asked } = makeHub({ mesh_create: STATUS });
+      const { run, asked } = makeHub({ mesh_create: STATUS, mesh_status: { state: 'none' } });
       const env = { ATMO_TOKEN: 'owner-secret', ATMO_PASSPHRASE: 'from the environment' };
       const typing = (...lines: string[]) => ({ askSecret: async () => lines.shift() });
       expect((await run(['mesh', 'create', '--name', 'home', '--passphrase-file', file], { env })).code).toBe(0);
@@ -126,7 +126,7 @@ describe('the passphrase', () => {
         err: expect.stringContaining('differ'),
       });
       expect(await run(['mesh', 'create'])).toMatchObject({ code: 2, err: expect.stringContaining('ATMO_PASSPHRASE') });
-      expect(asked.map(([, params]) => params)).toEqual([
+      expect(asked.filter(([name]) => name === 'mesh_create').map(([, params]) => params)).toEqual([
         { name: 'home', passphrase: 'from the file' },
         { passphrase: 'from the environment' },
         { passphrase: 'typed by hand' },
@@ -134,10 +134,24 @@ describe('the passphrase', () => {
     });
   });
 
-  test('of a new mesh is refused before anything is asked of the hub when it is short', async () => {
+  test('of a new mesh is not asked for where the hub is in one', async () => {
     const { run, asked } = makeHub({ mesh_create: STATUS });
+    const typed: string[] = [];
+    const askSecret = async (prompt: string) => {
+      typed.push(prompt);
+      return 'five words nobody guesses';
+    };
+    const { code, err } = await run(['mesh', 'create'], { askSecret });
+    expect([code, err]).toEqual([2, expect.stringContaining('atmo mesh leave')]);
+    expect(err).toContain('mesh-1');
+    expect([typed, asked.some(([name]) => name === 'mesh_create')]).toEqual([[], false]);
+  });
+
+  test('of a new mesh is refused before the hub makes one when it is short', async () => {
+    const { run, asked } = makeHub({ mesh_create: STATUS, mesh_status: { state: 'none' } });
     const { code, err } = await run(['mesh', 'create'], { env: { ATMO_TOKEN: 'owner-secret', ATMO_PASSPHRASE: 'short' } });
-    expect([code, err, asked]).toEqual([2, expect.stringContaining('at least 10 characters'), []]);
+    expect([code, err]).toEqual([2, expect.stringContaining('at least 10 characters')]);
+    expect(asked.some(([name]) => name === 'mesh_create')).toBe(false);
   });
 
   test('is typed without being shown', async () => {

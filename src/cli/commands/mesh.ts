@@ -1,3 +1,4 @@
+import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { durationSeconds } from '../duration.ts';
@@ -17,6 +18,7 @@ const create: Command = {
   summary: 'make a mesh with this hub as its first member',
   options: { name: { value: 'NAME', help: 'what you call the mesh' }, ...PASSPHRASE_OPTION },
   async run(call) {
+    await requireNoMesh(call);
     const name = call.text('name');
     const passphrase = await newPassphrase(call);
     const status = await call.hub.post('/api/v1/mesh/create', { passphrase, ...(name !== undefined && { name }) });
@@ -112,6 +114,13 @@ const renew: Command = {
 
 /** The mesh of hubs: who is in it, and who comes and goes. */
 export const meshCommands: readonly Command[] = [create, invite, join, leave, peers, status, renew, ...meshAuthorityCommands];
+
+/** Before a passphrase is thought of that nobody needs. */
+async function requireNoMesh(call: Invocation): Promise<void> {
+  const { state, mesh_id: meshId } = await call.hub.get('/api/v1/mesh');
+  if (state === 'none' || meshId === undefined) return;
+  throw new AtmoError('CONFLICT', `This hub is in ${meshId} already, and a hub is in one mesh. Leave it first: atmo mesh leave`);
+}
 
 async function inviteParams(call: Invocation): Promise<JsonObject> {
   const ttl = call.text('ttl');

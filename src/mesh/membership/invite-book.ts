@@ -73,6 +73,11 @@ export class InviteBook {
     return { id: record.id, permissions: record.permissions, mayInvite: record.mayInvite };
   }
 
+  /** True for an invite that this hub made and has not forgotten since, used or not. */
+  has(id: string): boolean {
+    return this.#store.get(SPACE, id) !== undefined;
+  }
+
   /** Invites that somebody may still use. */
   open(): readonly { readonly id: string; readonly expiresAtMs: number }[] {
     return this.#records().filter(({ state, expiresAtMs }) => state === 'open' && expiresAtMs > this.#time.now());

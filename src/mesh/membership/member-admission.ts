@@ -4,7 +4,7 @@ import type { HubId } from '../../core/ids.ts';
 import { requireGrant } from '../../core/permission.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
 import { type CertificateChain, decodeCertificateChain, encodeCertificateChain } from '../../wire/messages/certificate.ts';
-import { inviteText } from '../../wire/messages/invite.ts';
+import { inviteText, parseInvite } from '../../wire/messages/invite.ts';
 import { parseHostPort } from '../discovery/dial/host-port.ts';
 import { type CertificateRequest, inviterCertificate, memberCertificate, requireInviter, requireWithin } from './certificate-request.ts';
 import { refuseAtGate } from './gate-refusal.ts';
@@ -66,6 +66,16 @@ export class MemberAdmission {
     this.#invites = invites;
     this.#time = time;
     this.#clock = clock;
+  }
+
+  /** CONFLICT for the text of an invite that this hub made itself, VALIDATION_ERROR for one that is no invite. */
+  requireForeign(text: string): void {
+    const { id } = parseInvite(text);
+    if (this.#invites.has(id)) {
+      throw new AtmoError('CONFLICT', 'This hub made the invite. Run the same command on the other hub, the one that is to join', {
+        invite_id: id,
+      });
+    }
   }
 
   /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { founder, hubKey, rejectionOf } from './membership-room.ts';
+import { founder, hubKey, refusalOf, rejectionOf } from './membership-room.ts';
 import { MeshRoom } from './mesh-room.ts';
 
 async function house() {
@@ -123,4 +123,14 @@ describe('members that are connected', () => {
     expect([host.engine.peers(), member.engine.peers()]).toEqual([[], []]);
     expect((await rejectionOf(member.dial(host.host))).message).toContain('revoked');
   });
+});
+
+test('the invite of this hub itself is refused with the advice where to run it; that of another passes', async () => {
+  const host = await founder();
+  const { text } = await host.admission.invite({});
+  const refusal = refusalOf(() => host.admission.requireForeign(text));
+  expect([refusal.code, refusal.message]).toEqual(['CONFLICT', expect.stringContaining('on the other hub')]);
+  const other = await founder();
+  expect(() => other.admission.requireForeign(text)).not.toThrow();
+  expect(refusalOf(() => other.admission.requireForeign('atmo-join1.nonsense')).code).toBe('VALIDATION_ERROR');
 });
