@@ -84,7 +84,12 @@ export class Gossip implements Service {
     const hasWay = (id: HubId) => this.peers.routeTo(id) !== undefined;
     this.directory = new MeshDirectory({ ...shared, self: hub.hubId, isLinked, hasWay }, limits);
     const { directory } = this;
-    this.#definitions = new DefinitionBook({ blobs: this.#blobs, validator, drops: this.drops, logger });
+    const onNext = () => {
+      this.catalogue.refresh();
+      // So that all is read some time, though nobody asks again.
+      this.catalogue.all();
+    };
+    this.#definitions = new DefinitionBook({ blobs: this.#blobs, validator, drops: this.drops, logger, turns: { clock, onNext } });
     this.catalogue = new MeshCatalogue({ directory, definitions: this.#definitions });
     this.peers = new MeshPeers({ ...shared, self: hub.hubId, directory });
     this.#blobExchange = new BlobExchange({ ...shared, directory, onArrived: () => this.catalogue.refresh() });
@@ -127,6 +132,7 @@ export class Gossip implements Service {
   /** Says goodbye; before the engine goes. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#sweeps.stop();
+    this.#definitions.stop();
     for (const stop of this.#listening) stop();
     this.#listening = [];
     await this.#services[Symbol.asyncDispose]();

@@ -128,7 +128,7 @@ export class MeshCatalogue implements RemoteTools {
   }
 
   #toolOf(hub: HubId, { id, hash }: AnnouncedTool): RegisteredTool | undefined {
-    const definition = this.#definitions.get(hash, id);
+    const definition = this.#definitions.get(hash, id, hub);
     if (!definition) return undefined;
     const isOwnDevice = definition.metadata.device !== undefined;
     const key = isOwnDevice ? `${hash} ${id} ${hub}` : `${hash} ${id}`;
