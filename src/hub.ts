@@ -23,11 +23,11 @@ import { HistoryStore } from './journal/history/history-store.ts';
 import { prepareStateDirectory } from './journal/state-directory.ts';
 import { StateLock } from './journal/state-lock.ts';
 import { StateStore } from './journal/state-store.ts';
-import { type Membership, openMembership } from './mesh/membership/open-membership.ts';
+import type { Membership } from './mesh/membership/open-membership.ts';
 import type { MeshRoom } from './mesh/mesh-room.ts';
 import { meshTools } from './mesh/mesh-tools.ts';
-import { type Access, type AccessGround, openAccess } from './open-access.ts';
-import { openMesh, rootKeyFile } from './open-mesh.ts';
+import type { Access } from './open-access.ts';
+import { openMesh, openTrust } from './open-mesh.ts';
 import { openWorkshop, type Workshop } from './open-workshop.ts';
 import { classTools } from './profiles/class-tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from './profiles/control-matter-device.ts';
@@ -170,21 +170,8 @@ export class Hub implements Service {
       devices: new DeviceGroups(devices),
       devicesElsewhere: new DevicesElsewhere(() => this.#mesh?.ports()),
     };
-    const { membership, access } = await this.#openAccess(shared, directory.root);
+    const { membership, access } = await openTrust(shared, { ...this.#config, stateDir: directory.root }, this.#stack);
     return { events, store, readings, room, directory: devices, membership, access };
-  }
-
-  /** Who is trusted beside this hub has to be known before the first token is looked at. */
-  async #openAccess(ground: Omit<AccessGround, 'openStanding'>, root: string): Promise<Pick<Ground, 'membership' | 'access'>> {
-    const opened = Promise.withResolvers<Membership>();
-    const openStanding: AccessGround['openStanding'] = async ({ key, time }) => {
-      const { membership, ...parts } = openMembership({ ...ground, self: key, time, rootKeyFile: rootKeyFile(root) });
-      await this.#stack.start(membership);
-      opened.resolve({ membership, ...parts });
-      return membership;
-    };
-    const access = await openAccess({ ...ground, openStanding }, this.#config, this.#stack);
-    return { membership: await opened.promise, access };
   }
 
   async #admitDevices(ground: Ground, room: DeviceRoom, { registry, validator, capabilities }: Workshop): Promise<void> {

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { readSecretFile, writeSecretFile } from './access/keys/secret-file.ts';
 import type { HubConfig } from './config.ts';
 import { AtmoError } from './core/errors.ts';
-import type { Membership } from './mesh/membership/open-membership.ts';
+import type { ServiceStack } from './core/service.ts';
+import { type Membership, openMembership } from './mesh/membership/open-membership.ts';
 import type { OwnHub } from './mesh/membership/own-hub.ts';
 import type { RootKeyFile } from './mesh/membership/root-key.ts';
 import { MeshRoom } from './mesh/mesh-room.ts';
 import type { MeshHub } from './mesh/mesh-session.ts';
+import { type Access, type AccessGround, openAccess } from './open-access.ts';
 import { hubName } from './open-workshop.ts';
 
 const ROOT_KEY_FILE = 'mesh-root.key';
@@ -33,8 +35,28 @@ export function openMesh(ground: MeshGround, { mesh, ...config }: HubConfig): Me
   return new MeshRoom({ ...ground, openEngine }, { ...mesh, name: hubName({ mesh, ...config }), version });
 }
 
+/**
+ * The membership of this hub and, on it, all that decides about calls: who is trusted beside this hub has to be known before the
+ * first token is looked at.
+ */
+export async function openTrust(
+  ground: Omit<AccessGround, 'openStanding'>,
+  config: HubConfig,
+  stack: ServiceStack,
+): Promise<{ readonly membership: Membership; readonly access: Access }> {
+  const opened = Promise.withResolvers<Membership>();
+  const openStanding: AccessGround['openStanding'] = async ({ key, time }) => {
+    const membership = openMembership({ ...ground, self: key, time, rootKeyFile: rootKeyFile(config.stateDir) });
+    await stack.start(membership.membership);
+    opened.resolve(membership);
+    return membership.membership;
+  };
+  const access = await openAccess({ ...ground, openStanding }, config, stack);
+  return { membership: await opened.promise, access };
+}
+
 /** The file of the sealed root key, in the state directory. */
-export function rootKeyFile(stateDir: string): RootKeyFile {
+function rootKeyFile(stateDir: string): RootKeyFile {
   const path = join(stateDir, ROOT_KEY_FILE);
   return {
     path,
