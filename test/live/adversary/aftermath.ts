@@ -40,7 +40,7 @@ export function describeAftermath(besieged: () => BesiegedHome, exchanges: () =>
         journal: rows,
         events: JSON.stringify(home.events.events),
         answers: exchanges()
-          .map(({ heard }) => heard.replace(/"token":"at1\.[\w-]+"/g, ''))
+          .map(({ heard }) => heard.replace(/"token":"at1\.[\w-]+(?:\.[\w-]+)?"/g, ''))
           .join('\n'),
       };
       expect(places.log.length).toBeGreaterThan(10_000);
@@ -70,7 +70,7 @@ export function describeAftermath(besieged: () => BesiegedHome, exchanges: () =>
 
 /** Everything that must not be found, in the ways in which it could be written. */
 function secretsOf(home: BesiegedHome, exchanges: readonly Exchange[]): readonly Secret[] {
-  const spawned = exchanges.flatMap(({ heard }) => heard.match(/at1\.[\w-]+/g) ?? []);
+  const spawned = exchanges.flatMap(({ heard }) => heard.match(/at1\.[\w-]+(?:\.[\w-]+)?/g) ?? []);
   const ownerToken = readFileSync(join(home.stateDir, 'owner.token'), 'utf8').trim();
   const keys = ['owner.key', 'hub.key'].map((file) => createPrivateKey(readFileSync(join(home.stateDir, file))));
   const tokens = [...new Set([...home.tokens, ...spawned.filter(isWhole)])];

@@ -92,7 +92,7 @@ export function comparable(text: string): string {
   return (
     folded(text)
       .replace(wordPattern([...decoys.keys()]), (word) => decoys.get(word) ?? word)
-      .replace(/\bat1\.[\w-]+/g, 'TOKEN')
+      .replace(/\bat1\.[\w-]+(?:\.[\w-]+)?/g, 'TOKEN')
       .replace(/\d{4}-\d\d-\d\dt[\d:.]+z/g, 'TIME')
       .replace(/(?:[a-z]{3}, )?\d\d [a-z]{3} \d{4} [\d:]{8} gmt/g, 'TIME')
       .replace(/[0-9a-f]{8}-[0-9a-f-]{27,}/g, 'ID')
