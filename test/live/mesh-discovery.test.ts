@@ -99,7 +99,7 @@ describe('two hosts', () => {
     await expect.poll(() => kitchen.present.size, SOON).toBe(0);
   });
 
-  test('a changed address is known to the other within three seconds, and the old one is forgotten', async () => {
+  test('a changed address is known to the other within seconds, and the old one is forgotten after its records were replaced twice', async () => {
     const [kitchen, cellar] = [await host('kitchen', 21), await host('cellar', 22)];
     await kitchen.announce();
     await cellar.announce();
@@ -108,7 +108,7 @@ describe('two hosts', () => {
     await cellar.ip('addr add 10.77.1.99/16 brd + dev eth0');
     await cellar.ip('addr del fd00:77::16/64 dev eth0');
     await expect
-      .poll(() => kitchen.present.get('cellar')?.addresses, { ...SOON, timeout: 3_500 })
+      .poll(() => kitchen.present.get('cellar')?.addresses, { ...SOON, timeout: 7_000 })
       .toEqual(['fe80::77:16%eth0', '10.77.1.99']);
   });
 
