@@ -12,7 +12,7 @@ import { type BucketRate, TokenBucket } from './token-bucket.ts';
 /** Protocol of the control stream. */
 export const CONTROL_PROTOCOL = '/atmosphere-edge/control/1';
 /** Requests that one neighbour may send: enough for a house that is busy, not for one that floods. */
-const DEFAULT_RATE: BucketRate = { burst: 2_000, perSecond: 1_000 };
+const DEFAULT_RATE: BucketRate = { burst: 1_000, perSecond: 1_000 };
 
 interface ControlLinksCollaborators {
   readonly engine: MeshEngine;
