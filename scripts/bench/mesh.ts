@@ -1,17 +1,22 @@
 /** What a call to another hub takes: time against the exchange and the signatures that it needs, bytes, calls per second. */
+
 import { generateKeyPairSync, randomBytes, sign, verify } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { MeshHub } from '../../test/live/mesh/mesh-hub.ts';
 import type { BenchFigure } from './figure.ts';
 import { engineEcho } from './mesh-echo.ts';
 import { MeshPair } from './mesh-pair.ts';
 import { median, quantile } from './statistics.ts';
 
-const WARM_UP = 300;
-const CALLS = 1_000;
+const WARM_UP = 200;
+const CALLS = 500;
 const PARALLEL = 32;
-const PARALLEL_CALLS = 4_000;
+const PARALLEL_CALLS = 400;
 const BAR = 1.3;
 const SIGNED_BYTES = 600;
+/** A caller may call 200 times a second, and 400 times at once after a rest. */
+const PACE_MS = 10;
+const REST_MS = 3_000;
 const SIGNATURES = 1_000;
 /** The entry hub signs what is asked, the executing hub what is answered; each verifies the other's. */
 const SIGNATURES_A_CALL = 2;
@@ -77,6 +82,7 @@ async function callsInTurns(
       const startMs = performance.now();
       await callOf(hub, here);
       if (count >= WARM_UP) times.push(performance.now() - startMs);
+      await sleep(PACE_MS);
     }
   }
   return { homeMs, awayMs };
@@ -88,11 +94,15 @@ async function bytesPerCall(here: MeshHub, there: MeshHub): Promise<number> {
     return receivedBytes + sentBytes;
   };
   const before = await bytes();
-  for (let count = 0; count < CALLS; count++) await callOf(there, here);
+  for (let count = 0; count < CALLS; count++) {
+    await callOf(there, here);
+    await sleep(PACE_MS);
+  }
   return ((await bytes()) - before) / CALLS;
 }
 
 async function callsPerSecond(here: MeshHub, there: MeshHub): Promise<number> {
+  await sleep(REST_MS);
   let left = PARALLEL_CALLS;
   const startMs = performance.now();
   const worker = async () => {
