@@ -1,7 +1,7 @@
 import semver from 'semver';
 import { modelNames } from '../../tools/forms/model-name.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
-import { parseToolName, type ToolReference } from '../../tools/tool-name.ts';
+import { parseToolName, type ToolReference, toolKey } from '../../tools/tool-name.ts';
 import type { ResolveOptions } from '../../tools/tool-registry.ts';
 
 const everything = () => true;
@@ -67,11 +67,6 @@ export class HubTools {
     this.#modelNames ??= modelNames([...this.#versions.keys()]);
     return this.#modelNames;
   }
-}
-
-/** `namespace:name`. */
-export function toolKey({ definition }: RegisteredTool): string {
-  return `${definition.namespace}:${definition.name}`;
 }
 
 function fitsAll(tool: RegisteredTool, ranges: readonly string[]): boolean {

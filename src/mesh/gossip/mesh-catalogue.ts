@@ -3,10 +3,11 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId, ToolId } from '../../core/ids.ts';
 import type { RemoteResolveOptions, RemoteTools } from '../../tools/remote-tools.ts';
 import type { RegisteredTool, ToolDefinition } from '../../tools/tool-definition.ts';
+import { toolKey } from '../../tools/tool-name.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
 import type { AnnouncedTool } from '../../wire/messages/announced-entries.ts';
 import type { DefinitionBook } from './definition-book.ts';
-import { HubTools, toolKey } from './hub-tools.ts';
+import { HubTools } from './hub-tools.ts';
 import { type HubDirectory, isPresent, type KnownHub } from './known-hub.ts';
 
 interface CatalogueCollaborators {
