@@ -1,10 +1,12 @@
 import type { CallAnswer, CallRequest } from '../tools/calls/call-answer.ts';
 import type { Answer } from './answer.ts';
 import type { CallPort } from './ports.ts';
+import { sseMessage } from './sse.ts';
+import { TextStream } from './text-stream.ts';
 
 /** Media types in which a call is told while it runs, and how a frame is written in each. */
 const FORMATS = {
-  'text/event-stream': (type: string, data: object) => `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`,
+  'text/event-stream': (type: string, data: object) => sseMessage(type, data),
   'application/x-ndjson': (type: string, data: object) => `${JSON.stringify({ type, ...data })}\n`,
 } as const;
 /** A media type of the list. */
@@ -30,55 +32,25 @@ export async function streamedCall(
   { format, whole }: { readonly format: StreamFormat; readonly whole: (answer: CallAnswer) => Answer },
 ): Promise<Answer> {
   const gone = new AbortController();
-  const frames = new FrameStream(FORMATS[format], () => gone.abort());
+  const stream = new TextStream(MAX_PENDING_BYTES, () => gone.abort());
+  const frame = FORMATS[format];
+  let sequence = 0;
   const begun = Promise.withResolvers<'begun'>();
   const ended = pipeline.call({
     ...call,
     signal: signal ? AbortSignal.any([signal, gone.signal]) : gone.signal,
     wantsChunks: true,
     onDispatch: () => begun.resolve('begun'),
-    onChunk: (chunk) => frames.tell(chunk),
+    onChunk: (chunk) => {
+      const numbered = { sequence: sequence++, ...chunk };
+      if (stream.hasRoom) stream.write(frame('tool_chunk', numbered));
+    },
   });
   const first = await Promise.race([begun.promise, ended]);
   if (first !== 'begun') return whole(first);
-  void ended.then((answer) => frames.end(answer));
-  return { status: 200, headers: { 'content-type': format, 'x-accel-buffering': 'no' }, body: frames.body };
-}
-
-class FrameStream {
-  readonly body: ReadableStream<Uint8Array>;
-  readonly #write: (type: string, data: object) => string;
-  readonly #encoder = new TextEncoder();
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #sequence = 0;
-
-  constructor(write: (type: string, data: object) => string, onCancel: () => void) {
-    this.#write = write;
-    this.body = new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.#controller = controller;
-        },
-        cancel: () => {
-          this.#controller = undefined;
-          onCancel();
-        },
-      },
-      new ByteLengthQueuingStrategy({ highWaterMark: MAX_PENDING_BYTES }),
-    );
-  }
-
-  tell(chunk: object): void {
-    const sequence = this.#sequence++;
-    if ((this.#controller?.desiredSize ?? 0) > 0) this.#enqueue('tool_chunk', { sequence, ...chunk });
-  }
-
-  end(answer: CallAnswer): void {
-    this.#enqueue('tool_response', answer);
-    this.#controller?.close();
-  }
-
-  #enqueue(type: string, data: object): void {
-    this.#controller?.enqueue(this.#encoder.encode(this.#write(type, data)));
-  }
+  void ended.then((answer) => {
+    stream.write(frame('tool_response', answer));
+    stream.close();
+  });
+  return { status: 200, headers: { 'content-type': format, 'x-accel-buffering': 'no' }, body: stream.body };
 }

@@ -1,9 +1,12 @@
 import type { Clock } from '../core/clock.ts';
 import type { EventBus, HubEvent } from '../core/events.ts';
+import { repeat } from '../core/repeat.ts';
+import { SSE_HEARTBEAT_MS, SSE_RETRY, SSE_STILL_HERE, sseMessage } from './sse.ts';
 
 /** Where a listener puts what it is told; false = it does not keep up and is let go. */
 export interface FeedSink {
   write(chunk: string): boolean;
+  /** Nothing when the listener has gone already. */
   close(): void;
 }
 
@@ -42,7 +45,7 @@ export class EventFeed implements AsyncDisposable {
   constructor(bus: EventBus, clock: Clock, options: FeedOptions = {}) {
     this.#bus = bus;
     this.#clock = clock;
-    this.#options = { historySize: 1_000, heartbeatMs: 15_000, validityCheckMs: 5_000, ...options };
+    this.#options = { historySize: 1_000, heartbeatMs: SSE_HEARTBEAT_MS, validityCheckMs: 5_000, ...options };
   }
 
   get listenerCount(): number {
@@ -57,7 +60,7 @@ export class EventFeed implements AsyncDisposable {
   start(): void {
     const { heartbeatMs, validityCheckMs } = this.#options;
     this.#stops.push(this.#bus.listen((event) => this.#tell(event)));
-    this.#every(heartbeatMs, (sink) => this.#write(sink, ': still here\n\n'));
+    this.#every(heartbeatMs, (sink) => this.#write(sink, SSE_STILL_HERE));
     this.#every(validityCheckMs, (sink) => this.#endInvalid(sink));
   }
 
@@ -69,8 +72,8 @@ export class EventFeed implements AsyncDisposable {
     }
     const { lastEventId } = subscription;
     const backlog = this.#missedSince(subscription);
-    sink.write('retry: 2000\n\n');
-    if (backlog === undefined) sink.write(`event: gap\ndata: {"last_event_id":${JSON.stringify(lastEventId)}}\n\n`);
+    sink.write(SSE_RETRY);
+    if (backlog === undefined) sink.write(sseMessage('gap', { last_event_id: lastEventId }));
     for (const event of backlog ?? this.#history) if (isFor(subscription, event)) sink.write(eventFrame(event));
     this.#listeners.set(sink, subscription);
     return () => this.#listeners.delete(sink);
@@ -102,15 +105,10 @@ export class EventFeed implements AsyncDisposable {
   }
 
   #every(periodMs: number, look: (sink: FeedSink) => void): void {
-    let cancel = () => {};
-    const wait = () => {
-      cancel = this.#clock.after(periodMs, () => {
-        for (const sink of this.#listeners.keys()) look(sink);
-        wait();
-      });
+    const lookAtAll = () => {
+      for (const sink of this.#listeners.keys()) look(sink);
     };
-    wait();
-    this.#stops.push(() => cancel());
+    this.#stops.push(repeat(this.#clock, periodMs, lookAtAll));
   }
 
   #write(sink: FeedSink, text: string): void {
@@ -142,5 +140,5 @@ function isFor({ types, mayHear }: Subscription, event: HubEvent): boolean {
 
 /** An event as a message of the stream. */
 export function eventFrame(event: HubEvent): string {
-  return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+  return sseMessage(event.type, event, event.id);
 }

@@ -10,6 +10,8 @@ import { type EventFeed, type FeedSink, matchesType, type Subscription } from '.
 import { field } from './query.ts';
 import type { RemoteEventStreams } from './remote-event-streams.ts';
 import { defineRoute, type Route } from './route.ts';
+import { SSE_HEADERS } from './sse.ts';
+import { TextStream } from './text-stream.ts';
 
 /** Bytes that may wait for a slow listener before it is let go; what a board can spare for all listeners together. */
 const MAX_PENDING_BYTES = 1_048_576;
@@ -68,7 +70,16 @@ export function eventRoutes({ feed, remote, mesh, audience, authenticator }: Eve
 }
 
 function streamAnswer(subscribe: (sink: FeedSink) => () => void): Answer {
-  return { status: 200, headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' }, body: streamOf(subscribe) };
+  let unsubscribe = () => {};
+  const stream = new TextStream(MAX_PENDING_BYTES, () => unsubscribe());
+  unsubscribe = subscribe({
+    write(chunk) {
+      stream.write(chunk);
+      return stream.hasRoom;
+    },
+    close: () => stream.close(),
+  });
+  return { status: 200, headers: SSE_HEADERS, body: stream.body };
 }
 
 function isWanted(type: EventType, patterns: readonly string[]): boolean {
@@ -97,24 +108,4 @@ function parseTypes(text: string | undefined): readonly string[] {
   const unknown = patterns.filter((pattern) => !EVENT_TYPES.some((type) => matchesType(type, pattern)));
   if (unknown.length === 0) return patterns;
   throw new AtmoError('VALIDATION_ERROR', `No event is of type ${unknown.join(', ')}; known are ${EVENT_TYPES.join(', ')}`, { unknown });
-}
-
-function streamOf(subscribe: (sink: FeedSink) => () => void): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  let unsubscribe = () => {};
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        unsubscribe = subscribe({
-          write(chunk) {
-            controller.enqueue(encoder.encode(chunk));
-            return (controller.desiredSize ?? 0) > 0;
-          },
-          close: () => controller.close(),
-        });
-      },
-      cancel: () => unsubscribe(),
-    },
-    new ByteLengthQueuingStrategy({ highWaterMark: MAX_PENDING_BYTES }),
-  );
 }

@@ -1,9 +1,9 @@
 import type { Clock } from '../core/clock.ts';
 import { toAtmoError } from '../core/errors.ts';
+import { repeat } from '../core/repeat.ts';
 import type { RemoteEvents, RemoteSubscription } from '../tools/remote-events.ts';
 import { eventFrame, type FeedSink } from './event-feed.ts';
-
-const HEARTBEAT_MS = 15_000;
+import { SSE_HEARTBEAT_MS, SSE_RETRY, SSE_STILL_HERE, sseMessage } from './sse.ts';
 
 /** What is heard of another hub, and on whose account. */
 interface RemoteStreamWish extends Omit<RemoteSubscription, 'signal' | 'onGap'> {
@@ -34,43 +34,27 @@ export class RemoteEventStreams implements AsyncDisposable {
   /** Listens until the answer is called, the listener does not keep up, or the hub is lost: then an `error` event says why. */
   subscribe(sink: FeedSink, { hub, account, isStillValid, ...subscription }: RemoteStreamWish): () => void {
     const stop = new AbortController();
-    let hasLeft = false;
     this.#open.set(stop, account);
     const write = (text: string) => {
       if (stop.signal.aborted) return;
       if (!isStillValid() || !sink.write(text)) stop.abort();
     };
-    write('retry: 2000\n\n');
-    const stopHeartbeat = this.#beat(() => write(': still here\n\n'));
+    write(SSE_RETRY);
+    const stopHeartbeat = repeat(this.#clock, SSE_HEARTBEAT_MS, () => write(SSE_STILL_HERE));
     this.#events
-      .subscribe(hub, { ...subscription, onGap: () => write('event: gap\ndata: {}\n\n'), signal: stop.signal }, (event) =>
+      .subscribe(hub, { ...subscription, onGap: () => write(sseMessage('gap', {})), signal: stop.signal }, (event) =>
         write(eventFrame(event)),
       )
-      .catch((error: unknown) => write(`event: error\ndata: ${JSON.stringify(toAtmoError(error).toBody())}\n\n`))
+      .catch((error: unknown) => write(sseMessage('error', toAtmoError(error).toBody())))
       .finally(() => {
         stopHeartbeat();
         this.#open.delete(stop);
-        if (!hasLeft) sink.close();
+        sink.close();
       });
-    return () => {
-      hasLeft = true;
-      stop.abort();
-    };
+    return () => stop.abort();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const stop of this.#open.keys()) stop.abort();
-  }
-
-  #beat(beat: () => void): () => void {
-    let cancel = () => {};
-    const wait = () => {
-      cancel = this.#clock.after(HEARTBEAT_MS, () => {
-        beat();
-        wait();
-      });
-    };
-    wait();
-    return () => cancel();
   }
 }
