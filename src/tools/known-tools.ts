@@ -119,7 +119,7 @@ export class KnownTools {
   }
 
   #refuseDeparted(name: string, options: RemoteResolveOptions): void {
-    const hubs = this.#remote?.departed?.(name, options) ?? [];
+    const hubs = this.#remote?.departed(name, options) ?? [];
     if (hubs.length === 0) return;
     const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
     throw new AtmoError(

@@ -38,6 +38,7 @@ export class MeshOutlook implements MeshPorts {
     this.tools = {
       all: () => ports()?.tools.all() ?? NO_TOOLS,
       resolve: (name, options) => ports()?.tools.resolve(name, options),
+      departed: (name, options) => ports()?.tools.departed(name, options) ?? [],
       modelName: (tool) => joined(ports, tool.id).tools.modelName(tool),
       hubsWith: (toolId) => ports()?.tools.hubsWith(toolId) ?? [],
       hubsWithDevice: (device) => ports()?.tools.hubsWithDevice(device) ?? [],

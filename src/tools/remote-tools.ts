@@ -17,8 +17,8 @@ export interface RemoteTools {
   all(): readonly RegisteredTool[];
   /** Undefined when no hub has it; AMBIGUOUS_TOOL lists id and hub of each when different tools have the name. */
   resolve(name: string, options: RemoteResolveOptions): RegisteredTool | undefined;
-  /** Hubs that were here lately and had the tool that a name means; absent where nobody remembers them. */
-  departed?(name: string, options: RemoteResolveOptions): readonly { readonly id: HubId; readonly name: string }[];
+  /** Hubs that were here lately and had the tool that a name means. */
+  departed(name: string, options: RemoteResolveOptions): readonly { readonly id: HubId; readonly name: string }[];
   /** Name of a tool that models use. */
   modelName(tool: RegisteredTool): string;
   /** Hubs that have a tool of this id, whatever its definition. */

@@ -44,6 +44,10 @@ export class RemoteToolsFake implements RemoteTools {
     return matches[0];
   }
 
+  departed(_name: string, _options: RemoteResolveOptions): ReturnType<RemoteTools['departed']> {
+    return [];
+  }
+
   modelName(tool: RegisteredTool): string {
     return tool.definition.name;
   }
