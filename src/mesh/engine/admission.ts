@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import { orAborted } from '../../core/or-aborted.ts';
 import { type ConnectionGate, type GateChannel, type GatePeer, MAX_GATE_MESSAGE_BYTES } from './mesh-engine.ts';
 import type { RefusalCounter, RefusalReason } from './refusal-counter.ts';
 
@@ -110,16 +111,7 @@ class Admission {
   async #runGate(): Promise<void> {
     const { gate, peer } = this.#applicant;
     const channel: GateChannel = { write: (message) => this.#write(message), read: () => this.#readMessage() };
-    const aborted = Promise.withResolvers<never>();
-    aborted.promise.catch(() => undefined);
-    const abort = () => aborted.reject(this.#signal.reason);
-    this.#signal.addEventListener('abort', abort, { once: true });
-    if (this.#signal.aborted) abort();
-    try {
-      await Promise.race([gate.admit(channel, peer), aborted.promise]);
-    } finally {
-      this.#signal.removeEventListener('abort', abort);
-    }
+    await orAborted(gate.admit(channel, peer), this.#signal);
   }
 
   async #agree(): Promise<void> {

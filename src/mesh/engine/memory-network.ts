@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { orAborted } from '../../core/or-aborted.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { MemoryPipe, type PipeEnd } from './memory-pipe.ts';
 
@@ -45,15 +46,8 @@ export class MemoryNetwork {
   /** A connection to whatever listens at `to` when it arrives there. NODE_UNAVAILABLE when nothing does or the signal aborts first. */
   async dial(from: string, to: string, signal: AbortSignal): Promise<PipeEnd> {
     const { promise, resolve, reject } = Promise.withResolvers<PipeEnd>();
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
-    else if (!this.isCut(from, to)) this.#arrive(from, to, { resolve, reject });
-    try {
-      return await promise;
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
+    if (!signal.aborted && !this.isCut(from, to)) this.#arrive(from, to, { resolve, reject });
+    return await orAborted(promise, signal);
   }
 
   /** From now on the share of gossip messages that are lost on the way, 0 to 1. Streams lose nothing, as over TCP. */

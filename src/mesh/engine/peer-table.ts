@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import { orAborted } from '../../core/or-aborted.ts';
 import type { ArrivalCheck, EnginePeer } from './mesh-engine.ts';
 
 /** Longer than two hubs that dial each other at the same moment can take: an older connection is not the other half of such a pair. */
@@ -112,16 +113,8 @@ export class PeerTable<Connection extends TableConnection> {
   async untilUp(id: HubId, signal: AbortSignal): Promise<EnginePeer> {
     const here = this.get(id);
     if (here) return here.peer;
-    const { promise, resolve, reject } = Promise.withResolvers<EnginePeer>();
+    const { promise, resolve } = Promise.withResolvers<EnginePeer>();
     const stop = this.onUp((peer) => peer.id === id && resolve(peer));
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
-    try {
-      return await promise;
-    } finally {
-      stop();
-      signal.removeEventListener('abort', abort);
-    }
+    return await orAborted(promise, signal).finally(stop);
   }
 }

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { AtmoError } from '../../core/errors.ts';
+import { orAborted } from '../../core/or-aborted.ts';
 import type { PeerAddress } from './mesh-engine.ts';
 import { formatSocketAddress } from './socket-address.ts';
 
@@ -18,18 +19,15 @@ export async function dialTcp({ host, port }: PeerAddress, signal: AbortSignal):
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const socket = connect({ host, port, keepAlive: true, noDelay: true });
-  const abort = () => reject(signal.reason);
   const fail = (error: Error) => reject(unreachable({ host, port }, error));
   socket.once('error', fail);
   socket.once('connect', () => resolve(socket));
-  signal.addEventListener('abort', abort, { once: true });
   try {
-    return await promise;
+    return await orAborted(promise, signal);
   } catch (error) {
     socket.destroy();
     throw error;
   } finally {
-    signal.removeEventListener('abort', abort);
     socket.off('error', fail);
     socket.on('error', () => undefined);
   }
