@@ -1,10 +1,13 @@
+import type { Clock } from '../core/clock.ts';
 import type { HubId } from '../core/ids.ts';
+import { orAborted } from '../core/or-aborted.ts';
 import type { CallRouter, ForwardedCall, RemoteResult } from '../tools/calls/call-collaborators.ts';
 import type { PeerKeeper } from './discovery/peer-keeper.ts';
 import type { MeshPeers } from './gossip/mesh-peers.ts';
 import type { PeerLinks } from './link/peer-link.ts';
 
 interface DiallingRouterParts {
+  readonly clock: Clock;
   readonly router: CallRouter;
   readonly keeper: Pick<PeerKeeper, 'dialNow'>;
   readonly peers: Pick<MeshPeers, 'routeTo'>;
@@ -45,13 +48,15 @@ export class DiallingRouter implements CallRouter {
     }
   }
 
-  #linkTo(target: HubId, signal: AbortSignal): Promise<void> {
-    const { links } = this.#parts;
-    if (links.to(target)) return Promise.resolve();
+  async #linkTo(target: HubId, signal: AbortSignal): Promise<void> {
+    const { clock, links } = this.#parts;
+    if (links.to(target)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const stop = links.onLinkUp(({ peer }) => peer.id === target && resolve());
-    const patience = AbortSignal.any([signal, AbortSignal.timeout(LINK_PATIENCE_MS)]);
-    patience.addEventListener('abort', () => resolve(), { once: true });
-    return promise.finally(stop);
+    const stops = [links.onLinkUp(({ peer }) => peer.id === target && resolve()), clock.after(LINK_PATIENCE_MS, resolve)];
+    try {
+      await orAborted(promise, signal);
+    } finally {
+      for (const stop of stops) stop();
+    }
   }
 }

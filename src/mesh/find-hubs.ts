@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
+import { orAborted } from '../core/or-aborted.ts';
 import { ServiceStack } from '../core/service.ts';
 import { meshIdOf } from '../wire/hub-id.ts';
 import { parseInvite } from '../wire/messages/invite.ts';
@@ -16,7 +17,7 @@ interface FindParts {
   readonly signal: AbortSignal;
 }
 
-/** Looks for two seconds where hubs of an invite's mesh are on the local network, without being found itself. */
+/** Looks for two seconds where hubs of an invite's mesh are on the local network, without being found itself. Rejects with the signal's reason. */
 export async function findHubs(
   { clock, logger, signal }: FindParts,
   { invite, interfaces }: { readonly invite: string; readonly interfaces: readonly string[] },
@@ -29,9 +30,6 @@ export async function findHubs(
   // Its host name is never announced.
   const dnsSd = new DnsSd({ clock, logger, watch, hostLabel: 'guest' });
   await stack.start(dnsSd);
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const late = AbortSignal.any([signal, AbortSignal.timeout(LISTEN_MS)]);
-  late.addEventListener('abort', () => resolve(), { once: true });
   dnsSd.browse(
     HUB_SERVICE_TYPE,
     {
@@ -41,8 +39,10 @@ export async function findHubs(
       },
       lost: (name) => found.delete(name),
     },
-    late,
+    signal,
   );
-  await promise;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = clock.after(LISTEN_MS, resolve);
+  await orAborted(promise, signal).finally(stop);
   return [...found.values()].flat();
 }

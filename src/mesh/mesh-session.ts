@@ -104,7 +104,7 @@ export class MeshSession implements Service {
       { relays: options.isRelay },
     );
     const { peers, catalogue } = this.#gossip;
-    const router = new DiallingRouter({ router: client.router, keeper: this.#keeper, peers, links: this.#links });
+    const router = new DiallingRouter({ clock, router: client.router, keeper: this.#keeper, peers, links: this.#links });
     this.ports = { view: peers, tools: catalogue, router, jobs: client.jobs, events: client.events };
   }
 
