@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
 import type { HubId } from '../core/ids.ts';
+import { sha256Hex } from './hashes.ts';
 
 /** `hub-` and the first 16 hex digits of the SHA-256 of a hub's raw Ed25519 key (32 bytes, base64url). */
 export function hubIdOf(publicKey: string): HubId {
@@ -12,5 +12,5 @@ export function meshIdOf(rootKey: string): string {
 }
 
 function idOf(publicKey: string): string {
-  return hash('sha256', Buffer.from(publicKey, 'base64url'), 'hex').slice(0, 16);
+  return sha256Hex(Buffer.from(publicKey, 'base64url')).slice(0, 16);
 }

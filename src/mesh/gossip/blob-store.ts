@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
 import type { HubId } from '../../core/ids.ts';
+import { sha256Hex } from '../../wire/hashes.ts';
 
 /** Largest blob, bytes: a definition as canonical JSON, or a page of an announcement. */
 export const MAX_BLOB_BYTES = 65_536;
@@ -103,5 +103,5 @@ export function shortName(name: string): string {
 
 /** The bytes with their hash. */
 export function blobOf(bytes: Uint8Array): Blob {
-  return { sha256: hash('sha256', bytes, 'hex'), bytes };
+  return { sha256: sha256Hex(bytes), bytes };
 }

@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
+import { sha256Hex } from '../../wire/hashes.ts';
 import {
   decodeStatementAnswer,
   decodeStatementRequest,
@@ -113,6 +113,6 @@ export class StatementExchange implements Service {
     const all = this.#parts.sources.flatMap((source) =>
       source.statements().map((bytes): SpreadStatement => ({ kind: source.kind, bytes })),
     );
-    return new Map(all.map((statement) => [hash('sha256', statement.bytes, 'hex').slice(0, NAME_DIGITS), statement]));
+    return new Map(all.map((statement) => [sha256Hex(statement.bytes).slice(0, NAME_DIGITS), statement]));
   }
 }

@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
 import { encodeCbor } from '../cbor.ts';
+import { sha256Hex } from '../hashes.ts';
 import { message, optional, required } from '../message.ts';
 import { hex, hubId } from '../message-encodings.ts';
 import { kinds } from '../message-kinds.ts';
@@ -68,5 +68,5 @@ export type AnnouncedState = ValueOf<typeof ANNOUNCED_STATE>;
 /** The first 16 bytes, hex, of the SHA-256 of the whole state's encoding, however it travels. VALIDATION_ERROR for a state out of bounds. */
 export function stateDigest(state: HubState): string {
   const encoded = encodeCbor(WHOLE.toCbor(state, { within: undefined, step: 'HubState' }));
-  return hash('sha256', encoded, 'hex').slice(0, 32);
+  return sha256Hex(encoded).slice(0, 32);
 }

@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
 import { isoTime } from '../../core/iso-time.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { canonicalJson } from '../canonical-json.ts';
+import { sha256Hex } from '../hashes.ts';
 import type { AnnouncedTool } from './announced-entries.ts';
 import type { AnnouncedCapability, HubState } from './announced-state.ts';
 import type { Announcement } from './announcement.ts';
@@ -54,13 +54,9 @@ function toolJson({ id }: AnnouncedTool, { capability, definition }: ToolFacts):
   const tool = definition?.tool;
   if (!isJsonObject(tool)) return { name, ...(constraints && { constraints }) };
   const { description = '', parameters = {} } = tool;
-  return { name, description, parameters_hash: `sha256:${sha256(parameters)}`, ...(constraints && { constraints }) };
+  return { name, description, parameters_hash: `sha256:${sha256Hex(canonicalJson(parameters))}`, ...(constraints && { constraints }) };
 }
 
 function devicesJson(devices: NonNullable<HubState['devices']>): readonly JsonObject[] {
   return devices.map(({ id, name, type, isReachable }) => ({ id, name, type, reachable: isReachable }));
-}
-
-function sha256(value: Json): string {
-  return hash('sha256', canonicalJson(value), 'hex');
 }

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
 import { encodeCbor } from '../cbor.ts';
+import { sha256Hex } from '../hashes.ts';
 import { type MessageCodec, messageCodec } from '../message-codec.ts';
 import { deviceEntries, inOrder, requireOrder, toolEntries } from './announced-entries.ts';
 import { ANNOUNCED_STATE, type AnnouncedState, type HubState } from './announced-state.ts';
@@ -101,11 +101,11 @@ function cutPages<Entry extends { readonly id: string }>(
 
 /** Cut by what stands there instead of by number: an entry that comes or goes moves no page but its own. */
 function endsPage(id: string): boolean {
-  return Number.parseInt(hash('sha256', id, 'hex').slice(-4), 16) % PAGE_END === 0;
+  return Number.parseInt(sha256Hex(id).slice(-4), 16) % PAGE_END === 0;
 }
 
 function pageHash(page: Uint8Array): PageHash {
-  return hash('sha256', page, 'hex').slice(0, HASH_DIGITS);
+  return sha256Hex(page).slice(0, HASH_DIGITS);
 }
 
 function fits(announced: AnnouncedState): boolean {

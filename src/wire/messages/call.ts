@@ -1,6 +1,7 @@
-import { hash, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import type { JsonObject } from '../../core/json.ts';
 import { canonicalJson } from '../canonical-json.ts';
+import { sha256Hex } from '../hashes.ts';
 import { message, optional, required } from '../message.ts';
 import { messageCodec, signedCodec } from '../message-codec.ts';
 import { hex } from '../message-encodings.ts';
@@ -54,7 +55,7 @@ const FORWARDED_CODEC = messageCodec('ForwardedRequest', FORWARDED, { maxBytes: 
 /** The call under the signature of the entry hub. VALIDATION_ERROR. */
 export function signToolInvoke({ params, ...statement }: ToolInvoke, key: KeyObject): SignedInvoke {
   const paramsText = canonicalJson(params);
-  return { signed: SIGNED_INVOKE.sign({ ...statement, paramsHash: sha256(paramsText) }, key), params: paramsText };
+  return { signed: SIGNED_INVOKE.sign({ ...statement, paramsHash: sha256Hex(paramsText) }, key), params: paramsText };
 }
 
 /**
@@ -68,7 +69,7 @@ export function openToolInvoke(
   const { paramsHash, ...statement } = SIGNED_INVOKE.open(request.signed, keyOf);
   const place = { within: { within: undefined, step: 'ToolInvoke' }, step: 'params' };
   const { params: paramsText = '' } = request;
-  if (sha256(paramsText) !== paramsHash) refuse(place, 'is not what was signed');
+  if (sha256Hex(paramsText) !== paramsHash) refuse(place, 'is not what was signed');
   return { ...statement, params: parseJsonObject(paramsText, place) };
 }
 
@@ -80,8 +81,4 @@ export function encodeForwardedRequest(request: ForwardedRequest): Uint8Array {
 /** Nothing in it is verified. VALIDATION_ERROR. */
 export function decodeForwardedRequest(encoded: Uint8Array): ForwardedRequest {
   return FORWARDED_CODEC.decode(encoded);
-}
-
-function sha256(content: string): string {
-  return hash('sha256', content, 'hex');
 }
