@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { auditLine, EXPORT_FORMATS, type ExportFormat } from '../audit-format.ts';
 import { allRows, newestPages } from '../audit-pages.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { durationSeconds } from '../duration.ts';
+import { instantOf } from '../instant-option.ts';
 import { objectsIn } from '../json-list.ts';
 import { textTable } from '../text-table.ts';
 
@@ -97,7 +97,7 @@ const replay: Command = {
   },
   async run(call) {
     const { operands } = call;
-    const [since, until, tool] = [timeOf(call, 'since'), timeOf(call, 'until'), await toolId(call)];
+    const [since, until, tool] = [instantOf(call, 'since'), instantOf(call, 'until'), await toolId(call)];
     const limit = call.integer('limit');
     const answer = await call.hub.post('/api/v1/audit/replay', {
       ...(operands[0] !== undefined && { request: operands[0] }),
@@ -178,13 +178,6 @@ function expectedHead(text: string | undefined): JsonObject {
   const [, seq, hash] = /^(\d{1,15}):([0-9a-fA-F]{64})(?:\s|$)/.exec(text.trim()) ?? [];
   if (seq !== undefined && hash !== undefined) return { seq: Number(seq), hash };
   throw usage(`--head takes what "atmo audit head" says, number:hash, not ${JSON.stringify(text)}`);
-}
-
-/** ISO 8601 from the same, or from a duration before now. */
-function timeOf(call: Invocation, option: 'since' | 'until'): string | undefined {
-  const text = call.text(option);
-  if (text === undefined || /^\d{4}-/.test(text)) return text;
-  return new Date(Date.now() - durationSeconds(text, `--${option}`) * 1000).toISOString();
 }
 
 function replayRow({ request, at, tool, verdict, recorded_hash: hash }: JsonObject): readonly unknown[] {

@@ -1,10 +1,10 @@
 import { AtmoError } from '../../core/errors.ts';
-import { isoTime } from '../../core/iso-time.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { durationSeconds } from '../duration.ts';
 import type { Query } from '../hub-client.ts';
 import { HUB_OPTION } from '../hub-option.ts';
+import { instantOf } from '../instant-option.ts';
 import { objectsIn } from '../json-list.ts';
 import { ageText, textTable } from '../text-table.ts';
 import { readingText } from './devices.ts';
@@ -89,11 +89,4 @@ async function readElsewhere(call: Invocation): Promise<undefined> {
 function nowText({ age_seconds: seconds, reachability }: JsonObject, value: unknown): string {
   const age = typeof seconds === 'number' ? seconds * 1000 : undefined;
   return `${value ?? '-'}  (${ageText(age)} old, device ${reachability})\n`;
-}
-
-/** ISO 8601, or so long ago. */
-function instantOf(call: Invocation, option: string): string | undefined {
-  const text = call.text(option);
-  if (text === undefined || /^\d{4}-\d\d/.test(text)) return text;
-  return isoTime(Date.now() - durationSeconds(text, `--${option}`) * 1000);
 }
