@@ -14,10 +14,8 @@ export const jobs: Command = {
       return undefined;
     }
     const answer = await hub.get('/api/v1/jobs');
-    const unreachable = Array.isArray(answer.unreachable) ? answer.unreachable.filter(isJsonObject) : [];
-    output.answer(answer, () =>
-      textTable(['JOB', 'TOOL', 'STATUS', 'PROGRESS', 'HUB'], [...objectsIn(answer, 'jobs'), ...unreachable].map(jobRow)),
-    );
+    const known = [...objectsIn(answer, 'jobs'), ...objectsIn(answer, 'unreachable')];
+    output.answer(answer, () => textTable(['JOB', 'TOOL', 'STATUS', 'PROGRESS', 'HUB'], known.map(jobRow)));
     return undefined;
   },
 };
