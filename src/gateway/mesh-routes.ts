@@ -97,9 +97,9 @@ function overviewRoute(pipeline: Pick<CallPort, 'call'>): Route {
     query: { reachable: field.flag('only hubs that can be reached, or only those that cannot') },
     answers: { 200: 'membership and peers' },
     async handle(request, { reachable }) {
-      const status = await answerOfTool(pipeline, request, 'hub:mesh_status');
+      const status = await answerOfTool(pipeline, request, { tool: 'hub:mesh_status', params: {} });
       if (status.status === 'error') return bareAnswer(status, request);
-      const peers = await answerOfTool(pipeline, request, 'hub:mesh_peers');
+      const peers = await answerOfTool(pipeline, request, { tool: 'hub:mesh_peers', params: {} });
       if (peers.status === 'error') return bareAnswer(peers, request);
       const list = Array.isArray(peers.result) ? peers.result.filter(isJsonObject).map(peerView) : [];
       const shown = list.filter((peer) => reachable === undefined || peer.reachable === reachable);

@@ -2,7 +2,7 @@ import { AtmoError } from '../core/errors.ts';
 import type { JsonObject, JsonSchema } from '../core/json.ts';
 import type { CallAnswer } from '../tools/calls/call-answer.ts';
 import { type Answer, json, problem } from './answer.ts';
-import { callOf } from './call-request.ts';
+import { type CallWish, callOf } from './call-request.ts';
 import type { CallPort } from './ports.ts';
 import type { QueryOf, QuerySpec } from './query.ts';
 import { type DoorRequest, defineRoute, type Route, type Scope } from './route.ts';
@@ -37,19 +37,15 @@ export function toolRoute<const Spec extends QuerySpec = Record<never, never>>(
       ...head,
       answers: { [status]: `result of ${tool}`, 202: 'approval needed' },
       async handle(request, query) {
-        return bareAnswer(await answerOfTool(pipeline, request, tool, params?.(request, query) ?? request.body), request, status);
+        const answer = await answerOfTool(pipeline, request, { tool, params: params?.(request, query) ?? request.body });
+        return bareAnswer(answer, request, status);
       },
     });
 }
 
 /** Calls a tool for a request. */
-export function answerOfTool(
-  pipeline: Pick<CallPort, 'call'>,
-  request: DoorRequest,
-  tool: string,
-  params: JsonObject = {},
-): Promise<CallAnswer> {
-  return pipeline.call({ ...callOf(request, { tool, params }), signal: request.signal });
+export function answerOfTool(pipeline: Pick<CallPort, 'call'>, request: DoorRequest, wish: CallWish): Promise<CallAnswer> {
+  return pipeline.call({ ...callOf(request, wish), signal: request.signal });
 }
 
 /** The bare result of a call, or problem details. */
