@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { pause } from '../../core/pause.ts';
 import type { ForwardedCall } from '../../tools/calls/call-collaborators.ts';
 import { signMeshQuery } from '../../wire/messages/call-queries.ts';
 import type { ToolResponse } from '../../wire/messages/call-response.ts';
@@ -111,17 +112,8 @@ export class LostCall {
 
   #pause(ms: number): Promise<void> {
     const { clock } = this.#collaborators;
-    const { signal } = this.#facts.call;
     const leftMs = Math.max(1, this.#giveUpMs - clock.now());
-    return new Promise((resolve) => {
-      const stop = clock.after(Math.min(ms, leftMs), done);
-      function done() {
-        stop();
-        signal.removeEventListener('abort', done);
-        resolve();
-      }
-      signal.addEventListener('abort', done, { once: true });
-    });
+    return pause(clock, Math.min(ms, leftMs), this.#facts.call.signal);
   }
 }
 

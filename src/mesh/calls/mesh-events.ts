@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import { EVENT_TYPES, type EventListener } from '../../core/events.ts';
 import type { HubId } from '../../core/ids.ts';
+import { pause } from '../../core/pause.ts';
 import type { RemoteEvents, RemoteSubscription } from '../../tools/remote-events.ts';
 import type { MeshQueries } from './mesh-queries.ts';
 import { toldEvent } from './told-event.ts';
@@ -41,7 +42,7 @@ export class MeshEvents implements RemoteEvents {
         this.#requireHope(toAtmoError(error), state);
       }
       state.isGap = true;
-      await this.#pause(state.pauseMs, signal);
+      await pause(this.#clock, state.pauseMs, signal);
       state.pauseMs = Math.min(MAX_PAUSE_MS, state.pauseMs * 2);
     }
   }
@@ -75,18 +76,6 @@ export class MeshEvents implements RemoteEvents {
     state.lostMs ??= this.#clock.monotonic();
     if (this.#clock.monotonic() - state.lostMs < PATIENCE_MS) return;
     throw isLost ? new AtmoError('NODE_UNAVAILABLE', error.message) : error;
-  }
-
-  #pause(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        stop();
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const stop = this.#clock.after(ms, done);
-      signal.addEventListener('abort', done, { once: true });
-    });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, ERROR_CODES, type ErrorCode, toAtmoError } from '../../core/errors.ts';
+import { pause } from '../../core/pause.ts';
 import type { ToolDefinition } from '../tool-definition.ts';
 import type { CallDeadline } from './call-deadline.ts';
 import { retryDelayMs } from './invocation-policy.ts';
@@ -37,7 +38,9 @@ export async function runAttempts<T>(attempts: Attempts<T>): Promise<T> {
       const isOver = repeats >= attempts.retries || !isRepeatable(error, attempts.definition);
       const delayMs = retryDelayMs(repeats + 1);
       if (isOver || delayMs >= attempts.deadline.remainingMs) throw error;
-      await pause(delayMs, attempts);
+      const { clock, deadline } = attempts;
+      await pause(clock, delayMs, deadline.signal);
+      if (deadline.signal.aborted) throw deadline.error();
     }
   }
 }
@@ -92,18 +95,4 @@ function endedEarly(definition: ToolDefinition, deadline: CallDeadline): AtmoErr
 function endReason({ cause, timeoutMs }: CallDeadline): string {
   if (cause === 'caller') return 'was cancelled';
   return cause === 'revoked' ? 'was ended, its caller may no longer make it,' : `ran into its deadline of ${timeoutMs} ms`;
-}
-
-function pause(delayMs: number, { clock, deadline }: Pick<Attempts<unknown>, 'clock' | 'deadline'>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      stop();
-      reject(deadline.error());
-    };
-    const stop = clock.after(delayMs, () => {
-      deadline.signal.removeEventListener('abort', onAbort);
-      resolve();
-    });
-    deadline.signal.addEventListener('abort', onAbort, { once: true });
-  });
 }
