@@ -1,9 +1,8 @@
 /** What the mesh costs while nothing happens: bytes on the wire, memory and processor, against a hub that is in none. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { MeshHub } from '../../test/live/mesh/mesh-hub.ts';
-import { cpuSeconds, rssMegabytes } from '../../test/live/mesh/process-figures.ts';
 import type { BenchFigure } from './figure.ts';
-import { MeshPair } from './mesh-pair.ts';
+import { bytesOf, MeshPair } from './mesh-pair.ts';
+import { cpuSeconds, rssMegabytes } from './process-figures.ts';
 import { median } from './statistics.ts';
 
 /** Until what a start leaves behind is collected, and the first searches for hubs, ever longer apart, are over (RFC 6762 §5.2). */
@@ -48,9 +47,4 @@ export async function run(): Promise<BenchFigure[]> {
       vs: 'processor time of a hub in no mesh',
     },
   ];
-}
-
-async function bytesOf(hub: MeshHub): Promise<number> {
-  const { receivedBytes, sentBytes } = await hub.host.traffic();
-  return receivedBytes + sentBytes;
 }

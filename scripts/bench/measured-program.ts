@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream, readFileSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { AtmoError } from '../../src/core/errors.ts';
+import { cpuSeconds, rssMegabytes } from './process-figures.ts';
 
 /** The flags of the installed service; every measured program runs with them. */
 const NODE_FLAGS = ['--max-semi-space-size=2'];
 const READY_LIMIT_MS = 60_000;
-/** Linux's USER_HZ, which is 100 on every architecture that the hub runs on. */
-const TICKS_PER_SECOND = 100;
 
 interface ProgramOptions {
   /** Bundle and its arguments. */
@@ -58,14 +57,16 @@ export class MeasuredProgram implements AsyncDisposable {
 
   /** Memory that the kernel holds for it, in MB. */
   get rssMegabytes(): number {
-    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.#child.pid}/status`, 'utf8'))?.[1]) / 1024;
+    return rssMegabytes(this.#pid);
   }
 
   /** Processor time it has used, in seconds. */
   get cpuSeconds(): number {
-    const stat = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+    return cpuSeconds(this.#pid);
+  }
+
+  get #pid(): number {
+    return this.#child.pid ?? 0;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -40,3 +40,9 @@ export class MeshPair implements AsyncDisposable {
     return this.#mesh[Symbol.asyncDispose]();
   }
 }
+
+/** Bytes in both directions at the card of a hub's host, with Ethernet headers. */
+export async function bytesOf(hub: MeshHub): Promise<number> {
+  const { receivedBytes, sentBytes } = await hub.host.traffic();
+  return receivedBytes + sentBytes;
+}

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { MeshHub } from '../../test/live/mesh/mesh-hub.ts';
 import type { BenchFigure } from './figure.ts';
 import { engineEcho } from './mesh-echo.ts';
-import { MeshPair } from './mesh-pair.ts';
+import { bytesOf, MeshPair } from './mesh-pair.ts';
 import { median, quantile } from './statistics.ts';
 
 const WARM_UP = 200;
@@ -89,16 +89,12 @@ async function callsInTurns(
 }
 
 async function bytesPerCall(here: MeshHub, there: MeshHub): Promise<number> {
-  const bytes = async () => {
-    const { receivedBytes, sentBytes } = await here.host.traffic();
-    return receivedBytes + sentBytes;
-  };
-  const before = await bytes();
+  const before = await bytesOf(here);
   for (let count = 0; count < CALLS; count++) {
     await callOf(there, here);
     await sleep(PACE_MS);
   }
-  return ((await bytes()) - before) / CALLS;
+  return ((await bytesOf(here)) - before) / CALLS;
 }
 
 async function callsPerSecond(here: MeshHub, there: MeshHub): Promise<number> {

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rssMegabytes } from '../../scripts/bench/process-figures.ts';
 import { quantile } from '../../scripts/bench/statistics.ts';
 import type { LabHost } from '../../scripts/network-lab/lab-host.ts';
 import { figure, IS_LONG } from './mesh/figures.ts';
 import { LabMesh, untilComplete } from './mesh/lab-mesh.ts';
 import type { MeshHub } from './mesh/mesh-hub.ts';
-import { rssMegabytes } from './mesh/process-figures.ts';
 
 const FRAMES = IS_LONG ? 1_000_000 : 3_000;
 /** More than the test lasts: it is stopped. */

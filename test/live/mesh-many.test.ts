@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cpuSeconds, rssMegabytes } from '../../scripts/bench/process-figures.ts';
 import { median } from '../../scripts/bench/statistics.ts';
 import { figure, IS_LONG, LONG_REASON } from './mesh/figures.ts';
 import { admit, LabMesh, untilComplete } from './mesh/lab-mesh.ts';
 import type { MeshHub } from './mesh/mesh-hub.ts';
-import { cpuSeconds, rssMegabytes } from './mesh/process-figures.ts';
 import { SerfAgent } from './mesh/serf-agent.ts';
 import { bundledLabHub } from './mesh/shared-program.ts';
 
