@@ -9,7 +9,7 @@ import { ControlLinks } from '../../../src/mesh/link/control-links.ts';
 import type { PeerLink } from '../../../src/mesh/link/peer-link.ts';
 import type { BucketRate } from '../../../src/mesh/link/token-bucket.ts';
 import { hubIdOf } from '../../../src/wire/hub-id.ts';
-import { settled } from '../../tools/tool-room.ts';
+import { runClock } from '../run-clock.ts';
 
 /** Lets everybody in. */
 export const OPEN_GATE: ConnectionGate = {
@@ -92,13 +92,8 @@ export class LinkRoom implements AsyncDisposable {
     await this.run(greetingMs, stepMs);
   }
 
-  /** Moves time on in small steps, with everything that becomes ready in between. */
-  async run(ms: number, stepMs = 250): Promise<void> {
-    await settled();
-    for (let left = ms; left > 0; left -= stepMs) {
-      this.clock.advance(Math.min(stepMs, left));
-      await settled();
-    }
+  run(ms: number, stepMs?: number): Promise<void> {
+    return runClock(this.clock, ms, stepMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

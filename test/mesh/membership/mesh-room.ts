@@ -4,7 +4,7 @@ import { MemoryNetwork } from '../../../src/mesh/engine/memory-network.ts';
 import { ControlLinks } from '../../../src/mesh/link/control-links.ts';
 import { CertificateRenewal } from '../../../src/mesh/membership/certificate-renewal.ts';
 import { type JoinOptions, joinMesh } from '../../../src/mesh/membership/join-mesh.ts';
-import { settled } from '../../tools/tool-room.ts';
+import { runClock } from '../run-clock.ts';
 import { membershipRoom, type Room, type RoomOptions } from './membership-room.ts';
 
 /** Hubs whose connections are real ones of the engine in memory, gates and control streams included. */
@@ -48,13 +48,8 @@ export class MeshRoom implements AsyncDisposable {
     return this.add(await membershipRoom({ clock: this.clock, ...options }));
   }
 
-  /** Moves time on in small steps, with everything that becomes ready in between. */
-  async run(ms: number, stepMs = 250): Promise<void> {
-    await settled();
-    for (let left = ms; left > 0; left -= stepMs) {
-      this.clock.advance(Math.min(stepMs, left));
-      await settled();
-    }
+  run(ms: number, stepMs?: number): Promise<void> {
+    return runClock(this.clock, ms, stepMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
