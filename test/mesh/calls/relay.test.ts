@@ -16,6 +16,21 @@ async function line(tool = makeTool({ handler: async (_, { nodeId }) => nodeId }
   return { room, entry, relay, executor, forward };
 }
 
+/** A line whose executing hub has a tool that acts, and ends only when `gate` is resolved. */
+async function lineThatWaits() {
+  const gate = Promise.withResolvers<Json>();
+  const runs = { count: 0 };
+  const tool = makeTool({
+    execution: { side_effects: true },
+    requires: { permissions: ['probe:run'] },
+    handler: () => {
+      runs.count++;
+      return gate.promise;
+    },
+  });
+  return { ...(await line(tool)), gate, runs };
+}
+
 /** Keeps the signed parts and answers that go by. */
 function witness(signed: Buffer[], bodies: Buffer[]): Tap {
   return (bytes) => {
@@ -123,17 +138,7 @@ describe('a hub in between', () => {
 
 describe('a way that breaks behind the hub in between', () => {
   test('leaves the call running, and its answer is found when there is a way again', async () => {
-    const gate = Promise.withResolvers<Json>();
-    let runs = 0;
-    const tool = makeTool({
-      execution: { side_effects: true },
-      requires: { permissions: ['probe:run'] },
-      handler: () => {
-        runs++;
-        return gate.promise;
-      },
-    });
-    const { room, relay, executor, forward } = await line(tool);
+    const { room, relay, executor, forward, gate, runs } = await lineThatWaits();
     const answer = forward();
     await settled();
     await relay.engine.disconnect(executor.id);
@@ -141,36 +146,24 @@ describe('a way that breaks behind the hub in between', () => {
     gate.resolve('done');
     await room.connect([1, 2]);
     expect(await room.within(10_000, answer)).toMatchObject({ result: 'done', hops: 2 });
-    expect(runs).toBe(1);
+    expect(runs.count).toBe(1);
   });
 
   test('before the call was accepted leaves it in doubt, not to be given to another hub', async () => {
-    const gate = Promise.withResolvers<Json>();
-    let runs = 0;
-    const tool = makeTool({
-      execution: { side_effects: true },
-      requires: { permissions: ['probe:run'] },
-      handler: () => {
-        runs++;
-        return gate.promise;
-      },
-    });
-    const { room, relay, executor, forward } = await line(tool);
+    const { room, relay, executor, forward, gate, runs } = await lineThatWaits();
     executor.tap.current = (bytes) => (decodeFrame(bytes).type === 'accept' ? 'cut-before' : bytes);
     const answer = forward();
     await settled();
-    expect([runs, relay.links.to(executor.id)]).toEqual([1, undefined]);
+    expect([runs.count, relay.links.to(executor.id)]).toEqual([1, undefined]);
     executor.tap.current = undefined;
     gate.resolve('done');
     await room.connect([1, 2]);
     expect(await room.within(10_000, answer)).toMatchObject({ result: 'done', hops: 2 });
-    expect(runs).toBe(1);
+    expect(runs.count).toBe(1);
   });
 
   test('before the hub in between leaves the call running too', async () => {
-    const gate = Promise.withResolvers<Json>();
-    const tool = makeTool({ execution: { side_effects: true }, requires: { permissions: ['probe:run'] }, handler: () => gate.promise });
-    const { room, entry, relay, forward } = await line(tool);
+    const { room, entry, relay, forward, gate } = await lineThatWaits();
     const answer = forward();
     await settled();
     await entry.engine.disconnect(relay.id);

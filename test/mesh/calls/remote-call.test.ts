@@ -15,6 +15,16 @@ async function pairWith(tool: ReturnType<typeof makeTool>, options = {}) {
   return { room, entry, executor };
 }
 
+/** What a caller is told who cancels once the other hub has the call. */
+async function codeOnceCancelled(tool: ReturnType<typeof makeTool>): Promise<unknown> {
+  const { room, entry, executor } = await pairWith(tool);
+  const controller = new AbortController();
+  const answer = entry.client.router.forward(executor.id, room.forwarded(tool, { signal: controller.signal })).catch((error) => error.code);
+  await settled();
+  controller.abort();
+  return room.within(1_000, answer);
+}
+
 describe('a call of a tool on another hub', () => {
   test('answers the result, the hub that ran it, and the hops', async () => {
     const tool = makeTool({ handler: async (_, context) => ({ agent: context.agentId, hub: context.nodeId, session: context.sessionId }) });
@@ -192,27 +202,13 @@ describe('time and cancelling', () => {
           });
         }),
     });
-    const { room, entry, executor } = await pairWith(tool);
-    const controller = new AbortController();
-    const answer = entry.client.router
-      .forward(executor.id, room.forwarded(tool, { signal: controller.signal }))
-      .catch((error) => error.code);
-    await settled();
-    controller.abort();
-    expect(await room.within(1_000, answer)).toBe('CANCELLED');
+    expect(await codeOnceCancelled(tool)).toBe('CANCELLED');
     expect(aborted).toBe(true);
   });
 
   test('a cancelled call that acts and does not say how it ended has an unknown outcome', async () => {
     const tool = makeTool({ execution: acting, requires: { permissions: ['probe:run'] }, handler: () => new Promise(() => {}) });
-    const { room, entry, executor } = await pairWith(tool);
-    const controller = new AbortController();
-    const answer = entry.client.router
-      .forward(executor.id, room.forwarded(tool, { signal: controller.signal }))
-      .catch((error) => error.code);
-    await settled();
-    controller.abort();
-    expect(await room.within(1_000, answer)).toBe('OUTCOME_UNKNOWN');
+    expect(await codeOnceCancelled(tool)).toBe('OUTCOME_UNKNOWN');
   });
 
   test('the time that is left shrinks on the way', async () => {
