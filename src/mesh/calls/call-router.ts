@@ -14,7 +14,7 @@ import { LostCall } from './lost-call.ts';
 import type { MeshRequests } from './mesh-requests.ts';
 import { errorOfBody, type SignedAnswers } from './signed-answers.ts';
 import { PartReader } from './signed-parts.ts';
-import { staleEpoch } from './stale-epoch.ts';
+import { atNewestEpoch } from './stale-epoch.ts';
 
 /** How long a cancelled call may still say how it ended: less than the pipeline's own patience. */
 const CANCEL_GRACE_MS = 200;
@@ -64,15 +64,7 @@ export class MeshCallRouter implements CallRouter {
 
   async forward(hubId: string, call: ForwardedCall): Promise<RemoteResult> {
     const target = hubId as HubId;
-    const epoch = this.#collaborators.routes.epochOf(target) ?? 0;
-    try {
-      return await this.#forward(target, call, epoch);
-    } catch (error) {
-      // It has started anew and its announcement is not here yet; nothing of the call was looked at.
-      const told = staleEpoch(error);
-      if (told === undefined || told === epoch) throw error;
-      return this.#forward(target, call, told);
-    }
+    return atNewestEpoch(this.#collaborators.routes, target, (epoch) => this.#forward(target, call, epoch));
   }
 
   async #forward(target: HubId, call: ForwardedCall, epoch: number): Promise<RemoteResult> {

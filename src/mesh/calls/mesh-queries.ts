@@ -11,7 +11,7 @@ import type { CallRoutes, MemberKeys, MeshTokens, SigningHub } from './call-port
 import type { MeshRequests } from './mesh-requests.ts';
 import { errorOfBody, type SignedAnswers } from './signed-answers.ts';
 import { PartReader, type ReadPart } from './signed-parts.ts';
-import { staleEpoch } from './stale-epoch.ts';
+import { atNewestEpoch } from './stale-epoch.ts';
 
 /** Hops beyond the first that a question may take: no house is wider. */
 export const QUERY_HOPS = 7;
@@ -55,14 +55,7 @@ export class MeshQueries {
 
   /** The signed result. Throws the other hub's own error, or as `MeshRequests.send`. */
   async ask(question: Question, options: QueryOptions): Promise<Json> {
-    const epoch = this.#collaborators.routes.epochOf(question.target) ?? 0;
-    try {
-      return await this.#ask(question, epoch, options);
-    } catch (error) {
-      const told = staleEpoch(error);
-      if (told === undefined || told === epoch) throw error;
-      return this.#ask(question, told, options);
-    }
+    return atNewestEpoch(this.#collaborators.routes, question.target, (epoch) => this.#ask(question, epoch, options));
   }
 
   async #ask(question: Question, epoch: number, { onPart, ...options }: QueryOptions): Promise<Json> {
