@@ -1,12 +1,13 @@
 /** A home's announcement as DeviceToolSync names its tools: the devices of a flat, of standard types, without hardware. */
-import { generateKeyPairSync, hash, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import type { DeviceDescription } from '../../src/core/device-model.ts';
 import { parseDeviceId, slug } from '../../src/core/ids.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import { offeredDefinition } from '../../src/mesh/gossip/offered-definition.ts';
 import { toPublicDefinition } from '../../src/tools/forms/public-definition.ts';
-import { canonicalJson } from '../../src/wire/canonical-json.ts';
-import { rawPublicKey } from '../../src/wire/ed25519-key.ts';
+import { generatePrivateKey, rawPublicKey } from '../../src/wire/ed25519-key.ts';
 import { hubIdOf } from '../../src/wire/hub-id.ts';
+import { inOrder } from '../../src/wire/messages/announced-entries.ts';
 import { type HubState, stateDigest } from '../../src/wire/messages/announced-state.ts';
 import { signAnnouncement } from '../../src/wire/messages/announcement.ts';
 import { paginate } from '../../src/wire/messages/announcement-pages.ts';
@@ -46,10 +47,9 @@ export async function homeWithTools(count: number): Promise<AnnouncedHome> {
     .flatMap(({ device }) => generated.filter(({ definition }) => definition.metadata.device === device.id))
     .slice(0, count)
     .map(({ id, definition }) => {
-      const shown = toPublicDefinition(definition);
-      const name = hash('sha256', canonicalJson(shown), 'hex').slice(0, 16);
-      definitions.set(name, shown);
-      return { id, hash: name, capability: 0 };
+      const { hash } = offeredDefinition(definition);
+      definitions.set(hash, toPublicDefinition(definition));
+      return { id, hash, capability: 0 };
     });
   const state: HubState = {
     name: 'Living room hub',
@@ -57,10 +57,10 @@ export async function homeWithTools(count: number): Promise<AnnouncedHome> {
     addresses: ['192.168.1.20:8082'],
     links: [],
     capabilities: [{ type: 'matter_bridge', description: `Matter/Thread bridge with ${devices.length} devices` }],
-    tools: tools.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    tools: inOrder(tools),
     devices: null,
   };
-  return { key: generateKeyPairSync('ed25519').privateKey, state, definitions };
+  return { key: generatePrivateKey(), state, definitions };
 }
 
 /** The full announcement under its signature, with its lists inline as long as they may be. */

@@ -1,9 +1,10 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { HubId } from '../../src/core/ids.ts';
 import type { MemberCertificates } from '../../src/mesh/gossip/announcement-door.ts';
 import { verifyCertificate } from '../../src/mesh/membership/certificate-chain.ts';
 import { inviterCertificate } from '../../src/mesh/membership/certificate-request.ts';
+import { generatePrivateKey, publicKeyOf, rawPublicKey } from '../../src/wire/ed25519-key.ts';
 import { hubIdOf } from '../../src/wire/hub-id.ts';
 import type { CertificateChain } from '../../src/wire/messages/certificate.ts';
 
@@ -18,9 +19,9 @@ export interface SimulatedIdentity {
 
 /** A new hub key. */
 export function makeIdentity(): SimulatedIdentity {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const rawKey = String(publicKey.export({ format: 'jwk' }).x);
-  return { hubId: hubIdOf(rawKey), privateKey, publicKey, rawKey };
+  const privateKey = generatePrivateKey();
+  const rawKey = rawPublicKey(privateKey);
+  return { hubId: hubIdOf(rawKey), privateKey, publicKey: publicKeyOf(rawKey), rawKey };
 }
 
 /** The root key of a mesh: issues real certificates and verifies them. What was verified once is remembered, for all hubs of the process. */
