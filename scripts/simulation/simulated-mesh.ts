@@ -4,6 +4,7 @@ import { MemoryNetwork } from '../../src/mesh/engine/memory-network.ts';
 import { GOSSIP_LIMITS } from '../../src/mesh/gossip/gossip-limits.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
+import { seededRandom } from '../../test/seeded-random.ts';
 import { SharedStates } from './shared-states.ts';
 import { SharedVerification } from './shared-verification.ts';
 import { SimulatedAuthority } from './simulated-authority.ts';
@@ -83,15 +84,4 @@ export class SimulatedMesh implements AsyncDisposable {
     const chosen = [...neighbourChoice(hub.id, byId.keys())].filter(isDialled);
     return chosen.flatMap((id) => byId.get(id) ?? []).map((other) => hub.connect(other));
   }
-}
-
-/** Mulberry32: the same numbers in every run. */
-function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

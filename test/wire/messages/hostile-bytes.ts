@@ -1,12 +1,14 @@
+import { seededRandom } from '../../seeded-random.ts';
+
 /** Makes bytes that a hostile member might send, the same ones for the same seed. */
 export class HostileBytes {
   readonly #corpus: readonly Uint8Array[];
-  #state: number;
+  readonly #uniform: () => number;
 
   /** `corpus`: honest messages to begin with. */
   constructor(corpus: readonly Uint8Array[], seed: number) {
     this.#corpus = corpus;
-    this.#state = seed;
+    this.#uniform = seededRandom(seed);
   }
 
   /** Mostly an honest message with one to four things done to it. */
@@ -58,12 +60,8 @@ export class HostileBytes {
     return item;
   }
 
-  /** Mulberry32: good enough to reach every branch, and the same everywhere. */
   #below(bound: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000) * bound);
+    return Math.floor(this.#uniform() * bound);
   }
 }
 
