@@ -1,13 +1,13 @@
-import type { ManualClock } from '../src/core/clock.ts';
+import type { Clock } from '../src/core/clock.ts';
 import type { Json } from '../src/core/json.ts';
 import type { KeyValueStore } from '../src/core/key-value-store.ts';
 
 /** A key-value store in memory; what it holds for a time ends by a clock that tests move. */
 export class MemoryKeyValueStore implements KeyValueStore {
   readonly #spaces = new Map<string, Map<string, { value: Json; untilMs: number }>>();
-  readonly #clock: ManualClock;
+  readonly #clock: Clock;
 
-  constructor(clock: ManualClock) {
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 

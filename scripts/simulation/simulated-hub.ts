@@ -15,7 +15,7 @@ import type { StatementSource } from '../../src/mesh/gossip/statement-exchange.t
 import type { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
-import { MemoryStore } from './memory-store.ts';
+import { MemoryKeyValueStore } from '../../test/memory-key-value-store.ts';
 import { makeIdentity, type SimulatedAuthority, type SimulatedIdentity } from './simulated-authority.ts';
 import { OVERHEAD_BYTES, SimulatedLinks } from './simulated-links.ts';
 
@@ -56,7 +56,14 @@ export class SimulatedHub {
 
   constructor(
     world: SimulatedWorld,
-    { name, tools, devices = NO_DEVICES, statements = [], identity = makeIdentity(), store = new MemoryStore() }: SimulatedHubOptions,
+    {
+      name,
+      tools,
+      devices = NO_DEVICES,
+      statements = [],
+      identity = makeIdentity(),
+      store = new MemoryKeyValueStore(world.clock),
+    }: SimulatedHubOptions,
   ) {
     const { clock, network, authority, random, open, steps, validator, limits } = world;
     const certificate = authority.certify(identity);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { MemoryStore } from '../../../scripts/simulation/memory-store.ts';
 import { makeIdentity, SimulatedAuthority } from '../../../scripts/simulation/simulated-authority.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { AnnouncedEpoch } from '../../../src/mesh/gossip/announced-epoch.ts';
@@ -7,6 +6,7 @@ import { isSameChain } from '../../../src/mesh/gossip/announcement-door.ts';
 import { Announcer } from '../../../src/mesh/gossip/announcer.ts';
 import type { HubState } from '../../../src/wire/messages/announced-state.ts';
 import { type Announcement, openAnnouncement } from '../../../src/wire/messages/announcement.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { makeDirectory, namedTools } from './gossip-room.ts';
 
 /** An announcer of a hub whose state and certificate a test sets, and all that it said. */
@@ -21,7 +21,7 @@ async function speaker(authority = new SimulatedAuthority()) {
   const announcer = new Announcer({
     hub,
     certificate: () => own.certificate,
-    epoch: new AnnouncedEpoch({ store: new MemoryStore(), clock }),
+    epoch: new AnnouncedEpoch({ store: new MemoryKeyValueStore(clock), clock }),
     state: () => ({ state: own.state, definitions: [] }),
     directory,
     blobs,

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { MemoryStore } from '../../../scripts/simulation/memory-store.ts';
 import { makeIdentity } from '../../../scripts/simulation/simulated-authority.ts';
 import type { SimulatedHub } from '../../../scripts/simulation/simulated-hub.ts';
 import { SimulatedMesh } from '../../../scripts/simulation/simulated-mesh.ts';
 import { simulatedTool } from '../../../scripts/simulation/simulated-tools.ts';
 import type { StatementSource } from '../../../src/mesh/gossip/statement-exchange.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 
 const tools = (count: number, device = 'any') => Array.from({ length: count }, (_, index) => simulatedTool(index, device));
@@ -98,7 +98,7 @@ describe('Gossip', () => {
 
   test('has all definitions of a hub that was away and comes back with the same tools', async () => {
     await using mesh = new SimulatedMesh();
-    const [identity, store] = [makeIdentity(), new MemoryStore()];
+    const [identity, store] = [makeIdentity(), new MemoryKeyValueStore(mesh.clock)];
     const other = await mesh.add({ tools: tools(2) });
     const first = await mesh.add({ tools: tools(5), identity, store, name: 'first' });
     await chainOf(mesh, [other, first]);
@@ -117,7 +117,7 @@ describe('Gossip', () => {
     await using mesh = new SimulatedMesh();
     const identity = makeIdentity();
     const other = await mesh.add({ tools: [] });
-    const store = new MemoryStore();
+    const store = new MemoryKeyValueStore(mesh.clock);
     store.set('mesh.gossip', 'epoch', 9_000_000_000);
     const first = await mesh.add({ tools: tools(3), identity, store, name: 'first' });
     expect(first.gossip.announcer.epoch).toBe(9_000_000_001);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { MemoryStore } from '../../../scripts/simulation/memory-store.ts';
 import { makeIdentity, SimulatedAuthority } from '../../../scripts/simulation/simulated-authority.ts';
 import { SimulatedMesh } from '../../../scripts/simulation/simulated-mesh.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
@@ -9,6 +8,7 @@ import { offeredDefinition, offerSome } from '../../../src/mesh/gossip/offered-d
 import { inOrder } from '../../../src/wire/messages/announced-entries.ts';
 import type { HubState } from '../../../src/wire/messages/announced-state.ts';
 import { openAnnouncement } from '../../../src/wire/messages/announcement.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 import { makeDirectory } from './gossip-room.ts';
 
@@ -25,7 +25,7 @@ function houseOf(count: number) {
   const announcer = new Announcer({
     hub,
     certificate: () => certificate,
-    epoch: new AnnouncedEpoch({ store: new MemoryStore(), clock }),
+    epoch: new AnnouncedEpoch({ store: new MemoryKeyValueStore(clock), clock }),
     state: () => {
       if (!offerSome(tools.map(({ definition }) => definition))) return undefined;
       const entries = tools.map(({ id, definition }) => ({ id: id as string, hash: offeredDefinition(definition).hash }));
