@@ -23,6 +23,7 @@ import { DnsSd } from './discovery/dns-sd.ts';
 import { hubService } from './discovery/hub-service.ts';
 import { InterfaceWatch } from './discovery/link/interface-watch.ts';
 import { PeerKeeper } from './discovery/peer-keeper.ts';
+import { parseHostPort } from './engine/host-port.ts';
 import type { MeshEngine } from './engine/mesh-engine.ts';
 import { Gossip } from './gossip/gossip.ts';
 import type { StatementSource } from './gossip/statement-exchange.ts';
@@ -146,7 +147,7 @@ export class MeshSession implements Service {
 
   async #beFound(dnsSd: DnsSd): Promise<void> {
     await this.#stack.start(dnsSd);
-    const port = Number(/\d+$/.exec(this.#parts.engine.listenAddresses()[0] ?? '')?.[0] ?? 0);
+    const { port } = parseHostPort(this.#parts.engine.listenAddresses()[0] ?? '') ?? { port: 0 };
     const { meshId } = this.#parts.membership.membership.requireOwn();
     this.#stack.own(dnsSd.advertise(hubService({ id: this.#parts.engine.id, port, meshId })));
   }

@@ -1,6 +1,5 @@
-import { parseHostPort } from './discovery/dial/host-port.ts';
 import { isLinkLocal, type NetworkInterface } from './discovery/link/network-interface.ts';
-import { formatSocketAddress } from './engine/socket-address.ts';
+import { formatHostPort, parseHostPort } from './engine/host-port.ts';
 
 const ANY_ADDRESS: ReadonlySet<string> = new Set(['::', '0.0.0.0']);
 const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
@@ -16,7 +15,7 @@ export function ownAddresses(listening: readonly string[], interfaces: readonly 
   const told = listening.flatMap((text) => {
     const address = parseHostPort(text);
     if (!address) return [];
-    return ANY_ADDRESS.has(address.host) ? ordered.map((host) => formatSocketAddress({ host, port: address.port })) : [text];
+    return ANY_ADDRESS.has(address.host) ? ordered.map((host) => formatHostPort({ host, port: address.port })) : [text];
   });
   const beyond = told.filter((text) => !LOOPBACK.test(parseHostPort(text)?.host ?? ''));
   return [...new Set(beyond.length > 0 ? beyond : told)];

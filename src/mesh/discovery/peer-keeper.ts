@@ -5,10 +5,9 @@ import type { HubId } from '../../core/ids.ts';
 import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
+import { formatHostPort, parseHostPort } from '../engine/host-port.ts';
 import type { EnginePeer, MeshEngine, PeerAddress } from '../engine/mesh-engine.ts';
-import { formatSocketAddress } from '../engine/socket-address.ts';
 import { AddressBook, type KnownAddresses } from './dial/address-book.ts';
-import { parseHostPort } from './dial/host-port.ts';
 import { neighbourChoice } from './dial/neighbour-choice.ts';
 import { PeerDialler } from './dial/peer-dialler.ts';
 import { RememberedAddresses } from './dial/remembered-addresses.ts';
@@ -168,7 +167,7 @@ export class PeerKeeper implements Service {
 
   #connected(peer: EnginePeer, address: PeerAddress): void {
     if (peer.direction === 'outbound') this.#remembered.remember(peer.id, address);
-    this.#parts.logger.debug('mesh.connected', { peer: peer.id, address: formatSocketAddress(address) });
+    this.#parts.logger.debug('mesh.connected', { peer: peer.id, address: formatHostPort(address) });
   }
 
   /** Who is at the owner's address is learnt by connecting; then it is a hub like the others, until it cannot be reached. */
@@ -176,7 +175,7 @@ export class PeerKeeper implements Service {
     const id = this.#hubAt.get(text);
     const isKept = id !== undefined && (connected.has(id) || (this.#diallers.get(id)?.failures ?? 0) < UNREACHABLE_AFTER_FAILURES);
     const address = parseHostPort(text);
-    if (isKept || address === undefined || this.#ownAddresses().has(formatSocketAddress(address))) this.#diallers.get(text)?.stop();
+    if (isKept || address === undefined || this.#ownAddresses().has(formatHostPort(address))) this.#diallers.get(text)?.stop();
     else this.#givenDialler(text, address).want(0);
   }
 
@@ -247,7 +246,7 @@ export class PeerKeeper implements Service {
     const { engine, watch } = this.#parts;
     const ports = engine.listenAddresses().flatMap((text) => parseHostPort(text)?.port ?? []);
     const hosts = watch.interfaces.flatMap(({ addresses }) => addresses.map(({ host }) => host));
-    const own = [...hosts, '127.0.0.1', '::1', 'localhost'].flatMap((host) => ports.map((port) => formatSocketAddress({ host, port })));
+    const own = [...hosts, '127.0.0.1', '::1', 'localhost'].flatMap((host) => ports.map((port) => formatHostPort({ host, port })));
     return new Set([...engine.listenAddresses(), ...own]);
   }
 }

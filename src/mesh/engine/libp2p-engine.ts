@@ -5,6 +5,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { ConnectionAttempts } from './connection-attempt.ts';
 import { GossipWatch } from './gossip-watch.ts';
+import { formatHostPort } from './host-port.ts';
 import { InboundLimiter, type InboundLimits } from './inbound-limiter.ts';
 import { Libp2pConnection } from './libp2p-connection.ts';
 import { Libp2pGossip } from './libp2p-gossip.ts';
@@ -15,7 +16,6 @@ import { Libp2pStream } from './libp2p-stream.ts';
 import type { ConnectionGate, EnginePeer, GossipVerdict, MeshEngine, MeshStream, PeerAddress } from './mesh-engine.ts';
 import { PeerTable } from './peer-table.ts';
 import { RefusalCounter } from './refusal-counter.ts';
-import { formatSocketAddress } from './socket-address.ts';
 import { StrandedWatch } from './stranded-watch.ts';
 import { MAX_INBOUND_STREAMS, OPEN_STREAM_TIMEOUT_MS } from './stream-limits.ts';
 import { type DoorAddress, TcpDoor } from './tcp-door.ts';
@@ -128,7 +128,7 @@ export class Libp2pEngine implements MeshEngine {
     const { sockets } = this.#requireRunning();
     const known = address.expect === undefined ? undefined : this.#table.get(address.expect);
     if (known) return known.peer;
-    using limit = this.#timeLimit(options.signal, CONNECT_TIMEOUT_MS, `No hub answers at ${formatSocketAddress(address)}`);
+    using limit = this.#timeLimit(options.signal, CONNECT_TIMEOUT_MS, `No hub answers at ${formatHostPort(address)}`);
     return await this.#dial(sockets, address, { signal: limit.signal, gate: options.gate ?? this.#parts.gate });
   }
 
@@ -194,7 +194,7 @@ export class Libp2pEngine implements MeshEngine {
     try {
       const up = this.#table.get(await sockets.dial(address, how));
       if (up) return up.peer;
-      throw new AtmoError('NODE_UNAVAILABLE', `${formatSocketAddress(address)} closed the connection as soon as it was open`);
+      throw new AtmoError('NODE_UNAVAILABLE', `${formatHostPort(address)} closed the connection as soon as it was open`);
     } catch (error) {
       return await this.#table.untilOtherUp(error, how.signal);
     }

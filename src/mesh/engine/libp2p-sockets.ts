@@ -3,10 +3,10 @@ import type { Upgrader } from '@libp2p/interface';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { ConnectionAttempt, ConnectionAttempts } from './connection-attempt.ts';
+import { formatHostPort, withoutMapping } from './host-port.ts';
 import type { InboundLimiter } from './inbound-limiter.ts';
 import type { ConnectionGate, PeerAddress } from './mesh-engine.ts';
 import type { RefusalCounter } from './refusal-counter.ts';
-import { formatSocketAddress } from './socket-address.ts';
 import { endsOf } from './socket-ends.ts';
 import { toMultiaddr } from './socket-multiaddr.ts';
 import { TcpConnection } from './tcp-connection.ts';
@@ -43,7 +43,7 @@ export class Libp2pSockets {
     const socket = await dialTcp(address, signal);
     const attempt: ConnectionAttempt = {
       direction: 'outbound',
-      address: formatSocketAddress(address),
+      address: formatHostPort(address),
       gate,
       expect: address.expect,
       signal,
@@ -71,7 +71,7 @@ export class Libp2pSockets {
       return void socket.resetAndDestroy();
     }
     try {
-      const hasFailed = !(await this.#upgrade(socket, { host: mappedIPv4(host), port }));
+      const hasFailed = !(await this.#upgrade(socket, { host: withoutMapping(host), port }));
       if (hasFailed) this.#parts.limiter.failed(host);
     } finally {
       this.#parts.limiter.done();
@@ -82,7 +82,7 @@ export class Libp2pSockets {
   async #upgrade(socket: Socket, { host, port }: PeerAddress): Promise<boolean> {
     const { attempts, upgrader, gate, signal, refusals } = this.#parts;
     const connection = new TcpConnection(socket, 'inbound', toMultiaddr(host, port));
-    const address = formatSocketAddress({ host, port });
+    const address = formatHostPort({ host, port });
     const attempt: ConnectionAttempt = { direction: 'inbound', address, gate, signal, ends: endsOf(socket) };
     attempts.set(connection, attempt);
     try {
@@ -107,9 +107,4 @@ export class Libp2pSockets {
 
 function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
-}
-
-/** An IPv4 peer of a socket that listens for both: `::ffff:10.0.0.1` is 10.0.0.1. */
-function mappedIPv4(host: string): string {
-  return host.startsWith('::ffff:') && host.includes('.') ? host.slice('::ffff:'.length) : host;
 }

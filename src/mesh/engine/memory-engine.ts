@@ -1,6 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { admit, type GateTransport, MAX_GATE_TRANSPORT_BYTES } from './admission.ts';
+import { formatHostPort } from './host-port.ts';
 import { MemoryConnection } from './memory-connection.ts';
 import type { MemoryNetwork } from './memory-network.ts';
 import type { PipeEnd } from './memory-pipe.ts';
@@ -9,7 +10,6 @@ import { type ConnectionGate, type EnginePeer, type GossipVerdict, MAX_GOSSIP_BY
 import { PeerTable } from './peer-table.ts';
 import { RefusalCounter } from './refusal-counter.ts';
 import { SeenMessages } from './seen-messages.ts';
-import { formatSocketAddress } from './socket-address.ts';
 import { OPEN_STREAM_TIMEOUT_MS } from './stream-limits.ts';
 import { TimeLimit } from './time-limit.ts';
 
@@ -73,7 +73,7 @@ export class MemoryEngine implements MeshEngine {
     this.#requireRunning();
     const known = address.expect === undefined ? undefined : this.#table.get(address.expect);
     if (known) return known.peer;
-    using limit = this.#timeLimit(options.signal, CONNECT_TIMEOUT_MS, `Nobody answers at ${formatSocketAddress(address)}`);
+    using limit = this.#timeLimit(options.signal, CONNECT_TIMEOUT_MS, `Nobody answers at ${formatHostPort(address)}`);
     return await this.#dial(address, options.gate ?? this.#parts.gate, limit.signal);
   }
 
@@ -119,7 +119,7 @@ export class MemoryEngine implements MeshEngine {
   }
 
   async #dial(address: PeerAddress, gate: ConnectionGate, signal: AbortSignal): Promise<EnginePeer> {
-    const end = await this.#parts.network.dial(this.#parts.address, formatSocketAddress(address), signal);
+    const end = await this.#parts.network.dial(this.#parts.address, formatHostPort(address), signal);
     try {
       const peer = await this.#greet(end, 'outbound', signal);
       await this.#admit(end, { peer, gate, expect: address.expect, signal });

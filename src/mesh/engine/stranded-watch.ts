@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import type { Clock } from '../../core/clock.ts';
+import { withoutMapping } from './host-port.ts';
 
 const LOOK_MS = 1_000;
 const LOOPBACK = /^(?:127\.|::1$)/;
@@ -65,5 +66,5 @@ export class StrandedWatch<Connection extends AnchoredConnection> implements Dis
 /** Without the zone, and as IPv4 where it is that. */
 function bare(host: string): string {
   const [address = host] = host.split('%');
-  return address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address;
+  return withoutMapping(address);
 }

@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { AtmoError } from '../../core/errors.ts';
 import { orAborted } from '../../core/or-aborted.ts';
+import { formatHostPort } from './host-port.ts';
 import type { PeerAddress } from './mesh-engine.ts';
-import { formatSocketAddress } from './socket-address.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
@@ -36,5 +36,5 @@ export async function dialTcp({ host, port }: PeerAddress, signal: AbortSignal):
 /** That a hub cannot be reached at an address, and why. */
 export function unreachable(address: PeerAddress, cause: Error & { code?: string }): AtmoError {
   const reason = REASONS[cause.code ?? ''] ?? cause.message;
-  return new AtmoError('NODE_UNAVAILABLE', `No hub answers at ${formatSocketAddress(address)}: ${reason}`, {}, { cause });
+  return new AtmoError('NODE_UNAVAILABLE', `No hub answers at ${formatHostPort(address)}: ${reason}`, {}, { cause });
 }

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { AtmoError } from '../../core/errors.ts';
-import { formatSocketAddress } from './socket-address.ts';
+import { formatHostPort } from './host-port.ts';
 
 /** Where a door listens. */
 export interface DoorAddress {
@@ -35,7 +35,7 @@ export class TcpDoor implements AsyncDisposable {
   /** `host:port`; `[::]:port` stands for every address. */
   addresses(): readonly string[] {
     const address = this.#server?.address();
-    return typeof address === 'object' && address ? [formatSocketAddress({ host: address.address, port: address.port })] : [];
+    return typeof address === 'object' && address ? [formatHostPort({ host: address.address, port: address.port })] : [];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -58,7 +58,7 @@ export class TcpDoor implements AsyncDisposable {
 }
 
 function listenError(address: DoorAddress, error: NodeJS.ErrnoException): AtmoError {
-  const where = address.host === '' ? `port ${address.port}` : formatSocketAddress(address);
+  const where = address.host === '' ? `port ${address.port}` : formatHostPort(address);
   if (error.code === 'EADDRINUSE') {
     const problem = `The mesh cannot listen on ${where}: another program has the port. Stop it, or set mesh.port to another one`;
     return new AtmoError('CONFLICT', problem, { port: address.port }, { cause: error });

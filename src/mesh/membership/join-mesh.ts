@@ -2,7 +2,7 @@ import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
 import { meshIdOf } from '../../wire/hub-id.ts';
 import { type Invite, parseInvite } from '../../wire/messages/invite.ts';
-import { parseHostPort } from '../discovery/dial/host-port.ts';
+import { parseHostPort } from '../engine/host-port.ts';
 import type { MeshEngine, PeerAddress } from '../engine/mesh-engine.ts';
 import { JoinAttempt } from './join-attempt.ts';
 import type { Member } from './member.ts';

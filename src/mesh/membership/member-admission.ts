@@ -5,7 +5,7 @@ import { requireGrant } from '../../core/permission.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
 import { type CertificateChain, decodeCertificateChain, encodeCertificateChain } from '../../wire/messages/certificate.ts';
 import { inviteText, parseInvite } from '../../wire/messages/invite.ts';
-import { parseHostPort } from '../discovery/dial/host-port.ts';
+import { parseHostPort } from '../engine/host-port.ts';
 import { type CertificateRequest, inviterCertificate, memberCertificate, requireInviter, requireWithin } from './certificate-request.ts';
 import { refuseAtGate } from './gate-refusal.ts';
 import type { InviteBook } from './invite-book.ts';

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { LabHost } from '../../../scripts/network-lab/lab-host.ts';
 import type { ServiceInstance } from '../../../src/core/discovery.ts';
-import { NetworkHost } from '../../home/network-host.ts';
 
 const run = promisify(execFile);
 const PROGRAM = join(import.meta.dirname, 'discovery-program.ts');
@@ -29,12 +29,12 @@ export class DiscoveryHost implements AsyncDisposable {
   /** When its program began to open sockets. */
   startedMs = 0;
   drops: Record<string, number> = {};
-  readonly #network: NetworkHost;
+  readonly #network: LabHost;
   #program: ChildProcess | undefined;
 
   constructor(name: string, number: number) {
     this.name = name;
-    this.#network = new NetworkHost(name, number);
+    this.#network = new LabHost(name, number);
   }
 
   async start(): Promise<void> {
@@ -43,7 +43,7 @@ export class DiscoveryHost implements AsyncDisposable {
 
   /** `ip` on this host. */
   async ip(command: string): Promise<void> {
-    await run('ip', ['-n', this.name, ...command.split(' ')]);
+    await this.#network.ip(command);
   }
 
   /** A second interface, on a segment of its own that all hosts with one share. */

@@ -1,7 +1,7 @@
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { HubId } from '../../../src/core/ids.ts';
+import { formatHostPort } from '../../../src/mesh/engine/host-port.ts';
 import type { EnginePeer, MeshEngine, PeerAddress } from '../../../src/mesh/engine/mesh-engine.ts';
-import { formatSocketAddress } from '../../../src/mesh/engine/socket-address.ts';
 
 /** What answers at an address: a hub, a hub that refuses, nobody, or silence until the try ends. */
 export type FakeAnswer = HubId | 'refusal' | 'nobody' | 'silence';
@@ -37,7 +37,7 @@ export class FakeEngine implements Connections {
   }
 
   async connect(address: PeerAddress, { signal }: { readonly signal: AbortSignal }): Promise<EnginePeer> {
-    const text = formatSocketAddress(address);
+    const text = formatHostPort(address);
     this.tried.push(text);
     const answer = this.answers.get(text) ?? 'nobody';
     if (answer === 'silence') await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));

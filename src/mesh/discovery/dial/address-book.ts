@@ -1,9 +1,8 @@
 import type { HubId } from '../../../core/ids.ts';
+import { formatHostPort, parseHostPort } from '../../engine/host-port.ts';
 import type { PeerAddress } from '../../engine/mesh-engine.ts';
-import { formatSocketAddress } from '../../engine/socket-address.ts';
 import { isLinkLocal } from '../link/network-interface.ts';
 import { addressOrder } from './address-order.ts';
-import { parseHostPort } from './host-port.ts';
 import type { RememberedAddresses } from './remembered-addresses.ts';
 
 /** Where a hub says that it can be reached. */
@@ -75,7 +74,7 @@ export class AddressBook {
       given === undefined ? [] : [given],
       announced.flatMap((text) => announcedAddress(text, id)),
       this.#parts.remembered.of(id),
-    ]).filter((address) => !own.has(formatSocketAddress(address)));
+    ]).filter((address) => !own.has(formatHostPort(address)));
   }
 
   #others(ids: Iterable<HubId>): ReadonlySet<HubId> {

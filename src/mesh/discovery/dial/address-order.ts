@@ -1,5 +1,5 @@
+import { formatHostPort } from '../../engine/host-port.ts';
 import type { PeerAddress } from '../../engine/mesh-engine.ts';
-import { formatSocketAddress } from '../../engine/socket-address.ts';
 import { isLinkLocal } from '../link/network-interface.ts';
 
 const MAX_ADDRESSES = 12;
@@ -16,7 +16,7 @@ export function addressOrder(sources: readonly (readonly PeerAddress[])[]): read
     const four = wide.filter(({ host }) => !host.includes(':'));
     return [...takingTurns(six, four), ...local];
   });
-  return [...new Map(ordered.map((address) => [formatSocketAddress(address), address])).values()].slice(0, MAX_ADDRESSES);
+  return [...new Map(ordered.map((address) => [formatHostPort(address), address])).values()].slice(0, MAX_ADDRESSES);
 }
 
 function takingTurns<Item>(some: readonly Item[], others: readonly Item[]): readonly Item[] {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { Logger } from '../../../core/logger.ts';
+import { formatHostPort } from '../../engine/host-port.ts';
 import type { EnginePeer, MeshEngine, PeerAddress } from '../../engine/mesh-engine.ts';
-import { formatSocketAddress } from '../../engine/socket-address.ts';
 import { backOffMs, type DialHistory, tryMs } from './back-off.ts';
 import { type DialOutcome, dialTry } from './dial-try.ts';
 
@@ -109,7 +109,7 @@ export class PeerDialler {
     const { clock, engine } = this.#parts;
     this.#beganMs = clock.monotonic();
     const all = this.#parts.addresses();
-    this.#tried = new Set(all.map(formatSocketAddress));
+    this.#tried = new Set(all.map(formatHostPort));
     const addresses = all.filter((address) => !this.#isRefusedAt(address));
     if (addresses.length === 0) return this.#fail();
     const stop = new AbortController();
@@ -143,18 +143,18 @@ export class PeerDialler {
   }
 
   #hasNewAddress(): boolean {
-    return this.#parts.addresses().some((address) => !this.#tried.has(formatSocketAddress(address)));
+    return this.#parts.addresses().some((address) => !this.#tried.has(formatHostPort(address)));
   }
 
   #remember(refuser: PeerAddress): void {
-    const key = formatSocketAddress(refuser);
+    const key = formatHostPort(refuser);
     const times = (this.#refusals.get(key)?.times ?? 0) + 1;
     const waitMs = REFUSED_MS[Math.min(times, REFUSED_MS.length) - 1] ?? 0;
     this.#refusals.set(key, { times, untilMs: this.#parts.clock.monotonic() + waitMs });
   }
 
   #isRefusedAt(address: PeerAddress): boolean {
-    return (this.#refusals.get(formatSocketAddress(address))?.untilMs ?? 0) > this.#parts.clock.monotonic();
+    return (this.#refusals.get(formatHostPort(address))?.untilMs ?? 0) > this.#parts.clock.monotonic();
   }
 
   #backOffMs(): number {

@@ -2,9 +2,8 @@ import type { Clock } from '../../../core/clock.ts';
 import type { HubId } from '../../../core/ids.ts';
 import { isJsonObject, type Json } from '../../../core/json.ts';
 import type { KeyValueStore } from '../../../core/key-value-store.ts';
+import { formatHostPort, parseHostPort } from '../../engine/host-port.ts';
 import type { PeerAddress } from '../../engine/mesh-engine.ts';
-import { formatSocketAddress } from '../../engine/socket-address.ts';
-import { parseHostPort } from './host-port.ts';
 
 const SPACE = 'mesh-addresses';
 const DAY_MS = 86_400_000;
@@ -46,7 +45,7 @@ export class RememberedAddresses {
   remember(id: HubId, address: PeerAddress): void {
     const memories = this.#load();
     const known = memories.get(id);
-    const text = formatSocketAddress(address);
+    const text = formatHostPort(address);
     const atMs = this.#clock.now();
     if (known !== undefined && known.addresses[0] === text && atMs - known.atMs < DAY_MS) return;
     const others = (known?.addresses ?? []).filter((other) => other !== text);

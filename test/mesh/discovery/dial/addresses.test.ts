@@ -3,27 +3,12 @@ import { ManualClock } from '../../../../src/core/clock.ts';
 import type { HubId } from '../../../../src/core/ids.ts';
 import { AddressBook, type KnownAddresses } from '../../../../src/mesh/discovery/dial/address-book.ts';
 import { addressOrder } from '../../../../src/mesh/discovery/dial/address-order.ts';
-import { parseHostPort } from '../../../../src/mesh/discovery/dial/host-port.ts';
 import { RememberedAddresses } from '../../../../src/mesh/discovery/dial/remembered-addresses.ts';
 import { MemoryKeyValueStore } from '../../../memory-key-value-store.ts';
 
 const SELF = 'hub-0000000000000000' as HubId;
 const PEER = 'hub-1111111111111111' as HubId;
 const at = (host: string, port = 8082) => ({ host, port });
-
-describe('host and port', () => {
-  test('are read with brackets, without them, with a zone, with a name', () => {
-    expect(parseHostPort('10.0.0.1:80')).toEqual({ host: '10.0.0.1', port: 80 });
-    expect(parseHostPort('[fe80::1%eth0]:8082')).toEqual({ host: 'fe80::1%eth0', port: 8082 });
-    expect(parseHostPort('fd00::1:8082')).toEqual({ host: 'fd00::1', port: 8082 });
-    expect(parseHostPort('hub.example.org:1')).toEqual({ host: 'hub.example.org', port: 1 });
-  });
-
-  test('are undefined for anything else', () => {
-    for (const text of ['', 'hub', ':80', 'hub:', 'hub:0', 'hub:65536', 'hub:x', 'a b:80', '[]:80', '[x:80'])
-      expect(parseHostPort(text)).toBeUndefined();
-  });
-});
 
 describe('the order of addresses', () => {
   test('takes turns between IPv6 and IPv4, ends a source with what is of one link, and names each once', () => {
