@@ -2,9 +2,9 @@ import type { AuditSink } from '../../core/audit-sink.ts';
 import type { EventBus } from '../../core/events.ts';
 import { isoTime } from '../../core/iso-time.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { keepNote } from '../../core/kept-note.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
-import { keepNote } from '../kept-note.ts';
 import type { ApprovalRecord, GivenApproval } from './approval-record.ts';
 
 /** Whom the chronicle tells. */

@@ -1,6 +1,6 @@
 import type { AuditSink } from '../../core/audit-sink.ts';
-import { toAtmoError } from '../../core/errors.ts';
-import type { EventBus, HubEvent } from '../../core/events.ts';
+import type { EventBus } from '../../core/events.ts';
+import { keepNote } from '../../core/kept-note.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
 
@@ -16,17 +16,8 @@ const WITHOUT_A_CALL: ReadonlySet<unknown> = new Set(['joined', 'revoked', 'rene
 
 /** Writes changes of the membership into the journal as notes; the answer stops it. */
 export function keepMembershipNotes(parts: NoteCollaborators): () => void {
-  return parts.events.listen((event) => {
-    if (event.type === 'mesh.changed' && WITHOUT_A_CALL.has(event.data.change)) void write(parts, event);
+  return parts.events.listen(({ type, subject, data }) => {
+    if (type !== 'mesh.changed' || !WITHOUT_A_CALL.has(data.change)) return;
+    void keepNote(parts, { event: `mesh.${String(data.change)}`, atMs: parts.time.now(), data: { mesh_id: subject, ...data } });
   });
-}
-
-/** It has happened already: a journal that cannot be written changes nothing of it. */
-async function write({ audit, time, logger }: NoteCollaborators, { subject, data }: HubEvent): Promise<void> {
-  const event = `mesh.${String(data.change)}`;
-  try {
-    await audit.record({ kind: 'note', event, atMs: time.now(), data: { mesh_id: subject, ...data } });
-  } catch (thrown) {
-    logger.error('audit.note_failed', { note: event, problem: toAtmoError(thrown).message });
-  }
 }

@@ -1,6 +1,6 @@
-import type { AuditNote, AuditSink } from '../core/audit-sink.ts';
-import { toAtmoError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
+import type { AuditNote, AuditSink } from './audit-sink.ts';
+import { toAtmoError } from './errors.ts';
+import type { Logger } from './logger.ts';
 
 interface NoteKeepers {
   readonly audit: AuditSink;
