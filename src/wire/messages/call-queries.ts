@@ -5,7 +5,7 @@ import { messageCodec, signedCodec } from '../message-codec.ts';
 import { jsonObject } from '../message-json.ts';
 import { kinds } from '../message-kinds.ts';
 import { list } from '../message-lists.ts';
-import { bytes, text } from '../message-scalars.ts';
+import { text } from '../message-scalars.ts';
 import type { ValueOf } from '../message-type.ts';
 import { CALL_ID, REQUEST_HEAD } from './call-parts.ts';
 
@@ -34,19 +34,7 @@ export type JobQuery = Extract<MeshQuery, { readonly kind: 'job_status' | 'job_c
 export type CallStatusQuery = Extract<MeshQuery, { readonly kind: 'call_status' }>;
 export type Subscribe = Extract<MeshQuery, { readonly kind: 'subscribe' }>;
 
-const CALL_STATUS_ANSWER = kinds('state', {
-  /** The hub never took the call on in this epoch. */
-  unknown: [1, message({})],
-  running: [2, message({})],
-  /** `response` is what `signToolResponse` made. */
-  finished: [3, message({ response: required(1, bytes({ min: 1, max: 4_194_304 })) })],
-});
-
-/** What became of a call. */
-export type CallStatusAnswer = ValueOf<typeof CALL_STATUS_ANSWER>;
-
 const SIGNED = signedCodec(messageCodec('MeshQuery', QUERY, { maxBytes: 32_768, maxDepth: 2, maxItems: 128 }), 'atmosphere-edge query v1');
-const STATUS_CODEC = messageCodec('CallStatusAnswer', CALL_STATUS_ANSWER, { maxBytes: 4_194_304, maxDepth: 1, maxItems: 5 });
 const EVENT_CODEC = messageCodec('SubscribedEvent', message({ event: required(1, jsonObject({ max: 61_440 })) }), {
   maxDepth: 1,
   maxItems: 3,
@@ -60,16 +48,6 @@ export function signMeshQuery(query: MeshQuery, key: KeyObject): Uint8Array {
 /** The question, once its signature has proven to be by the key that `keyOf` answers. VALIDATION_ERROR. */
 export function openMeshQuery(signed: Uint8Array, keyOf: (unverified: MeshQuery) => KeyObject | undefined): MeshQuery {
   return SIGNED.open(signed, keyOf);
-}
-
-/** VALIDATION_ERROR. */
-export function encodeCallStatusAnswer(answer: CallStatusAnswer): Uint8Array {
-  return STATUS_CODEC.encode(answer);
-}
-
-/** VALIDATION_ERROR. */
-export function decodeCallStatusAnswer(encoded: Uint8Array): CallStatusAnswer {
-  return STATUS_CODEC.decode(encoded);
 }
 
 /** A CloudEvents 1.0 event in its JSON form. VALIDATION_ERROR. */

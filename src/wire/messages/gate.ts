@@ -27,15 +27,7 @@ const GATE_MESSAGE = kinds('kind', {
     }),
   ],
   /** The joiner becomes a member. */
-  grant: [
-    3,
-    message({
-      responder: required(1, CERTIFICATE_CHAIN),
-      certificate: required(2, CERTIFICATE_CHAIN),
-      /** Only where the mesh has one. */
-      preSharedKey: optional(3, bytes({ min: 16, max: 128 })),
-    }),
-  ],
+  grant: [3, message({ responder: required(1, CERTIFICATE_CHAIN), certificate: required(2, CERTIFICATE_CHAIN) })],
   /** `code` is one of the table of errors. */
   refusal: [
     4,

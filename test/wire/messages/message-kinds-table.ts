@@ -7,15 +7,7 @@ import {
   encodeBlobRequest,
 } from '../../../src/wire/messages/blobs.ts';
 import { decodeForwardedRequest, encodeForwardedRequest, openToolInvoke, signToolInvoke } from '../../../src/wire/messages/call.ts';
-import {
-  type CallStatusAnswer,
-  decodeCallStatusAnswer,
-  decodeSubscribedEvent,
-  encodeCallStatusAnswer,
-  encodeSubscribedEvent,
-  openMeshQuery,
-  signMeshQuery,
-} from '../../../src/wire/messages/call-queries.ts';
+import { decodeSubscribedEvent, encodeSubscribedEvent, openMeshQuery, signMeshQuery } from '../../../src/wire/messages/call-queries.ts';
 import { openToolResponse, signToolResponse } from '../../../src/wire/messages/call-response.ts';
 import {
   decodeCertificateChain,
@@ -167,11 +159,6 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
     RESPONSES,
   ),
   kind('mesh-query', [(value) => signMeshQuery(value, KEY), (bytes) => openMeshQuery(bytes, keyOf)], QUERIES),
-  kind<CallStatusAnswer>(
-    'call-status-answer',
-    [encodeCallStatusAnswer, decodeCallStatusAnswer],
-    [{ state: 'unknown' }, { state: 'running' }, { state: 'finished', response: Uint8Array.of(0xa0) }],
-  ),
   kind(
     'subscribed-event',
     [encodeSubscribedEvent, decodeSubscribedEvent],

@@ -50,7 +50,6 @@ export const GATE_MESSAGES: readonly GateMessage[] = [
   { kind: 'hello', version: 1, meshId: MESH, certificate: CHAIN },
   { kind: 'join', version: 1, meshId: MESH, inviteId: '0011223344556677', proof: new Uint8Array(32).fill(5), name: 'Küche' },
   { kind: 'grant', responder: CHAIN, certificate: [...CHAIN, Uint8Array.of(4)] },
-  { kind: 'grant', responder: CHAIN, certificate: CHAIN, preSharedKey: new Uint8Array(32).fill(8) },
   { kind: 'refusal', code: 'PERMISSION_DENIED', message: 'The invite was used before' },
 ];
 
