@@ -14,12 +14,6 @@ const PATIENCE_MS = 60_000;
 /** A subscription has no end of its own; each try is for so long. */
 const REMAINING_MS = 0xffff_ffff;
 
-/** A subscription that wants to know of gaps. */
-interface GapSubscription extends RemoteSubscription {
-  /** Events may have been missed: the connection was lost and is back, or the listener was too slow. */
-  readonly onGap?: () => void;
-}
-
 /** Events of other hubs. A lost connection is mended, and the gap is told. */
 export class MeshEvents implements RemoteEvents {
   readonly #queries: MeshQueries;
@@ -31,7 +25,7 @@ export class MeshEvents implements RemoteEvents {
   }
 
   /** As `RemoteEvents.subscribe`: a hub that was heard once and is away for a minute is lost. */
-  async subscribe(hubId: string, subscription: GapSubscription, listener: EventListener): Promise<void> {
+  async subscribe(hubId: string, subscription: RemoteSubscription, listener: EventListener): Promise<void> {
     const { signal } = subscription;
     const state: Attempt = { pauseMs: FIRST_PAUSE_MS, isGap: false, wasHeard: false, lostMs: undefined };
     while (!signal.aborted) {
@@ -89,7 +83,7 @@ interface Attempt {
 }
 
 interface Listening {
-  readonly subscription: GapSubscription;
+  readonly subscription: RemoteSubscription;
   readonly listener: EventListener;
   readonly state: Attempt;
 }
