@@ -10,7 +10,7 @@ import { decodeToolChunk } from '../../wire/messages/signed-part.ts';
 import type { DropSink } from '../link/drop-sink.ts';
 import type { CallRoutes, MemberKeys, MeshTokens, SigningHub } from './call-ports.ts';
 import { CallProgress } from './call-progress.ts';
-import { LostCall } from './lost-call.ts';
+import { LostCall, type LostCallFacts } from './lost-call.ts';
 import type { MeshRequests } from './mesh-requests.ts';
 import { errorOfBody, type SignedAnswers } from './signed-answers.ts';
 import { PartReader } from './signed-parts.ts';
@@ -135,7 +135,7 @@ export class MeshCallRouter implements CallRouter {
   }
 
   /** What a neighbour said without the executing hub's signature, or what the own end of the link noticed. */
-  async #afterFailure(error: AtmoError, doubtful: Doubtful): Promise<RemoteResult> {
+  async #afterFailure(error: AtmoError, doubtful: LostCallFacts): Promise<RemoteResult> {
     const { target, call, progress } = doubtful;
     const wasNotSent = error.code === 'NODE_UNAVAILABLE' && !progress.isInDoubt;
     if (call.signal.aborted) throw wasNotSent ? error : progress.unknownOutcome();
@@ -146,11 +146,10 @@ export class MeshCallRouter implements CallRouter {
     throw refusal(target, error);
   }
 
-  async #recover({ target, call, sent, progress }: Doubtful): Promise<RemoteResult> {
-    const lost = new LostCall(this.#collaborators, { target, call, progress, id: sent.id, epoch: sent.epoch, token: sent.token });
-    const answer = await lost.answer();
+  async #recover(lost: LostCallFacts): Promise<RemoteResult> {
+    const answer = await new LostCall(this.#collaborators, lost).answer();
     if (answer.status === 'success') return resultOf(answer);
-    throw errorOfBody(answer.error, target);
+    throw errorOfBody(answer.error, lost.target);
   }
 }
 
@@ -161,13 +160,6 @@ function readChunk(content: Uint8Array): CallChunk | undefined {
     if (error instanceof AtmoError) return undefined;
     throw error;
   }
-}
-
-interface Doubtful {
-  readonly target: HubId;
-  readonly call: ForwardedCall;
-  readonly sent: Sent;
-  readonly progress: CallProgress;
 }
 
 function resultOf({ result, execution }: Extract<ToolResponse, { readonly status: 'success' }>): RemoteResult {

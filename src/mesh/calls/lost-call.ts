@@ -27,14 +27,13 @@ interface LostCallCollaborators {
   readonly time: Pick<Clock, 'now'>;
 }
 
-interface LostCallFacts {
+/** A call of which nobody knows how it ended. */
+export interface LostCallFacts {
   readonly target: HubId;
   readonly call: ForwardedCall;
   readonly progress: CallProgress;
-  /** Id, epoch and token of the request that was sent. */
-  readonly id: string;
-  readonly epoch: number;
-  readonly token: string;
+  /** The request by which it was given to the other hub. */
+  readonly sent: { readonly id: string; readonly epoch: number; readonly token: string };
 }
 
 /** A call of which the connection broke: its executing hub is asked what became of it until it says so or time is up. */
@@ -48,7 +47,7 @@ export class LostCall {
   constructor(collaborators: LostCallCollaborators, facts: LostCallFacts) {
     this.#collaborators = collaborators;
     this.#facts = facts;
-    this.#epoch = facts.epoch;
+    this.#epoch = facts.sent.epoch;
     const { call, progress } = facts;
     const patienceMs = progress.isActing ? Number.POSITIVE_INFINITY : HARMLESS_PATIENCE_MS;
     this.#giveUpMs = Math.min(call.deadlineMs, collaborators.clock.now() + patienceMs);
@@ -62,7 +61,7 @@ export class LostCall {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, 2 * pauseMs)) {
       if (this.#isTimeUp) throw this.#inDoubt();
       const answer = await this.#ask();
-      if (answer && answer.requestId === this.#facts.id) return answer;
+      if (answer && answer.requestId === this.#facts.sent.id) return answer;
       const error = answer && this.#judge(answer);
       if (error) throw error;
       await this.#pause(pauseMs);
@@ -76,7 +75,8 @@ export class LostCall {
   /** Undefined when no answer came, by whatever way. */
   async #ask(): Promise<ToolResponse | undefined> {
     const { self, requests, answers, clock, time } = this.#collaborators;
-    const { target, call, id, token } = this.#facts;
+    const { target, call, sent } = this.#facts;
+    const { id, token } = sent;
     const queryId = randomUUID();
     const head = { id: queryId, entryHub: self.hubId, executingHub: target, executorEpoch: this.#epoch, timeMs: time.now(), token };
     const signed = signMeshQuery({ kind: 'call_status', ...head, requestId: id }, self.privateKey);
@@ -100,7 +100,7 @@ export class LostCall {
     const told: JsonObject = isJsonObject(answer.result) ? answer.result : {};
     if (told.state === 'running') return undefined;
     // Only the process that was asked then can know that it never ran.
-    if (told.state === 'unknown' && told.epoch === this.#facts.epoch) return neverRan(this.#facts.target);
+    if (told.state === 'unknown' && told.epoch === this.#facts.sent.epoch) return neverRan(this.#facts.target);
     return this.#inDoubt();
   }
 
