@@ -72,6 +72,11 @@ export interface ToolDefinition {
   };
 }
 
+/** True where running a call twice would do something twice. */
+export function isActing({ execution }: Pick<ToolDefinition, 'execution'>): boolean {
+  return execution.hasSideEffects && !execution.isIdempotent;
+}
+
 /** What a handler gets to know and use (source 000 §9, source 001 ExecutionContext). */
 export interface ToolContext {
   readonly principal: Principal;

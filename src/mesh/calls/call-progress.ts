@@ -1,5 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { ForwardedCall } from '../../tools/calls/call-collaborators.ts';
+import { isActing } from '../../tools/tool-definition.ts';
 import type { RequestOptions } from '../link/peer-link.ts';
 
 /** How far a call has come that was given to another hub, as far as this hub can tell. */
@@ -40,8 +41,7 @@ export class CallProgress {
 
   /** Running it twice would do something twice. */
   get isActing(): boolean {
-    const { hasSideEffects, isIdempotent } = this.#call.tool.definition.execution;
-    return hasSideEffects && !isIdempotent;
+    return isActing(this.#call.tool.definition);
   }
 
   /** What is honest when nobody can say any more what became of it. */

@@ -1,5 +1,6 @@
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { isActing } from '../tool-definition.ts';
 import type { Call } from './call.ts';
 import type { CallRouter, ForwardedCall } from './call-collaborators.ts';
 import { routeWish } from './call-route.ts';
@@ -24,7 +25,8 @@ export async function runElsewhere(candidate: RouteCandidate, call: Call, router
     return result;
   } catch (thrown) {
     const error = toAtmoError(thrown);
-    if (isAccepted && call.deadline.signal.aborted && STOPPED.has(error.code) && mayHaveActed(call)) throw outcomeUnknown(candidate, call);
+    if (isAccepted && call.deadline.signal.aborted && STOPPED.has(error.code) && isActing(call.tool.definition))
+      throw outcomeUnknown(candidate, call);
     throw withNode(error, candidate);
   }
 }
@@ -34,7 +36,7 @@ export function failsOver(call: Call, thrown: unknown): boolean {
   const { code, details } = toAtmoError(thrown);
   if (call.deadline.signal.aborted) return false;
   // A hub on the way says so and nobody has signed it: if that is a lie, a call that acts would be made twice.
-  if (details.via !== undefined && mayHaveActed(call)) return false;
+  if (details.via !== undefined && isActing(call.tool.definition)) return false;
   if (!call.isDispatched) return NEXT_HUB.has(code);
   return call.tool.definition.execution.isIdempotent && (code === 'OUTCOME_UNKNOWN' || code === 'NODE_UNAVAILABLE');
 }
@@ -57,11 +59,6 @@ function forwarded(call: Call): ForwardedCall {
     signal: call.deadline.signal,
     onChunk: (chunk) => call.tell(chunk),
   };
-}
-
-function mayHaveActed({ tool }: Call): boolean {
-  const { hasSideEffects, isIdempotent } = tool.definition.execution;
-  return hasSideEffects && !isIdempotent;
 }
 
 function outcomeUnknown({ id }: RouteCandidate, call: Call): AtmoError {

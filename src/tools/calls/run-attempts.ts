@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, ERROR_CODES, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import { pause } from '../../core/pause.ts';
-import type { ToolDefinition } from '../tool-definition.ts';
+import { isActing, type ToolDefinition } from '../tool-definition.ts';
 import type { CallDeadline } from './call-deadline.ts';
 import { retryDelayMs } from './invocation-policy.ts';
 
@@ -84,8 +84,7 @@ function afterAbort(error: unknown, definition: ToolDefinition, deadline: CallDe
 
 /** Nobody can say what became of an abandoned call that acts: honest is only that it is unknown. */
 function endedEarly(definition: ToolDefinition, deadline: CallDeadline): AtmoError {
-  const { hasSideEffects, isIdempotent } = definition.execution;
-  if (!hasSideEffects || isIdempotent) return deadline.error();
+  if (!isActing(definition)) return deadline.error();
   return new AtmoError(
     'OUTCOME_UNKNOWN',
     `${definition.namespace}:${definition.name} ${endReason(deadline)} while it was running; read the state before calling it again`,
