@@ -1,5 +1,5 @@
 import { silentLogger } from '../../src/core/logger.ts';
-import { BlobStore } from '../../src/mesh/gossip/blob-store.ts';
+import { BlobStore, blobOf } from '../../src/mesh/gossip/blob-store.ts';
 import { DefinitionBook } from '../../src/mesh/gossip/definition-book.ts';
 import { DropCounter } from '../../src/mesh/gossip/drop-counter.ts';
 import { MeshCatalogue } from '../../src/mesh/gossip/mesh-catalogue.ts';
@@ -23,7 +23,7 @@ export function measureDirectory({ hubs, tools }: { readonly hubs: number; reado
   const before = heapBytes();
   for (let index = 0; index < hubs; index++) {
     const offered = Array.from({ length: tools }, (_, tool) => simulatedTool(tool, tool % 2 === 0 ? 'any' : `light-${index}`));
-    for (const { definition } of offered) blobs.add(Uint8Array.from(offeredDefinition(definition).blob.bytes));
+    for (const { definition } of offered) blobs.add(blobOf(Uint8Array.from(offeredDefinition(definition).blob.bytes)));
     directory.receive(announceFull(authority, offered), neighbour);
   }
   const known = heapBytes() - before;

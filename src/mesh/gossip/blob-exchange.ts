@@ -127,8 +127,10 @@ export class BlobExchange implements Service {
 
   #keep({ name, origin }: Wanted, bytes: Uint8Array | null, from: HubId): boolean {
     const { blobs, drops } = this.#parts;
-    if (bytes && blobOf(bytes).sha256.startsWith(name) && blobs.add(bytes, origin)) return true;
-    if (bytes) drops.count(blobOf(bytes).sha256.startsWith(name) ? 'out_of_memory' : 'wrong_blob');
+    const blob = bytes && blobOf(bytes);
+    const isWanted = blob?.sha256.startsWith(name);
+    if (blob && isWanted && blobs.add(blob, origin)) return true;
+    if (blob) drops.count(isWanted ? 'out_of_memory' : 'wrong_blob');
     this.#rest(`${name} ${from}`);
     return false;
   }

@@ -65,15 +65,15 @@ export class BlobStore {
   }
 
   /** Keeps a blob of another hub, that `origin` announces, under its hash; false when there is no room. */
-  add(bytes: Uint8Array, origin?: HubId): boolean {
-    const blob = blobOf(bytes);
+  add(blob: Blob, origin?: HubId): boolean {
     const short = shortName(blob.sha256);
+    const { length } = blob.bytes;
     // The first of two blobs with one short name stays: nobody replaces what another hub has announced.
     if (this.#others.has(short) || this.#own.has(short)) return true;
-    if (bytes.length > MAX_BLOB_BYTES || this.#bytes + bytes.length > this.#maxBytes) return false;
+    if (length > MAX_BLOB_BYTES || this.#bytes + length > this.#maxBytes) return false;
     if (origin !== undefined && this.isFullFor(origin)) return false;
     this.#others.set(short, { ...blob, origin });
-    this.#charge(origin, bytes.length);
+    this.#charge(origin, length);
     return true;
   }
 

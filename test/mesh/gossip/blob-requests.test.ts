@@ -19,8 +19,9 @@ async function hubWithBlobs(count: number) {
   const blobs = new BlobStore();
   const hashes = Array.from({ length: count }, () => {
     const bytes = new Uint8Array(randomBytes(KIB_64));
-    blobs.add(bytes);
-    return shortName(blobOf(bytes).sha256);
+    const blob = blobOf(bytes);
+    blobs.add(blob);
+    return shortName(blob.sha256);
   });
   const handlers: RequestHandler[] = [];
   const nothing = () => () => {};

@@ -24,7 +24,7 @@ test('a hub with large definitions waits for its next turn, and no other hub wai
   const validator = new SchemaValidator();
   const book = new DefinitionBook({ blobs, validator, drops: new DropCounter(), logger: silentLogger, turns: { clock, onNext } });
   const tools = [...Array.from({ length: 6 }, (_, index) => largeTool(index)), makeTool({ name: 'small' })];
-  for (const { definition } of tools) blobs.add(offeredDefinition(definition).blob.bytes);
+  for (const { definition } of tools) blobs.add(offeredDefinition(definition).blob);
   const read = (hub: HubId) => tools.filter(({ id, definition }) => book.get(offeredDefinition(definition).hash, id, hub)).length;
   const first = read(large);
   expect(first).toBeGreaterThan(1);

@@ -29,7 +29,7 @@ function makeCatalogue(hubs: Hubs, { withDefinitions = true, state = 'fresh' as 
     },
   };
   const deliver = () => {
-    for (const { definition } of Object.values(hubs).flat()) blobs.add(offeredDefinition(definition).blob.bytes);
+    for (const { definition } of Object.values(hubs).flat()) blobs.add(offeredDefinition(definition).blob);
   };
   if (withDefinitions) deliver();
   const definitions = new DefinitionBook({ blobs, validator: new SchemaValidator(), drops, logger: silentLogger });
@@ -135,7 +135,7 @@ describe('MeshCatalogue', () => {
   test('leaves out what is no definition, and counts it', () => {
     const { catalogue, known, blobs, drops } = makeCatalogue({ 'hub-a': [notify()] });
     const bad = blobOf(new TextEncoder().encode('{"tool":{"name":"x"}}'));
-    blobs.add(bad.bytes);
+    blobs.add(bad);
     const [hub] = known;
     const announced = [
       { id: 'core:x@1.0.0', hash: bad.sha256.slice(0, 16) },
