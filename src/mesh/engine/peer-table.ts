@@ -6,6 +6,8 @@ import type { ArrivalCheck, EnginePeer } from './mesh-engine.ts';
 
 /** Longer than two hubs that dial each other at the same moment can take: an older connection is not the other half of such a pair. */
 const SIMULTANEOUS_MS = 10_000;
+/** What a connection sends at its start is on its way for so long at most where anything gets through. */
+const ON_ITS_WAY_MS = 1_000;
 
 /** A connection as the table needs it. */
 export interface TableConnection {
@@ -59,8 +61,7 @@ export class PeerTable<Connection extends TableConnection> {
    */
   claim(id: HubId): boolean {
     const held = this.#seats.get(id);
-    const isYoung = held !== undefined && this.#clock.monotonic() - held.takenMs < SIMULTANEOUS_MS;
-    if (isYoung && held.connection?.hasArrived?.() !== false) return false;
+    if (held && !this.#isDead(held)) return false;
     this.takeOver(id);
     return true;
   }
@@ -116,5 +117,10 @@ export class PeerTable<Connection extends TableConnection> {
     const { promise, resolve } = Promise.withResolvers<EnginePeer>();
     const stop = this.onUp((peer) => peer.id === id && resolve(peer));
     return await orAborted(promise, signal).finally(stop);
+  }
+
+  #isDead({ takenMs, connection }: Seat<Connection>): boolean {
+    const ageMs = this.#clock.monotonic() - takenMs;
+    return ageMs >= SIMULTANEOUS_MS || (ageMs >= ON_ITS_WAY_MS && connection?.hasArrived?.() === false);
   }
 }
