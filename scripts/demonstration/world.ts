@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import type { JsonObject } from '../../src/core/json.ts';
 import { inventory, serveControl } from '../../test/home/home-control.ts';
 import { standardHome } from '../../test/home/home-spec.ts';
-import { NetworkHost } from '../../test/home/network-host.ts';
 import { VirtualHome } from '../../test/home/virtual-home.ts';
 import { ROOT } from '../bundle.ts';
 import { forward } from '../forward.ts';
+import { LabHost } from '../network-lab/lab-host.ts';
 
 const [dir = '', port = '', secondPort = ''] = process.argv.slice(2);
 const ANNEX_NUMBER = 2;
@@ -46,7 +46,7 @@ const hub = startHub('hub', { matter: { interface: 'eth0' }, mesh: { name: 'hous
 const hubEnded = once(hub, 'exit');
 await forward(`unix:${join(dir, 'api.sock')}`, `tcp:${port}`);
 
-const annex = new NetworkHost('annex', ANNEX_NUMBER);
+const annex = new LabHost('annex', ANNEX_NUMBER);
 await annex.start();
 const second = startHub(
   'second',

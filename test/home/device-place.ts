@@ -1,15 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { LabHost } from '../../scripts/network-lab/lab-host.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json.ts';
 import { DeviceProcess } from './device-process.ts';
 import type { Request } from './device-protocol.ts';
 import type { DeviceSpec } from './home-spec.ts';
-import type { NetworkHost } from './network-host.ts';
 
 interface Collaborators {
   readonly devices: readonly DeviceSpec[];
-  readonly host: NetworkHost;
+  readonly host: LabHost;
   readonly program: string;
   readonly dir: string;
 }
@@ -17,7 +17,7 @@ interface Collaborators {
 /** Where devices live: one host on the network with one process. Power and link belong to the place, not to a device. */
 export class DevicePlace implements AsyncDisposable {
   readonly devices: readonly DeviceSpec[];
-  readonly #host: NetworkHost;
+  readonly #host: LabHost;
   readonly #dir: string;
   readonly #process: DeviceProcess;
   #ports: ReadonlyMap<string, number>;
@@ -32,7 +32,7 @@ export class DevicePlace implements AsyncDisposable {
   }
 
   get address(): string {
-    return this.#host.address;
+    return this.#host.address6();
   }
 
   async start(): Promise<void> {

@@ -4,10 +4,10 @@ import { openSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { LabHost } from '../../scripts/network-lab/lab-host.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json.ts';
 import type { ProcessSpec, Ready, Reply, Request } from './device-protocol.ts';
-import type { NetworkHost } from './network-host.ts';
 
 const START_TIMEOUT_MS = 110_000;
 
@@ -19,13 +19,13 @@ interface Pending {
 /** A process with devices on its own host, seen from the test's side. It can be killed and started again. */
 export class DeviceProcess {
   readonly #program: string;
-  readonly #host: NetworkHost;
+  readonly #host: LabHost;
   readonly #logFile: string;
   readonly #pending = new Map<number, Pending>();
   #child: ChildProcess | undefined;
   #lastId = 0;
 
-  constructor(collaborators: { readonly program: string; readonly host: NetworkHost; readonly logFile: string }) {
+  constructor(collaborators: { readonly program: string; readonly host: LabHost; readonly logFile: string }) {
     this.#program = collaborators.program;
     this.#host = collaborators.host;
     this.#logFile = collaborators.logFile;

@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { LabHost } from '../../scripts/network-lab/lab-host.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { deviceProgram } from './device-bundle.ts';
 import { DevicePlace } from './device-place.ts';
 import { type DeviceSpec, type HomeSpec, slug } from './home-spec.ts';
-import { NetworkHost } from './network-host.ts';
 import { VirtualDevice } from './virtual-device.ts';
 
 /** Host numbers below are free for tests' own machines; 1 is the hub. Each home of a process takes the next ones. */
@@ -31,7 +31,7 @@ export class VirtualHome implements AsyncDisposable {
     await mkdir(dir, { recursive: true });
     const program = await deviceProgram();
     const places = [...groups(spec)].map(([name, devices]) => {
-      const host = new NetworkHost(`device-${nextHostNumber}`, nextHostNumber);
+      const host = new LabHost(`device-${nextHostNumber}`, nextHostNumber);
       nextHostNumber += 1;
       return new DevicePlace({ devices, host, program, dir: join(dir, name) });
     });

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LabHost } from '../../scripts/network-lab/lab-host.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import { homeOf, standardHome } from '../home/home-spec.ts';
-import { NetworkHost } from '../home/network-host.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
 import { until } from '../matter/device-hub.ts';
 import { RunningHub } from './running-hub.ts';
@@ -135,7 +135,7 @@ describe('access control', () => {
 
 describe('sharing', () => {
   test('a second hub on another machine joins with the QR code, both know it, and it is removed again', async () => {
-    await using other = new NetworkHost('other-hub', 2);
+    await using other = new LabHost('other-hub', 2);
     await other.start();
     const stateDir = join(dir, 'other');
     await using second = await RunningHub.start({ stateDir, host: other });

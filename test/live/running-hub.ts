@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { LabHost } from '../../scripts/network-lab/lab-host.ts';
 import { ownerDecision } from '../../src/cli/owner-consent.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
-import type { NetworkHost } from '../home/network-host.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
@@ -14,7 +14,7 @@ interface RunningHubOptions {
   readonly stateDir: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Another machine than `hub`; its door is then reached only by `atmo` on that machine. */
-  readonly host?: NetworkHost;
+  readonly host?: LabHost;
 }
 
 interface CallOptions {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, vi } from 'vitest';
-import { NetworkHost } from '../home/network-host.ts';
+import { LabHost } from '../../scripts/network-lab/lab-host.ts';
 
 export interface RadioDeviceOptions {
   /** Unix socket that is its radio. */
@@ -20,10 +20,10 @@ export class RadioDevice implements AsyncDisposable {
   /** Everything that it told. */
   readonly lines: Record<string, unknown>[] = [];
   readonly #child: ChildProcess;
-  readonly #host: NetworkHost;
+  readonly #host: LabHost;
   #qrCode = '';
 
-  private constructor(host: NetworkHost, options: RadioDeviceOptions) {
+  private constructor(host: LabHost, options: RadioDeviceOptions) {
     const args = [options.socket, options.dir, options.medium, String(5700 + options.hostNumber), options.password ?? ''];
     const [command, ...rest] = host.command([process.execPath, join(import.meta.dirname, 'radio-device.ts'), ...args]);
     this.#host = host;
@@ -32,7 +32,7 @@ export class RadioDevice implements AsyncDisposable {
   }
 
   static async start(options: RadioDeviceOptions): Promise<RadioDevice> {
-    const host = new NetworkHost(options.medium, options.hostNumber);
+    const host = new LabHost(options.medium, options.hostNumber);
     await host.start();
     const device = new RadioDevice(host, options);
     device.#qrCode = ((await device.told('ready')) as { qrPairingCode: string }).qrPairingCode;
