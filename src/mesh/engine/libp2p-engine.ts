@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { ConnectionAttempts } from './connection-attempt.ts';
+import { CONNECT_TIMEOUT_MS, DEFAULT_MAX_CONNECTIONS, MAX_INBOUND_STREAMS, OPEN_STREAM_TIMEOUT_MS } from './engine-limits.ts';
 import { GossipWatch } from './gossip-watch.ts';
 import { formatHostPort } from './host-port.ts';
 import { InboundLimiter, type InboundLimits } from './inbound-limiter.ts';
@@ -17,13 +18,9 @@ import type { ConnectionGate, EnginePeer, GossipVerdict, MeshEngine, MeshStream,
 import { PeerTable } from './peer-table.ts';
 import { RefusalCounter } from './refusal-counter.ts';
 import { StrandedWatch } from './stranded-watch.ts';
-import { MAX_INBOUND_STREAMS, OPEN_STREAM_TIMEOUT_MS } from './stream-limits.ts';
 import { type DoorAddress, TcpDoor } from './tcp-door.ts';
 import { TimeLimit } from './time-limit.ts';
 
-/** How long a connection may take until it is one, the gate included, milliseconds. */
-const CONNECT_TIMEOUT_MS = 10_000;
-const DEFAULT_MAX_CONNECTIONS = 64;
 const DEFAULT_INBOUND_LIMITS: InboundLimits = { perSourcePerSecond: 20, pending: 32 };
 /** How long libp2p keeps what it noted of a hub that has left, milliseconds: its parts still look there at the end of a connection. */
 const FORGET_PEER_MS = 30_000;

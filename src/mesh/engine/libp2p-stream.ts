@@ -1,9 +1,9 @@
 import type { Stream, StreamMessageEvent } from '@libp2p/interface';
 import { AtmoError } from '../../core/errors.ts';
+import { MAX_SEND_QUEUE_BYTES } from './engine-limits.ts';
 import { FrameCutter, frameWithHeader } from './frame-cutter.ts';
 import { type ArrivalCheck, type EnginePeer, MAX_FRAME_BYTES, type MeshStream } from './mesh-engine.ts';
 import type { RefusalCounter } from './refusal-counter.ts';
-import { MAX_SEND_QUEUE_BYTES } from './stream-limits.ts';
 import { tellReadInBulk } from './thrifty-window.ts';
 
 const CLOSE_TIMEOUT_MS = 5_000;

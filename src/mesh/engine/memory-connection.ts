@@ -1,9 +1,9 @@
 import { AtmoError } from '../../core/errors.ts';
+import { MAX_INBOUND_STREAMS } from './engine-limits.ts';
 import type { PipeEnd, WireMessage } from './memory-pipe.ts';
 import { MemoryStream, type MemoryStreamOutlet } from './memory-stream.ts';
 import type { EnginePeer, MeshStream } from './mesh-engine.ts';
 import type { RefusalCounter } from './refusal-counter.ts';
-import { MAX_INBOUND_STREAMS } from './stream-limits.ts';
 
 /** What a connection reports to its engine. */
 export interface MemoryConnectionParts {

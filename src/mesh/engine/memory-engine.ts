@@ -1,6 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { admit, type GateTransport, MAX_GATE_TRANSPORT_BYTES } from './admission.ts';
+import { CONNECT_TIMEOUT_MS, DEFAULT_MAX_CONNECTIONS, OPEN_STREAM_TIMEOUT_MS } from './engine-limits.ts';
 import { formatHostPort } from './host-port.ts';
 import { MemoryConnection } from './memory-connection.ts';
 import type { MemoryNetwork } from './memory-network.ts';
@@ -10,12 +11,7 @@ import { type ConnectionGate, type EnginePeer, type GossipVerdict, MAX_GOSSIP_BY
 import { PeerTable } from './peer-table.ts';
 import { RefusalCounter } from './refusal-counter.ts';
 import { SeenMessages } from './seen-messages.ts';
-import { OPEN_STREAM_TIMEOUT_MS } from './stream-limits.ts';
 import { TimeLimit } from './time-limit.ts';
-
-/** How long a connection may take until it is one, the gate included, milliseconds. */
-const CONNECT_TIMEOUT_MS = 10_000;
-const DEFAULT_MAX_CONNECTIONS = 64;
 
 /** What an in-memory engine is made of. */
 export interface MemoryEngineParts {

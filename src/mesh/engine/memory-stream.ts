@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
+import { MAX_SEND_QUEUE_BYTES, SEND_WINDOW_BYTES } from './engine-limits.ts';
 import { type EnginePeer, MAX_FRAME_BYTES, type MeshStream } from './mesh-engine.ts';
-import { MAX_SEND_QUEUE_BYTES, SEND_WINDOW_BYTES } from './stream-limits.ts';
 
 /** What a stream tells its connection. */
 export interface MemoryStreamOutlet {

@@ -1,6 +1,6 @@
 import type { Stream } from '@libp2p/interface';
 import { StreamState, YamuxStream } from '@libp2p/yamux/stream';
-import { SEND_WINDOW_BYTES } from './stream-limits.ts';
+import { SEND_WINDOW_BYTES } from './engine-limits.ts';
 
 /** Read bytes from which on the peer is told that it may send as many more. */
 const TELL_FROM_BYTES = SEND_WINDOW_BYTES / 4;

@@ -11,13 +11,10 @@ import type { DropSink } from './drop-sink.ts';
 import { errorOfFrame } from './error-frame.ts';
 import { FrameSender } from './frame-sender.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { IncomingRequests } from './incoming-requests.ts';
+import { IncomingRequests, MAX_IN_FLIGHT } from './incoming-requests.ts';
 import { OutgoingRequest } from './outgoing-request.ts';
 import type { PeerLink, RequestHandler, RequestKind, RequestOptions } from './peer-link.ts';
 import type { TokenBucket } from './token-bucket.ts';
-
-/** Requests of one direction that may be unanswered at once. */
-export const MAX_IN_FLIGHT = 64;
 
 /** Why a link ended. */
 export type LinkEnd = 'closed' | 'goodbye' | 'silent' | 'malformed' | 'flooded' | 'replaced' | 'stopped';

@@ -11,7 +11,8 @@ import { IncomingExchange } from './incoming-exchange.ts';
 import type { RequestHandler } from './peer-link.ts';
 import type { TokenBucket } from './token-bucket.ts';
 
-const MAX_IN_FLIGHT = 64;
+/** Requests of one direction that may be unanswered at once. */
+export const MAX_IN_FLIGHT = 64;
 
 interface IncomingRequestsCollaborators {
   readonly from: HubId;

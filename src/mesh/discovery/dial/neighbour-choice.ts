@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { HubId } from '../../../core/ids.ts';
 
-/** Up to so many members connect each with each. */
-const FULL_MESH_MEMBERS = 12;
+/** Below so many other members all connect each with each. */
+export const FULL_MESH_MEMBERS = 12;
 /** Two neighbours on each ring: a degree of 8 at most. */
 const RINGS = 4;
 const BYTES_PER_POSITION = 6;

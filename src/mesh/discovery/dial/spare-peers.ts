@@ -1,10 +1,10 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { HubId } from '../../../core/ids.ts';
 import type { MeshEngine } from '../../engine/mesh-engine.ts';
+import { FULL_MESH_MEMBERS } from './neighbour-choice.ts';
 
 const KEEP_ASKED_MS = 300_000;
 const KEEP_SPARE_MS = 60_000;
-const FEW_MEMBERS = 12;
 
 /** Ends connections that a large mesh does not need: hubs that met before it was large, or for one call. */
 export class SparePeers {
@@ -30,7 +30,7 @@ export class SparePeers {
   /** Ends what has been spare for a minute. The hub with the lower id decides: the other one may know fewer members yet. */
   prune(wanted: ReadonlySet<HubId>, memberCount: number): void {
     const peers = this.#engine.peers().map(({ id }) => id);
-    const spare = new Set(memberCount < FEW_MEMBERS ? [] : peers.filter((id) => !wanted.has(id) && !this.isAsked(id)));
+    const spare = new Set(memberCount < FULL_MESH_MEMBERS ? [] : peers.filter((id) => !wanted.has(id) && !this.isAsked(id)));
     for (const id of this.#spareSinceMs.keys()) if (!spare.has(id)) this.#spareSinceMs.delete(id);
     for (const id of this.#askedMs.keys()) if (!this.isAsked(id)) this.#askedMs.delete(id);
     for (const id of spare) {
