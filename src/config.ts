@@ -5,6 +5,7 @@ import { parseCheckedYaml } from './core/checked-yaml.ts';
 import type { AttestationPolicy } from './core/device-administration.ts';
 import { AtmoError } from './core/errors.ts';
 import { LOG_LEVELS, type LogLevel } from './core/logger.ts';
+import type { MeshSettings } from './mesh/mesh-session.ts';
 
 /** What a token minted for a role may do. */
 export interface RoleConfig {
@@ -53,22 +54,12 @@ export interface HubConfig {
     /** Packages that manifest entries `plugin:<name>` may load. */
     readonly plugins: readonly string[];
   };
-  readonly mesh: {
+  readonly mesh: MeshSettings & {
     /** What other hubs and people call this one; the machine's host name when absent. */
     readonly name?: string;
     /** Address to listen on; all when empty. */
     readonly host: string;
     readonly port: number;
-    /** Network interfaces for discovery; all when empty. */
-    readonly interfaces: readonly string[];
-    /** `host:port` of hubs that discovery cannot find. */
-    readonly peers: readonly string[];
-    /** `host:port` under which hubs of other networks reach this one. */
-    readonly announceAddresses: readonly string[];
-    readonly announcesDevices: boolean;
-    readonly isDiscoveryEnabled: boolean;
-    /** Whether it passes calls on between hubs that do not reach each other. */
-    readonly isRelay: boolean;
     readonly maxPeers: number;
     /** File with 64 hex digits that every member has too (libp2p private network). */
     readonly preSharedKeyFile?: string;

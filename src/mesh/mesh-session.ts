@@ -55,17 +55,25 @@ export interface MeshHub {
   readonly mayHear: (principal: Principal) => (event: HubEvent) => boolean;
 }
 
-/** What the owner has set of the mesh. */
-export interface MeshOptions {
-  readonly name: string;
-  /** Of the software. */
-  readonly version: string;
+/** What the owner sets of the mesh. */
+export interface MeshSettings {
+  /** Network interfaces for discovery; all when empty. */
   readonly interfaces: readonly string[];
+  /** `host:port` of hubs that discovery cannot find. */
   readonly peers: readonly string[];
+  /** `host:port` under which hubs of other networks reach this one. */
   readonly announceAddresses: readonly string[];
   readonly announcesDevices: boolean;
   readonly isDiscoveryEnabled: boolean;
+  /** Whether it passes calls on between hubs that do not reach each other. */
   readonly isRelay: boolean;
+}
+
+/** With what a session runs. */
+export interface MeshOptions extends MeshSettings {
+  readonly name: string;
+  /** Of the software. */
+  readonly version: string;
 }
 
 interface SessionParts extends MeshHub {

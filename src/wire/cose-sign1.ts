@@ -1,4 +1,4 @@
-import { type KeyObject, sign, verify } from 'node:crypto';
+import { hash, type KeyObject, sign, verify } from 'node:crypto';
 import { AtmoError } from '../core/errors.ts';
 import { viewCbor } from './cbor.ts';
 import { writeByteStrings } from './cbor-writer.ts';
@@ -16,6 +16,15 @@ export interface Sign1Request {
 export interface Sign1Check {
   /** The public Ed25519 key that has to have signed this payload; nothing is verified yet when it is asked. */
   readonly keyOf: (payload: Uint8Array) => KeyObject | undefined;
+  readonly externalAad: Uint8Array;
+}
+
+/** The same for a message that is opened at once. */
+export interface Sign1Opening<Value> {
+  /** What a payload says: a window on the message, for which nobody vouches yet. */
+  readonly read: (payload: Uint8Array) => Value;
+  /** The public Ed25519 key that has to have signed it; nothing is verified yet when it is asked. */
+  readonly keyOf: (unverified: Value) => KeyObject | undefined;
   readonly externalAad: Uint8Array;
 }
 
@@ -42,17 +51,28 @@ export function signSign1({ payload, key, externalAad }: Sign1Request): Uint8Arr
  * accepted for each payload and key: every other algorithm, header, tag or length is VALIDATION_ERROR with the reason.
  */
 export function verifySign1(message: Uint8Array, check: Sign1Check): Uint8Array {
-  return new Uint8Array(checkSign1(message, check));
+  return openSign1(message, { ...check, read: (payload) => new Uint8Array(payload) });
 }
 
-/** The same without a copy: the payload, also the one that `keyOf` is asked with, is a window on the message. */
-export function checkSign1(message: Uint8Array, { keyOf, externalAad }: Sign1Check): Uint8Array {
+/** The same for what the payload says. What `read` throws is thrown, before the cost of a verification. */
+export function openSign1<Value>(message: Uint8Array, { read, keyOf, externalAad }: Sign1Opening<Value>): Value {
   const { payload, signature } = partsOf(message);
-  const key = keyOf(payload);
+  const value = read(payload);
+  const key = keyOf(value);
   if (!key) return refuse('no key is known for its payload');
   if (key.type !== 'public' || key.asymmetricKeyType !== 'ed25519') refuse('the key is not a public Ed25519 key');
   if (!verify(null, sigStructure(PROTECTED, externalAad, payload), key, signature)) refuse('the signature does not fit');
-  return payload;
+  return value;
+}
+
+/** The payload of a message whoever signed it, a window on the message. VALIDATION_ERROR for a message of another form. */
+export function unverifiedPayload(message: Uint8Array): Uint8Array {
+  return partsOf(message).payload;
+}
+
+/** The `externalAad` of the next link of a chain: its signature holds behind this one link only. */
+export function aadAfter(link: Uint8Array): Uint8Array {
+  return hash('sha256', link, 'buffer');
 }
 
 /** The bytes that a signature is made over: Sig_structure of RFC 9052 §4.4 with the context `Signature1`. */

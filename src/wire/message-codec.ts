@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { encodeCbor, viewCbor } from './cbor.ts';
 import { CBOR_LIMITS, type CborLimits } from './cbor-scan.ts';
-import { checkSign1, signSign1 } from './cose-sign1.ts';
+import { openSign1, signSign1 } from './cose-sign1.ts';
 import { refuse, type WireType } from './message-type.ts';
 
 /** Bytes of one kind of message and back; a message that was decoded shares no memory with its bytes. */
@@ -43,18 +43,6 @@ export function signedCodec<Value>(codec: MessageCodec<Value>, domain: string): 
   const externalAad = new TextEncoder().encode(domain);
   return {
     sign: (value, key) => signSign1({ payload: codec.encode(value), key, externalAad }),
-    open: (bytes, keyOf) => {
-      const opened: Value[] = [];
-      checkSign1(bytes, {
-        externalAad,
-        keyOf: (payload) => {
-          const value = codec.decode(payload);
-          opened.push(value);
-          return keyOf(value);
-        },
-      });
-      const [value] = opened;
-      return value as Value;
-    },
+    open: (bytes, keyOf) => openSign1(bytes, { read: codec.decode, keyOf, externalAad }),
   };
 }

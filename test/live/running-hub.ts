@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { LabHost } from '../../scripts/network-lab/lab-host.ts';
 import { ownerDecision } from '../../src/cli/owner-consent.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
+import { endProcess, untilReady } from './hub-child.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
@@ -48,13 +47,7 @@ export class RunningHub implements AsyncDisposable {
     const [command, ...args] = host?.command(line) ?? line;
     const child = spawn(command, args, { env: { ...process.env, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
     const log: string[] = [];
-    createInterface({ input: child.stderr }).on('line', (line) => log.push(line));
-    const ready = Promise.withResolvers<string>();
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      if (line.startsWith('READY ')) ready.resolve(line.slice('READY '.length));
-    });
-    child.once('exit', (code) => ready.reject(new Error(`the hub ended with ${code}: ${log.join('\n')}`)));
-    const url = await ready.promise;
+    const { origin: url } = await untilReady(child, log);
     const token = readFileSync(join(stateDir, 'owner.token'), 'utf8').trim();
     return new RunningHub(child, { url, token, log, stateDir });
   }
@@ -102,19 +95,12 @@ export class RunningHub implements AsyncDisposable {
 
   /** Stops it as systemd does; answers the exit code. */
   async stop(): Promise<number | null> {
-    if (this.process.exitCode !== null || this.process.signalCode !== null) return this.process.exitCode;
-    const ended = once(this.process, 'exit');
-    this.process.kill('SIGTERM');
-    const [code] = (await ended) as [number | null];
-    return code;
+    return endProcess(this.process, 'SIGTERM');
   }
 
   /** As a power cut: no goodbye. */
   async kill(): Promise<void> {
-    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
-    const ended = once(this.process, 'exit');
-    this.process.kill('SIGKILL');
-    await ended;
+    await endProcess(this.process, 'SIGKILL');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

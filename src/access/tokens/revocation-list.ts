@@ -5,7 +5,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
 import type { TrustedTime } from '../../core/trusted-time.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
-import { signSign1, verifySign1 } from '../../wire/cose-sign1.ts';
+import { openSign1, signSign1, unverifiedPayload } from '../../wire/cose-sign1.ts';
 import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import { hubIdOf } from '../../wire/hub-id.ts';
 import type { TrustedIssuers } from './issuer-trust.ts';
@@ -203,37 +203,17 @@ export class RevocationList implements Service {
 
   /** One of another hub was verified when it was taken; that hub may be trusted no more, or not be known yet. */
   #readKept(statement: Uint8Array): Revocation {
-    const content = contentOf(statement);
+    const content = parse(unverifiedPayload(statement));
     return content.issuer === this.#hub.hubId ? this.#read(statement) : content;
   }
 
   #read(statement: Uint8Array): Revocation {
-    const payload = verifySign1(statement, {
-      externalAad: AAD,
-      keyOf: (signed) => {
-        const raw = this.#issuers.get(parse(signed).issuer);
-        return raw === undefined ? undefined : publicKeyOf(raw);
-      },
-    });
-    return parse(payload);
+    const keyOf = ({ issuer }: Revocation): KeyObject | undefined => {
+      const raw = this.#issuers.get(issuer);
+      return raw === undefined ? undefined : publicKeyOf(raw);
+    };
+    return openSign1(statement, { read: parse, keyOf, externalAad: AAD });
   }
-}
-
-/** What a statement says, whoever signed it. */
-function contentOf(statement: Uint8Array): Revocation {
-  let said: Revocation | undefined;
-  try {
-    verifySign1(statement, {
-      externalAad: AAD,
-      keyOf: (payload) => {
-        said = parse(payload);
-        return undefined;
-      },
-    });
-  } catch (error) {
-    if (!said) throw error;
-  }
-  return said ?? refuse();
 }
 
 function sign({ issuer, tokenId, expiresAt }: Revocation, key: KeyObject): Uint8Array {

@@ -1,7 +1,7 @@
-import { createHash, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { toAtmoError } from '../../core/errors.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
-import { signSign1, verifySign1 } from '../../wire/cose-sign1.ts';
+import { aadAfter, openSign1, signSign1 } from '../../wire/cose-sign1.ts';
 import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import { decodeClaims, encodeClaims, type TokenClaims } from './token-claims.ts';
 import { excessOf } from './token-narrowing.ts';
@@ -67,23 +67,11 @@ function linksOf(bytes: Uint8Array): readonly [Uint8Array, ...Uint8Array[]] {
 }
 
 function verifyLink(link: Uint8Array, externalAad: Uint8Array, keyOf: (claims: TokenClaims) => string | undefined): TokenClaims {
-  let claims: TokenClaims | undefined;
-  strict(() =>
-    verifySign1(link, {
-      externalAad,
-      keyOf: (payload) => {
-        claims = decodeClaims(payload);
-        const raw = keyOf(claims);
-        return raw === undefined ? refuseToken('its issuer is not trusted by this hub') : publicKeyOf(raw);
-      },
-    }),
-  );
-  return claims ?? refuseToken('it has no claims');
-}
-
-/** A child's signature holds for this one parent only. */
-function aadAfter(link: Uint8Array): Uint8Array {
-  return createHash('sha256').update(link).digest();
+  const publicKey = (unverified: TokenClaims): KeyObject => {
+    const raw = keyOf(unverified);
+    return raw === undefined ? refuseToken('its issuer is not trusted by this hub') : publicKeyOf(raw);
+  };
+  return strict(() => openSign1(link, { read: decodeClaims, keyOf: publicKey, externalAad }));
 }
 
 /** What the codec refuses is the token's fault, not that of a parameter. */

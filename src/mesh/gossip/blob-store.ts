@@ -1,8 +1,7 @@
 import type { HubId } from '../../core/ids.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
+import { MAX_BLOB_BYTES } from '../../wire/messages/blobs.ts';
 
-/** Largest blob, bytes: a definition as canonical JSON, or a page of an announcement. */
-export const MAX_BLOB_BYTES = 65_536;
 const MAX_STORE_BYTES = 16 * 1_048_576;
 /** One hub alone fills no more of the store than this part of it. */
 const SHARE_OF_HUB = 1 / 4;

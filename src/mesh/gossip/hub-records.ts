@@ -79,7 +79,7 @@ export class HubRecords {
     return this.#buried.covers(id, version);
   }
 
-  /** Takes up a record, or what changed in it. `isNews`: more than its freshness. */
+  /** Takes up a record, or what changed in it: `news` is more than its freshness. */
   update(record: HubRecord, news: 'news' | 'state'): void {
     const isNew = !this.#records.has(record.id);
     if (isNew) {

@@ -4,9 +4,17 @@ import { compareText } from '../../core/edit-distance.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { ToolRegistry } from '../../tools/tool-registry.ts';
-import { type AnnouncedDevice, type AnnouncedTool, inOrder } from '../../wire/messages/announced-entries.ts';
-import type { HubState } from '../../wire/messages/announced-state.ts';
-import { type Blob, MAX_BLOB_BYTES } from './blob-store.ts';
+import {
+  type AnnouncedDevice,
+  type AnnouncedTool,
+  inOrder,
+  MAX_CAPABILITIES,
+  MAX_DEVICES,
+  MAX_TOOLS,
+} from '../../wire/messages/announced-entries.ts';
+import { type HubState, MAX_ADDRESSES, MAX_LINKS, MAX_SHOWN_BYTES } from '../../wire/messages/announced-state.ts';
+import { MAX_BLOB_BYTES } from '../../wire/messages/blobs.ts';
+import type { Blob } from './blob-store.ts';
 import { offeredDefinition } from './offered-definition.ts';
 
 /** What this hub tells of itself, and the definitions that others will ask for. */
@@ -35,8 +43,7 @@ export interface OwnStateOptions {
   readonly announcesDevices: boolean;
 }
 
-/** Bounds of the codec. */
-const MAX = { tools: 4_096, devices: 512, links: 256, addresses: 8, capabilities: 32, toolId: 225, text: 256 };
+const MAX_TOOL_ID = 225;
 
 /** Administration that is done from other hubs: a person's word counts by its signature, wherever it is handed in. */
 const OFFERED_ADMINISTRATION: ReadonlySet<string> = new Set(['hub:decide_approval@1.0.0', 'hub:list_approvers@1.0.0']);
@@ -46,14 +53,14 @@ const OFFERED_ADMINISTRATION: ReadonlySet<string> = new Set(['hub:decide_approva
  * is nobody else's. A tool whose device is away is announced like any other; the device says that it is away.
  */
 export function ownState({ registry, devices, capabilities, links, addresses }: OwnStateParts, options: OwnStateOptions): OwnState {
-  const own = capabilities().slice(0, MAX.capabilities);
+  const own = capabilities().slice(0, MAX_CAPABILITIES);
   const types = own.map(({ type }) => type);
-  const offered = registry.all().filter(isOffered).slice(0, MAX.tools);
+  const offered = registry.all().filter(isOffered).slice(0, MAX_TOOLS);
   const state: HubState = {
     name: cut(options.name),
     version: options.version,
-    addresses: addresses().slice(0, MAX.addresses),
-    links: [...links()].sort(compareText).slice(0, MAX.links),
+    addresses: addresses().slice(0, MAX_ADDRESSES),
+    links: [...links()].sort(compareText).slice(0, MAX_LINKS),
     capabilities: own.map(({ type, description }) => ({ type, description: cut(description) })),
     tools: inOrder(offered.map((tool) => announcedTool(tool, types))),
     devices: options.announcesDevices ? announcedDevices(devices) : null,
@@ -65,7 +72,7 @@ export function ownState({ registry, devices, capabilities, links, addresses }: 
 function isOffered({ id, definition }: RegisteredTool): boolean {
   const isAdministration = definition.requires.permissions.some((permission) => permission.startsWith('admin:'));
   if (isAdministration && !OFFERED_ADMINISTRATION.has(id)) return false;
-  return id.length <= MAX.toolId && offeredDefinition(definition).blob.bytes.length <= MAX_BLOB_BYTES;
+  return id.length <= MAX_TOOL_ID && offeredDefinition(definition).blob.bytes.length <= MAX_BLOB_BYTES;
 }
 
 function announcedTool({ id, definition }: RegisteredTool, types: readonly string[]): AnnouncedTool {
@@ -79,7 +86,7 @@ function announcedDevices(devices: DeviceDirectory): readonly AnnouncedDevice[] 
     .list()
     .map(announcedDevice)
     .sort((a, b) => compareText(a.id, b.id))
-    .slice(0, MAX.devices);
+    .slice(0, MAX_DEVICES);
 }
 
 function announcedDevice({ id, name, deviceTypes, reachability }: Device): AnnouncedDevice {
@@ -97,7 +104,7 @@ function typeName(deviceType: string): string {
 /** Whole characters, so that what is left is still Unicode. */
 function cut(text: string): string {
   return [...text.toWellFormed()]
-    .slice(0, MAX.text / 2)
+    .slice(0, MAX_SHOWN_BYTES / 2)
     .join('')
-    .slice(0, MAX.text);
+    .slice(0, MAX_SHOWN_BYTES);
 }

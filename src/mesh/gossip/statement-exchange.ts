@@ -8,6 +8,8 @@ import {
   decodeStatementRequest,
   encodeStatementAnswer,
   encodeStatementRequest,
+  MAX_KNOWN_STATEMENTS,
+  MAX_TOLD_STATEMENTS,
   type SpreadStatement,
 } from '../../wire/messages/sync.ts';
 import type { IncomingRequest, PeerLink, PeerLinks } from '../link/peer-link.ts';
@@ -39,9 +41,6 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const ASKED_RATE = { burst: 40, perSecond: 4 };
 /** Bytes of the statements of one answer; the rest is asked for again. */
 const MAX_ANSWER_BYTES = 2_097_152;
-/** Bounds of the codec: whoever has more tells some of them now and the others later. */
-const MAX_KNOWN = 65_536;
-const MAX_ANSWERED = 16_384;
 const NAME_DIGITS = 32;
 
 /**
@@ -75,7 +74,8 @@ export class StatementExchange implements Service {
 
   async #pull(link: PeerLink): Promise<void> {
     const statements = await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, async (signal) => {
-      const body = encodeStatementRequest({ known: [...this.#known().keys()].slice(0, MAX_KNOWN) });
+      // Whoever has more tells some of them now and the others later.
+      const body = encodeStatementRequest({ known: [...this.#known().keys()].slice(0, MAX_KNOWN_STATEMENTS) });
       return decodeStatementAnswer(await link.request('statements', body, { signal })).statements;
     });
     const news = (statements ?? []).filter((statement) => this.#merge(statement));
@@ -106,7 +106,7 @@ export class StatementExchange implements Service {
       bytes += statement.bytes.length;
       return bytes <= MAX_ANSWER_BYTES;
     });
-    return encodeStatementAnswer({ statements: statements.slice(0, MAX_ANSWERED).map(([, statement]) => statement) });
+    return encodeStatementAnswer({ statements: statements.slice(0, MAX_TOLD_STATEMENTS).map(([, statement]) => statement) });
   }
 
   #known(): ReadonlyMap<string, SpreadStatement> {

@@ -1,7 +1,7 @@
-import { createHash, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
 import { requireGrant } from '../../core/permission.ts';
-import { signSign1, verifySign1 } from '../../wire/cose-sign1.ts';
+import { aadAfter, openSign1, signSign1 } from '../../wire/cose-sign1.ts';
 import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import { hubIdOf, meshIdOf } from '../../wire/hub-id.ts';
 import {
@@ -52,19 +52,7 @@ function linksOf([rootLink, invitedLink, ...more]: CertificateChain): { readonly
 }
 
 function verifyLink(link: Uint8Array, externalAad: Uint8Array, keyOf: (claims: CertificateClaims) => string): CertificateClaims {
-  const opened: CertificateClaims[] = [];
-  strict(() =>
-    verifySign1(link, {
-      externalAad,
-      keyOf: (payload) => {
-        const claims = decodeCertificateClaims(payload);
-        opened.push(claims);
-        return publicKeyOf(keyOf(claims));
-      },
-    }),
-  );
-  const [claims] = opened;
-  if (!claims) return refuse('it says nothing');
+  const claims = strict(() => openSign1(link, { read: decodeCertificateClaims, keyOf: (said) => publicKeyOf(keyOf(said)), externalAad }));
   if (claims.subject !== hubIdOf(claims.key)) refuse('the id of its hub does not come from its key');
   strict(() => claims.permissions.forEach(requireGrant));
   return claims;
@@ -84,11 +72,6 @@ function memberOf(claims: CertificateClaims, certificate: CertificateChain, invi
     ...(inviter && { inviter: inviter.subject }),
     certificate,
   };
-}
-
-/** The second link's signature holds behind this one first link only. */
-function aadAfter(link: Uint8Array): Uint8Array {
-  return createHash('sha256').update(link).digest();
 }
 
 /** What the codec refuses is the certificate's fault, not that of a parameter. */

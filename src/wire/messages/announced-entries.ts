@@ -6,10 +6,11 @@ import { bool, requireBytes, text, uint } from '../message-scalars.ts';
 import { type Place, refuse, type ValueOf, type WireType } from '../message-type.ts';
 
 /** Most tools of one hub. */
-const MAX_TOOLS = 4_096;
+export const MAX_TOOLS = 4_096;
 /** Most devices of one hub. */
-const MAX_DEVICES = 512;
-const MAX_CAPABILITIES = 32;
+export const MAX_DEVICES = 512;
+/** Most capabilities of one hub. */
+export const MAX_CAPABILITIES = 32;
 /** `namespace:name@version`; the version may be left out. Bounds for each part would take longer than all the rest of an entry. */
 const TOOL_NAME = /^[a-z][a-z0-9-]*:[A-Za-z][A-Za-z0-9_.-]*(?:@[0-9A-Za-z.+-]+)?$/;
 /** What may stand behind the first letter of a name and is no version. */

@@ -6,12 +6,19 @@ import { kinds } from '../message-kinds.ts';
 import { list, nullable, record } from '../message-lists.ts';
 import { scalar, text } from '../message-scalars.ts';
 import type { ValueOf, WireType } from '../message-type.ts';
-import { type AnnouncedDevice, type AnnouncedTool, deviceEntries, toolEntries } from './announced-entries.ts';
+import { type AnnouncedDevice, type AnnouncedTool, deviceEntries, MAX_CAPABILITIES, toolEntries } from './announced-entries.ts';
+
+/** Longest text for people, UTF-8 bytes. */
+export const MAX_SHOWN_BYTES = 256;
+/** Most addresses that a hub tells of itself. */
+export const MAX_ADDRESSES = 8;
+/** Most direct connections that it tells of. */
+export const MAX_LINKS = 256;
 
 const CAPABILITY = message({
   type: required(1, text({ max: 64 })),
   /** For people. */
-  description: required(2, text({ min: 0, max: 256 })),
+  description: required(2, text({ min: 0, max: MAX_SHOWN_BYTES })),
   /** Such as `gpu` or `max_image_mb` (source 000 §3). */
   constraints: optional(3, record(text({ max: 64 }), scalar, { max: 16 })),
 });
@@ -19,13 +26,13 @@ const CAPABILITY = message({
 /** What a hub has, apart from the tools that need it. */
 export type AnnouncedCapability = ValueOf<typeof CAPABILITY>;
 
-export const NAME = text({ max: 256 });
+export const NAME = text({ max: MAX_SHOWN_BYTES });
 export const VERSION = text({ max: 64 });
 /** `host:port`, best first. */
-export const ADDRESSES = list(text({ max: 261 }), { max: 8 });
+export const ADDRESSES = list(text({ max: 261 }), { max: MAX_ADDRESSES });
 /** Hubs that are directly connected. */
-export const LINKS = list(hubId, { max: 256 });
-export const CAPABILITIES = list(CAPABILITY, { max: 32 });
+export const LINKS = list(hubId, { max: MAX_LINKS });
+export const CAPABILITIES = list(CAPABILITY, { max: MAX_CAPABILITIES });
 
 const HEAD = {
   /** Of the hub, for people. */

@@ -11,7 +11,7 @@ import { ADDRESSES, ANNOUNCED_STATE, CAPABILITIES, LINKS, NAME } from './announc
 import { CERTIFICATE_CHAIN } from './certificate.ts';
 
 /** Longest signed announcement, bytes. */
-const MAX_ANNOUNCEMENT_BYTES = 4_096;
+export const MAX_ANNOUNCEMENT_BYTES = 4_096;
 
 const HEADER = {
   hubId: required(1, hubId),

@@ -8,8 +8,8 @@ import { refuse, type ValueOf } from '../message-type.ts';
 
 /** Most blobs of one request. */
 const MAX_BLOBS = 256;
-/** Largest blob. */
-const MAX_BLOB_BYTES = 65_536;
+/** Largest blob, bytes: a definition as canonical JSON, or a page of an announcement. */
+export const MAX_BLOB_BYTES = 65_536;
 /** Bytes of all blobs of one answer. */
 const MAX_BLOBS_BYTES = 4_194_304;
 

@@ -4,12 +4,17 @@ import { hex } from '../message-encodings.ts';
 import { list } from '../message-lists.ts';
 import { bytes, choice, requireBytes } from '../message-scalars.ts';
 import type { Place, ValueOf, WireType } from '../message-type.ts';
+import { MAX_ANNOUNCEMENT_BYTES } from './announcement.ts';
 import { MAX_VECTOR_HUBS, versionVector } from './version-vector.ts';
 
 /** Longest body between two hubs, bytes. */
 const MAX_BODY_BYTES = 4_194_304;
 /** More than the announcements of 1 MiB. */
 const MAX_ENVELOPES = 16_384;
+/** Most statements that a question names. */
+export const MAX_KNOWN_STATEMENTS = 65_536;
+/** Most statements of an answer. */
+export const MAX_TOLD_STATEMENTS = 16_384;
 /** A window on the answer: an answer brings a thousand, and who keeps one keeps a copy. */
 const ENVELOPE: WireType<Uint8Array> = { toCbor: requireEnvelope, fromCbor: requireEnvelope };
 
@@ -26,9 +31,9 @@ const STATEMENT = message({
 });
 const STATEMENT_REQUEST = message({
   /** First 16 bytes, hex, of the SHA-256 of each statement that is known already. */
-  known: required(1, list(hex({ min: 16, max: 16 }), { max: 65_536 })),
+  known: required(1, list(hex({ min: 16, max: 16 }), { max: MAX_KNOWN_STATEMENTS })),
 });
-const STATEMENT_ANSWER = message({ statements: required(1, list(STATEMENT, { max: 16_384 })) });
+const STATEMENT_ANSWER = message({ statements: required(1, list(STATEMENT, { max: MAX_TOLD_STATEMENTS })) });
 
 export type SyncRequest = ValueOf<typeof SYNC_REQUEST>;
 export type SyncAnswer = ValueOf<typeof SYNC_ANSWER>;
@@ -46,12 +51,12 @@ const SYNC_ANSWER_CODEC = messageCodec('SyncAnswer', SYNC_ANSWER, {
 const STATEMENT_REQUEST_CODEC = messageCodec('StatementRequest', STATEMENT_REQUEST, {
   maxBytes: MAX_BODY_BYTES,
   maxDepth: 2,
-  maxItems: 65_539,
+  maxItems: 3 + MAX_KNOWN_STATEMENTS,
 });
 const STATEMENT_ANSWER_CODEC = messageCodec('StatementAnswer', STATEMENT_ANSWER, {
   maxBytes: MAX_BODY_BYTES,
   maxDepth: 3,
-  maxItems: 81_924,
+  maxItems: 4 + 5 * MAX_TOLD_STATEMENTS,
 });
 
 /** VALIDATION_ERROR, as each of these. */
@@ -90,5 +95,5 @@ export function decodeStatementAnswer(encoded: Uint8Array): StatementAnswer {
 }
 
 function requireEnvelope(value: unknown, at: Place): Uint8Array {
-  return requireBytes(value, at, { min: 1, max: 4_096 });
+  return requireBytes(value, at, { min: 1, max: MAX_ANNOUNCEMENT_BYTES });
 }

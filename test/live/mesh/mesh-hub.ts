@@ -1,19 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { LabHost } from '../../../scripts/network-lab/lab-host.ts';
 import { ownerDecision } from '../../../src/cli/owner-consent.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import type { CallAnswer } from '../../../src/tools/calls/call-answer.ts';
+import { endProcess, untilReady } from '../hub-child.ts';
 import { HostDoor } from './host-door.ts';
 import { writeLabTools } from './lab-tools.ts';
 
 const MAIN = join(import.meta.dirname, '../../../src/main.ts');
 const NODE_FLAGS = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'];
 export const MESH_PORT = 8082;
-const READY_LIMIT_MS = 60_000;
 
 export interface MeshHubOptions {
   readonly host: LabHost;
@@ -81,7 +79,7 @@ export class MeshHub implements AsyncDisposable {
     const [command, ...args] = this.host.command([process.execPath, ...NODE_FLAGS, ...(this.#options.program ?? [MAIN, 'serve'])]);
     const child = spawn(command, args, { env: { ...process.env, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#process = child;
-    const url = await this.#untilReady(child);
+    const url = await untilReady(child, this.log, `hub ${this.name}`);
     this.#door?.[Symbol.dispose]();
     this.#door = new HostDoor(this.host, Number(url.port), () => readFileSync(join(this.stateDir, 'owner.token'), 'utf8').trim());
     const { node_id } = (await this.get('/healthz')) as JsonObject;
@@ -170,25 +168,8 @@ export class MeshHub implements AsyncDisposable {
     writeLabTools(this.stateDir);
   }
 
-  async #untilReady(child: ChildProcess): Promise<URL> {
-    const { promise, resolve, reject } = Promise.withResolvers<URL>();
-    if (!child.stdout || !child.stderr) throw new Error('A child without pipes');
-    createInterface({ input: child.stderr }).on('line', (line) => this.log.push(line));
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      if (line.startsWith('READY ')) resolve(new URL(line.slice('READY '.length)));
-    });
-    child.once('exit', (code) => reject(new Error(`hub ${this.name} ended with ${code}: ${this.log.join('\n')}`)));
-    const timer = setTimeout(() => reject(new Error(`hub ${this.name} was not ready in time: ${this.log.join('\n')}`)), READY_LIMIT_MS);
-    return promise.finally(() => clearTimeout(timer));
-  }
-
   async #end(signal: NodeJS.Signals): Promise<number | null> {
-    const child = this.#process;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
-    const ended = once(child, 'exit');
-    child.kill(signal);
-    const [code] = (await ended) as [number | null];
-    return code;
+    return this.#process ? endProcess(this.#process, signal) : null;
   }
 
   async #agreeing(send: () => Promise<CallAnswer>): Promise<CallAnswer> {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { HubId } from '../../../src/core/ids.ts';
-import { BlobStore, blobOf, MAX_BLOB_BYTES } from '../../../src/mesh/gossip/blob-store.ts';
+import { BlobStore, blobOf } from '../../../src/mesh/gossip/blob-store.ts';
+import { MAX_BLOB_BYTES } from '../../../src/wire/messages/blobs.ts';
 
 const blob = (text: string) => new TextEncoder().encode(text);
 const name = (bytes: Uint8Array, digits = 16) => createHash('sha256').update(bytes).digest('hex').slice(0, digits);

@@ -1,0 +1,28 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+
+const READY_LIMIT_MS = 60_000;
+
+/** The address of a hub that was just started with pipes, once it answers; what it logs goes to `log`, which is told when it ends before. */
+export async function untilReady(child: ChildProcess, log: string[], name = 'the hub'): Promise<URL> {
+  if (!child.stdout || !child.stderr) throw new Error('A child without pipes');
+  const { promise, resolve, reject } = Promise.withResolvers<URL>();
+  const fail = (how: string) => reject(new Error(`${name} ${how}: ${log.join('\n')}`));
+  createInterface({ input: child.stderr }).on('line', (line) => log.push(line));
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (line.startsWith('READY ')) resolve(new URL(line.slice('READY '.length)));
+  });
+  child.once('exit', (code) => fail(`ended with ${code}`));
+  const timer = setTimeout(() => fail('was not ready in time'), READY_LIMIT_MS);
+  return promise.finally(() => clearTimeout(timer));
+}
+
+/** Ends a process unless it has ended; answers its exit code. */
+export async function endProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  const [code] = (await ended) as [number | null];
+  return code;
+}
