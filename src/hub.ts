@@ -16,7 +16,7 @@ import { NO_DEVICES } from './core/no-devices.ts';
 import type { Principal } from './core/principal.ts';
 import { type Service, ServiceStack } from './core/service.ts';
 import { HttpGateway } from './gateway/http-gateway.ts';
-import { MetricRegistry } from './gateway/metrics.ts';
+import { MetricRegistry } from './gateway/metrics/metrics.ts';
 import type { HealthReport } from './gateway/ports.ts';
 import { DEVICE_CAPABILITIES } from './hub-capabilities.ts';
 import { HistoryStore } from './journal/history/history-store.ts';

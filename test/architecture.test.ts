@@ -17,6 +17,7 @@ const ROOMS: Record<string, readonly string[]> = {
   connectors: ['core', 'tools'],
   gateway: ['core', 'tools'],
   cli: ['core', 'wire', 'profiles'],
+  monitor: ['core', 'wire'],
 };
 const SRC = join(import.meta.dirname, '../src');
 
@@ -55,8 +56,12 @@ describe('rooms', () => {
     expect(sources.map(roomOf).filter((room) => room !== undefined && !(room in ROOMS))).toEqual([]);
   });
 
-  test('only matter/ imports matter.js, only mesh/engine imports libp2p', () => {
+  test('only matter/ imports matter.js, only mesh/engine libp2p, only gateway/mcp the SDK of MCP, only monitor/ Lit', () => {
     expect(imports.filter(({ file, target }) => target.startsWith('@matter/') && roomOf(file) !== 'matter')).toEqual([]);
     expect(imports.filter(({ file, target }) => /^(@libp2p\/|libp2p)/.test(target) && !file.startsWith('mesh/engine/'))).toEqual([]);
+    expect(imports.filter(({ file, target }) => target.startsWith('@modelcontextprotocol/') && !file.startsWith('gateway/mcp/'))).toEqual(
+      [],
+    );
+    expect(imports.filter(({ file, target }) => /^(lit|uplot)(\/|$)/.test(target) && roomOf(file) !== 'monitor')).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ import { NO_DEVICES } from '../../src/core/no-devices.ts';
 import { NO_GROUPS } from '../../src/core/permission.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { HttpGateway } from '../../src/gateway/http-gateway.ts';
-import { MetricRegistry } from '../../src/gateway/metrics.ts';
+import { MetricRegistry } from '../../src/gateway/metrics/metrics.ts';
 import { AuditStore } from '../../src/journal/audit/audit-store.ts';
 import { HistoryStore } from '../../src/journal/history/history-store.ts';
 import { StateStore } from '../../src/journal/state-store.ts';

@@ -7,7 +7,7 @@ import { createLogger } from '../../src/core/logger.ts';
 import type { Authenticator, Principal } from '../../src/core/principal.ts';
 import type { HistoryPoint, HistoryQuery, Reading, ReadingStore } from '../../src/core/reading-store.ts';
 import { type GatewayCollaborators, HttpGateway } from '../../src/gateway/http-gateway.ts';
-import { MetricRegistry } from '../../src/gateway/metrics.ts';
+import { MetricRegistry } from '../../src/gateway/metrics/metrics.ts';
 import type { HealthReport } from '../../src/gateway/ports.ts';
 import type { PipelineOptions } from '../../src/tools/calls/call-collaborators.ts';
 import type { ToolFeatures } from '../../src/tools/calls/tool-features.ts';

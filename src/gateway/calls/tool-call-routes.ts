@@ -1,0 +1,59 @@
+import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { errorAnswer } from '../../tools/calls/call-answer.ts';
+import { parseToolCall, type ToolCall, toolCallResult } from '../../tools/forms/tool-call-forms.ts';
+import { json } from '../door/answer.ts';
+import { type DoorRequest, defineRoute, type Route } from '../door/route.ts';
+import type { CallPort } from '../ports.ts';
+import { callOf } from './call-request.ts';
+
+const MAX_CALLS = 16;
+
+interface ToolCallCollaborators {
+  readonly pipeline: Pick<CallPort, 'call'>;
+  readonly nodeId: () => string;
+}
+
+/** Calls in the words of a model: what its API handed out goes in, what its API wants back comes out. */
+export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/tool-calls',
+      summary: `One tool call of a model as OpenAI or Anthropic write it, or a list of up to ${MAX_CALLS}; a failed call is a result too`,
+      scope: 'invoke_tool',
+      body: { type: ['object', 'array'], maxItems: MAX_CALLS },
+      takes: 'object-or-list',
+      answers: { 200: 'a result for each call, with its id' },
+      async handle(request) {
+        const { list, body } = request;
+        if (!list) return json(await run(parseToolCall(body), request, collaborators));
+        if (list.length > MAX_CALLS) throw new AtmoError('VALIDATION_ERROR', `At most ${MAX_CALLS} calls at once, not ${list.length}`);
+        // All are read before the first one acts.
+        const calls = list.map(parseToolCall);
+        const results: JsonObject[] = [];
+        // One after the other: a model that wants a lamp on and then dim means it in this order.
+        for (const call of calls) results.push(await run(call, request, collaborators));
+        return json(results);
+      },
+    }),
+  ];
+}
+
+async function run(call: ToolCall, request: DoorRequest, { pipeline, nodeId }: ToolCallCollaborators): Promise<JsonObject> {
+  if (call.request instanceof AtmoError) {
+    const { requestId, traceId } = request.trace;
+    return toolCallResult(call, errorAnswer({ requestId, traceId, nodeId: nodeId(), durationMs: 0, hops: 0 }, call.request));
+  }
+  const { tool, params } = call.request;
+  const { idempotencyKey, ...common } = callOf(request, { tool, params: {} });
+  const answer = await pipeline.call({
+    ...common,
+    params,
+    requestId: call.id,
+    signal: request.signal,
+    // The header is about the whole request, a key about one call.
+    ...(idempotencyKey !== undefined && { idempotencyKey: `${idempotencyKey} ${call.id}` }),
+  });
+  return toolCallResult(call, answer);
+}

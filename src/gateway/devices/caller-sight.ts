@@ -1,0 +1,96 @@
+import type { Authorizer } from '../../core/authorizer.ts';
+import type { DeviceDirectory } from '../../core/device-directory.ts';
+import type { Device } from '../../core/device-model.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { DeviceId } from '../../core/ids.ts';
+import type { MeshView } from '../../core/mesh-view.ts';
+import type { Principal } from '../../core/principal.ts';
+import type { Reading, ReadingStore } from '../../core/reading-store.ts';
+import { canSeeDevice, type DeviceName, isDeviceNamed, resolveDevice } from '../../tools/resolve-device.ts';
+import { callerView, judgeOf } from '../../tools/visibility.ts';
+
+interface SightCollaborators {
+  readonly directory: DeviceDirectory;
+  readonly readings: ReadingStore;
+  readonly authorizer: Authorizer;
+  /** The other hubs; none when absent. */
+  readonly mesh?: Pick<MeshView, 'peers'>;
+}
+
+/** The devices and readings that a caller may know of: to everybody else they do not exist, in lists, errors and suggestions. */
+export class CallerSight {
+  readonly #directory: DeviceDirectory;
+  readonly #readings: ReadingStore;
+  readonly #authorizer: Authorizer;
+  readonly #mesh: Pick<MeshView, 'peers'> | undefined;
+
+  constructor({ directory, readings, authorizer, mesh }: SightCollaborators) {
+    this.#directory = directory;
+    this.#readings = readings;
+    this.#authorizer = authorizer;
+    this.#mesh = mesh;
+  }
+
+  maySee(principal: Principal, device: DeviceId): boolean {
+    return canSeeDevice(device, callerView(principal, this.#authorizer));
+  }
+
+  /** A value is more than the knowledge that there is one: it takes the very permission to read it. */
+  mayRead(principal: Principal, sensor: string): boolean {
+    return this.#authorizer.authorize(principal, [`sensor:read:${sensor}`]).allowed;
+  }
+
+  devices(principal: Principal): readonly Device[] {
+    const view = callerView(principal, this.#authorizer);
+    return this.#directory.list().filter((device) => canSeeDevice(device.id, view));
+  }
+
+  /** The device of an id or unique name. DEVICE_NOT_FOUND suggests, AMBIGUOUS_DEVICE lists the ids. */
+  device(principal: Principal, text: string): Device {
+    const devices = this.#directory.list();
+    const id = resolveDevice(text, devices, callerView(principal, this.#authorizer));
+    const device = devices.find((candidate) => candidate.id === id);
+    if (device) return device;
+    throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id} any more`);
+  }
+
+  /** The id of a device of this hub or, where it has none of the name, of another. Errors as `device`. */
+  deviceId(principal: Principal, text: string): DeviceId {
+    const view = callerView(principal, this.#authorizer);
+    const here = this.#directory.list();
+    const isHere = here.some((device) => isDeviceNamed(text, device) && canSeeDevice(device.id, view));
+    if (isHere) return resolveDevice(text, here, view);
+    const elsewhere = this.#elsewhere(principal);
+    const isElsewhere = elsewhere.some((device) => isDeviceNamed(text, device));
+    // What others have was judged by what they tell of it.
+    return isElsewhere ? resolveDevice(text, distinct(elsewhere), { canSee: () => true }) : resolveDevice(text, here, view);
+  }
+
+  /** The devices of other hubs that the caller may know of. */
+  #elsewhere(principal: Principal): readonly DeviceName[] {
+    return (this.#mesh?.peers() ?? []).flatMap(({ id: hub, devices }) => {
+      const view = callerView(principal, judgeOf({ hubs: () => [hub] }, this.#authorizer));
+      return devices.map(({ id, name }) => ({ id: id as DeviceId, name })).filter(({ id }) => canSeeDevice(id, view));
+    });
+  }
+
+  readings(principal: Principal): readonly Reading[] {
+    return this.#readings.sensors().filter(({ sensor }) => this.mayRead(principal, sensor.id));
+  }
+
+  /** The directory as the caller knows it. */
+  directory(principal: Principal): DeviceDirectory {
+    const whole = this.#directory;
+    return {
+      list: () => this.devices(principal),
+      get: (id) => (this.maySee(principal, id) ? whole.get(id) : undefined),
+      describe: (id) => (this.maySee(principal, id) ? whole.describe(id) : undefined),
+      onChange: (listener) => whole.onChange((change) => this.maySee(principal, change.device.id) && listener(change)),
+    };
+  }
+}
+
+/** Two hubs may have devices of one id, and lists of their tools by device then hold both. */
+function distinct(devices: readonly DeviceName[]): readonly DeviceName[] {
+  return [...new Map(devices.map((device) => [device.id, device])).values()];
+}

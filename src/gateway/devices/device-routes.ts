@@ -1,0 +1,80 @@
+import type { Clock } from '../../core/clock.ts';
+import type { DeviceDirectory } from '../../core/device-directory.ts';
+import { type Device, REACHABILITIES } from '../../core/device-model.ts';
+import type { DeviceId } from '../../core/ids.ts';
+import type { Principal } from '../../core/principal.ts';
+import { json } from '../door/answer.ts';
+import { field } from '../door/query.ts';
+import { defineRoute, type Route } from '../door/route.ts';
+import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
+import type { CallerSight } from './caller-sight.ts';
+import { deviceView, endpointView } from './device-view.ts';
+import { readingView } from './reading-view.ts';
+
+interface DeviceCollaborators {
+  readonly directory: DeviceDirectory;
+  readonly catalogue: ToolCatalogue;
+  readonly sight: CallerSight;
+  readonly clock: Clock;
+}
+
+/** Devices with what they have and say. */
+export function deviceRoutes(collaborators: DeviceCollaborators): readonly Route[] {
+  return [listRoute(collaborators), oneRoute(collaborators)];
+}
+
+function listRoute(collaborators: DeviceCollaborators): Route {
+  const { catalogue, sight, clock } = collaborators;
+  return defineRoute({
+    method: 'GET',
+    path: '/api/v1/devices',
+    summary: 'Every device that the caller may see, with reachability, age, tools and readings',
+    query: {
+      area: field.text('only devices in this area'),
+      reachability: field.choice('only devices of this reachability', REACHABILITIES),
+    },
+    answers: { 200: 'devices' },
+    handle(request, query) {
+      const shown = sight
+        .devices(request.principal)
+        .filter((device) => query.reachability === undefined || device.reachability === query.reachability)
+        .filter((device) => query.area === undefined || device.area?.toLowerCase() === query.area.toLowerCase());
+      const toolsOf = Map.groupBy(catalogue.all(request.principal), (tool) => tool.definition.metadata.device);
+      const readingsOf = Map.groupBy(sight.readings(request.principal), (reading) => reading.sensor.device);
+      const view = (device: Device) => ({
+        ...deviceView(device, viewContext(collaborators, request.principal)),
+        tools: (toolsOf.get(device.id) ?? []).map((tool) => tool.id),
+        readings: (readingsOf.get(device.id) ?? []).map((reading) => readingView(reading, clock.now())),
+      });
+      return json({ devices: shown.map(view) });
+    },
+  });
+}
+
+function oneRoute(collaborators: DeviceCollaborators): Route {
+  const { directory, catalogue, sight, clock } = collaborators;
+  return defineRoute({
+    method: 'GET',
+    path: '/api/v1/devices/:id',
+    summary: 'One device by id or unique name, with endpoints, tools and readings',
+    query: { describe: field.flag('add `description`: every cluster with its schemas') },
+    answers: { 200: 'device' },
+    handle(request, query) {
+      const device = sight.device(request.principal, request.path.id ?? '');
+      const description = directory.describe(device.id);
+      const tools = catalogue.all(request.principal, { device: device.id });
+      const own = sight.readings(request.principal).filter(({ sensor }) => sensor.device === device.id);
+      return json({
+        ...deviceView(device, viewContext(collaborators, request.principal)),
+        endpoints: (description?.endpoints ?? []).map(endpointView),
+        tools: tools.map(({ id, definition }) => ({ id, title: definition.metadata.title, description: definition.description })),
+        readings: own.map((reading) => readingView(reading, clock.now())),
+        description: query.describe ? description : undefined,
+      });
+    },
+  });
+}
+
+function viewContext({ sight, clock }: DeviceCollaborators, principal: Principal) {
+  return { nowMs: clock.now(), maySee: (device: DeviceId) => sight.maySee(principal, device) };
+}

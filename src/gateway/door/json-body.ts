@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { type Answer, httpErrors, problem } from './answer.ts';
+
+/** Largest request body, in bytes. */
+export const MAX_BODY_BYTES = 64 * 1024;
+/** Deepest nesting of arrays and objects; what comes after parsing may recurse safely. */
+const MAX_DEPTH = 32;
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset=("?)utf-8\1\s*)?$/i;
+
+/** A parsed body: `list` beside an empty `body` where a list came. */
+export interface JsonBody {
+  readonly body: JsonObject;
+  readonly list?: readonly Json[];
+}
+
+/** The parsed body, or the answer to send instead. */
+export type BodyOrRefusal = JsonBody | { readonly refusal: Answer };
+
+interface BodyWish {
+  readonly requestId: string;
+  readonly takes: 'object' | 'object-or-list';
+  /** SHA-256, hex, that the raw bytes have to have. */
+  readonly contentSha256?: string | undefined;
+}
+
+/**
+ * Reads a JSON object from a request; an empty body is `{}`. Refuses other types (415), too much (413) and what does not
+ * parse (400). Throws TOKEN_INVALID when the bytes are not those that the caller's proof speaks of.
+ */
+export async function readJsonBody(request: Request, wish: BodyWish): Promise<BodyOrRefusal> {
+  const { requestId, contentSha256 } = wish;
+  const declared = request.headers.get('content-length');
+  if (declared !== null && Number(declared) > MAX_BODY_BYTES) return { refusal: tooLarge(requestId) };
+  const type = request.headers.get('content-type');
+  if (type !== null && !JSON_TYPE.test(type)) return { refusal: problem(httpErrors.mediaType(type), { requestId, status: 415 }) };
+
+  // The adaptor has a short way to the text of a body whose length is known.
+  const isShort = declared !== null && contentSha256 === undefined;
+  const text = isShort ? await request.text() : await readBounded(request, contentSha256);
+  if (text === undefined) return { refusal: tooLarge(requestId) };
+  if (text === '') return { body: {} };
+  if (type === null) return { refusal: problem(httpErrors.mediaType('nothing'), { requestId, status: 415 }) };
+  return parse(text, wish);
+}
+
+/** TOKEN_INVALID unless these bytes are the content that a proof of possession speaks of. */
+export function requireContent(bytes: Uint8Array, contentSha256: string | undefined): void {
+  if (contentSha256 === undefined || createHash('sha256').update(bytes).digest('hex') === contentSha256) return;
+  throw new AtmoError(
+    'TOKEN_INVALID',
+    'The proof of possession is about another body than the one that came; sign the bytes that are sent',
+  );
+}
+
+/** A body is counted while it streams; undefined when it grows too large. */
+async function readBounded(request: Request, contentSha256: string | undefined): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = request.body?.getReader();
+  for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) {
+    size += chunk.value.byteLength;
+    if (size > MAX_BODY_BYTES) {
+      await reader?.cancel();
+      return undefined;
+    }
+    chunks.push(chunk.value);
+  }
+  const bytes = Buffer.concat(chunks);
+  requireContent(bytes, contentSha256);
+  return new TextDecoder().decode(bytes);
+}
+
+function parse(text: string, { requestId, takes }: BodyWish): BodyOrRefusal {
+  const invalid = (message: string) => ({ refusal: problem(new AtmoError('VALIDATION_ERROR', message), { requestId }) });
+  if (depthOf(text) > MAX_DEPTH) return invalid(`The body nests deeper than ${MAX_DEPTH} levels; send flatter parameters`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return invalid('The body is not JSON; send an object such as {"name": "value"}');
+  }
+  if (isJsonObject(value)) return { body: value };
+  if (takes === 'object-or-list' && Array.isArray(value)) return { body: {}, list: value };
+  return invalid('The body has to be a JSON object such as {"name": "value"}');
+}
+
+/** Upper bound of the nesting, from the brackets alone: brackets inside strings count too, which only refuses what nobody sends. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === 0x5b || code === 0x7b) deepest = Math.max(deepest, ++depth);
+    else if (code === 0x5d || code === 0x7d) depth--;
+  }
+  return deepest;
+}
+
+function tooLarge(requestId: string): Answer {
+  const error = new AtmoError('PAYLOAD_TOO_LARGE', `A body may have at most ${MAX_BODY_BYTES} bytes`, { max_bytes: MAX_BODY_BYTES });
+  const answer = problem(error, { requestId });
+  // The rest of the body is not worth reading.
+  return { ...answer, headers: { ...answer.headers, connection: 'close' } };
+}

@@ -1,0 +1,102 @@
+import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject, JsonSchema } from '../../core/json.ts';
+
+/** One query parameter: how it reads, and the schema that OpenAPI shows. */
+export interface QueryField<T> {
+  readonly description: string;
+  readonly schema: JsonSchema;
+  /** Undefined when `text` is no such value. `nowMs` is for times relative to now. */
+  parse(text: string, nowMs: number): T | undefined;
+}
+
+/** The query parameters that a route knows. */
+export type QuerySpec = Readonly<Record<string, QueryField<unknown>>>;
+/** Their parsed values; what the caller left out is absent. */
+export type QueryOf<Spec extends QuerySpec> = {
+  readonly [Name in keyof Spec]?: Spec[Name] extends QueryField<infer T> ? T : never;
+};
+
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+const FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+function parseDuration(text: string): number | undefined {
+  const match = /^(\d{1,9})(ms|s|m|h|d|w)$/.exec(text);
+  const unitMs = UNITS_MS[match?.[2] ?? ''];
+  return unitMs === undefined ? undefined : Number(match?.[1]) * unitMs;
+}
+
+function parseTime(text: string, nowMs: number): number | undefined {
+  const agoMs = parseDuration(text);
+  if (agoMs !== undefined) return nowMs - agoMs;
+  const atMs = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(atMs) ? undefined : atMs;
+}
+
+/** The kinds of query parameters. */
+export const field = {
+  text: (description: string): QueryField<string> => ({
+    description,
+    schema: { type: 'string', maxLength: 256 },
+    parse: (text) => (text.length <= 256 ? text : undefined),
+  }),
+  integer: (description: string, minimum: number, maximum: number): QueryField<number> => ({
+    description,
+    schema: { type: 'integer', minimum, maximum },
+    parse(text) {
+      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      return value >= minimum && value <= maximum ? value : undefined;
+    },
+  }),
+  flag: (description: string): QueryField<boolean> => ({
+    description,
+    schema: { type: 'boolean' },
+    parse: (text) => FLAGS.get(text),
+  }),
+  choice: <const T extends string>(description: string, choices: readonly T[]): QueryField<T> => ({
+    description,
+    schema: { type: 'string', enum: choices },
+    parse: (text) => choices.find((choice) => choice === text),
+  }),
+  /** Milliseconds from `500ms`, `30s`, `5m`, `24h`, `7d`, `2w`. */
+  duration: (description: string): QueryField<number> => ({
+    description: `${description}, such as 30s, 5m, 24h or 7d`,
+    schema: { type: 'string', pattern: '^\\d{1,9}(ms|s|m|h|d|w)$' },
+    parse: (text) => parseDuration(text) || undefined,
+  }),
+  /** Milliseconds since 1970 from an ISO 8601 time, or from a duration before now. */
+  time: (description: string): QueryField<number> => ({
+    description: `${description}: ISO 8601, or a duration before now such as 24h`,
+    schema: { type: 'string' },
+    parse: parseTime,
+  }),
+};
+
+/** Parses a query string by its spec; VALIDATION_ERROR lists every unknown, repeated or malformed parameter at once. */
+export function parseQuery(search: URLSearchParams, spec: QuerySpec, nowMs: number): Readonly<Record<string, unknown>> {
+  const values: Record<string, unknown> = {};
+  const mistakes: JsonObject[] = [];
+  for (const [name, text] of search) {
+    const known = Object.hasOwn(spec, name) ? spec[name] : undefined;
+    const value = known?.parse(text, nowMs);
+    if (!known) mistakes.push({ parameter: name, message: `unknown; known are ${Object.keys(spec).join(', ') || 'none'}` });
+    else if (name in values) mistakes.push({ parameter: name, message: 'given more than once' });
+    else if (value === undefined) mistakes.push({ parameter: name, message: `${JSON.stringify(text)} is not ${wanted(known)}` });
+    else values[name] = value;
+  }
+  if (mistakes.length === 0) return values;
+  const text = mistakes.map((mistake) => `${mistake.parameter}: ${mistake.message}`).join('; ');
+  throw new AtmoError('VALIDATION_ERROR', `The query is not valid: ${text}`, { problems: mistakes });
+}
+
+function wanted({ schema, description }: QueryField<unknown>): string {
+  if (Array.isArray(schema.enum)) return `one of ${schema.enum.join(', ')}`;
+  if (schema.type === 'boolean') return 'true or false';
+  if (schema.type === 'integer') return `a whole number from ${schema.minimum} to ${schema.maximum}`;
+  return `what it takes: ${description}`;
+}

@@ -1,0 +1,68 @@
+import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
+import type { Principal } from '../../core/principal.ts';
+import type { Answer } from './answer.ts';
+import type { QueryOf, QuerySpec } from './query.ts';
+import type { Trace } from './trace.ts';
+
+/** What a route gets to know of a request. */
+export interface DoorRequest {
+  /** `nobody` on public routes. */
+  readonly principal: Principal;
+  /** Path parameters, decoded. */
+  readonly path: Readonly<Record<string, string>>;
+  /** Empty where the route takes none. */
+  readonly body: JsonObject;
+  /** The body of a route that also takes a list, when one came. */
+  readonly list?: readonly Json[];
+  readonly trace: Trace;
+  /** As it came; its body was read already. */
+  readonly request: Request;
+  /** Aborts when the client goes away before the answer. */
+  readonly signal: AbortSignal;
+  header(name: string): string | undefined;
+}
+
+/** Scopes of source 003 §Endpoints: `X-Caller-Scopes` may narrow a call to some of them, never widen it. */
+export type Scope = 'read_registry' | 'invoke_tool';
+
+interface RouteHead {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Path with `:name` parameters; `:name{.+}` spans slashes. */
+  readonly path: string;
+  readonly summary: string;
+  /** Public routes answer without a token. */
+  readonly access: 'public' | 'token';
+  readonly scope: Scope;
+  /** Schema of the body, for OpenAPI; absent = the route takes no body. */
+  readonly body?: JsonSchema;
+  readonly takes: 'object' | 'object-or-list';
+  /** Successful answers by status, for OpenAPI. */
+  readonly answers: Readonly<Record<number, string>>;
+}
+
+/** One line of the table from which the door, its OpenAPI document and its 405 answers are made. */
+export interface Route extends RouteHead {
+  readonly query: QuerySpec;
+  handle(request: DoorRequest, query: Readonly<Record<string, unknown>>): Promise<Answer> | Answer;
+}
+
+interface RouteDraft<Spec extends QuerySpec> extends Omit<RouteHead, 'access' | 'scope' | 'takes'> {
+  readonly takes?: RouteHead['takes'];
+  readonly access?: RouteHead['access'];
+  readonly scope?: Scope;
+  readonly query?: Spec;
+  handle(request: DoorRequest, query: QueryOf<Spec>): Promise<Answer> | Answer;
+}
+
+/** A route whose handler sees its query parameters with their types. Token and `read_registry` unless it says otherwise. */
+export function defineRoute<const Spec extends QuerySpec = Record<never, never>>(draft: RouteDraft<Spec>): Route {
+  return {
+    access: 'token',
+    scope: 'read_registry',
+    takes: 'object',
+    ...draft,
+    query: draft.query ?? {},
+    // The door parses the query by this very spec before it calls.
+    handle: (request, query) => draft.handle(request, query as QueryOf<Spec>),
+  };
+}

@@ -1,0 +1,40 @@
+import type { JsonObject } from '../../core/json.ts';
+import type { Principal } from '../../core/principal.ts';
+import type { Trace } from '../door/trace.ts';
+import type { McpView } from './mcp-view.ts';
+
+/** The two ways in which clients of today speak: with a handshake (2025-11-25 and before), or statement by statement (2026-07-28). */
+export type McpEra = 'legacy' | 'modern';
+
+/** Who asks, and what its client can do. */
+export interface McpCaller {
+  readonly principal: Principal;
+  readonly view: McpView;
+  readonly era: McpEra;
+  /** `ClientCapabilities` as the client declared them. */
+  readonly clientCapabilities: JsonObject;
+  readonly trace: Trace;
+  /** Aborts when the client cancels or goes away. */
+  readonly signal: AbortSignal;
+  /** Tells how far the request is, 0 to 1; nothing happens where the client wants to hear none. */
+  progress(fraction: number, message?: string): void;
+}
+
+/** Answers one method; what it throws becomes a JSON-RPC error. */
+export type McpMethod = (params: JsonObject, caller: McpCaller) => Promise<JsonObject>;
+
+/** A part of the server: what it declares, and the requests that it answers. */
+export interface McpFeature {
+  /** Its part of `ServerCapabilities`. */
+  readonly capabilities: JsonObject;
+  /** By method name, such as `resources/read`. */
+  readonly methods: Readonly<Record<string, McpMethod>>;
+}
+
+/** What open sessions and subscriptions are told of. */
+export interface McpNotices {
+  toolsChanged(): void;
+  promptsChanged(): void;
+  resourcesChanged(): void;
+  resourceUpdated(uri: string): void;
+}

@@ -1,0 +1,58 @@
+import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { CATEGORIES } from '../../tools/tool-definition.ts';
+import { json } from '../door/answer.ts';
+import { defineRoute, type Route } from '../door/route.ts';
+import { rankedTools, type ToolRouteCollaborators } from './tool-routes.ts';
+
+const DEFAULT_LIMIT = 10;
+const MAX_LIMIT = 100;
+const BODY = {
+  type: 'object',
+  required: ['query'],
+  properties: {
+    query: { type: 'string', description: 'what is to be done, in a sentence', maxLength: 1_000 },
+    limit: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
+    capability: { type: 'string' },
+    category: { enum: CATEGORIES },
+    node: { type: 'string', description: 'id or name of the hub that has to have it' },
+  },
+};
+
+/** Finds tools of the whole mesh from a sentence (source 000 §3, discovery queries). */
+export function discoverRoutes(collaborators: ToolRouteCollaborators): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/tools/discover',
+      summary: 'The tools of all hubs that fit a sentence, best first, with scores and why',
+      body: BODY,
+      answers: { 200: 'matches' },
+      handle(request) {
+        const { query, limit = DEFAULT_LIMIT, ...filter } = request.body;
+        if (typeof query !== 'string' || query === '') throw wrong('query has to be a sentence that says what is to be done');
+        if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+          throw wrong(`limit has to be a whole number from 1 to ${MAX_LIMIT}`);
+        return json({ tools: rankedTools(collaborators, request, { q: query, limit, ...filterOf(filter) }) });
+      },
+    }),
+  ];
+}
+
+function filterOf({ capability, category, node, ...unknown }: JsonObject) {
+  const [name] = Object.keys(unknown);
+  if (name !== undefined) throw wrong(`${name} is not known; known are ${Object.keys(BODY.properties).join(', ')}`);
+  const known = CATEGORIES.find((one) => one === category);
+  if (category !== undefined && known === undefined) throw wrong(`category has to be one of ${CATEGORIES.join(', ')}`);
+  if (!isTextOrAbsent(capability)) throw wrong('capability has to be a text');
+  if (!isTextOrAbsent(node)) throw wrong('node has to be the id or name of a hub');
+  return { ...(capability !== undefined && { capability }), ...(known && { category: known }), ...(node !== undefined && { node }) };
+}
+
+function isTextOrAbsent(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
+}
+
+function wrong(message: string): AtmoError {
+  return new AtmoError('VALIDATION_ERROR', message);
+}

@@ -1,0 +1,60 @@
+import type { Authorizer } from '../../core/authorizer.ts';
+import type { Principal } from '../../core/principal.ts';
+import type { KnownToolFilter, KnownTools } from '../../tools/known-tools.ts';
+import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import type { ToolPage } from '../../tools/tool-filter.ts';
+import { canSeeTool } from '../../tools/visibility.ts';
+import type { CallPort } from '../ports.ts';
+
+const PAGE = 1_000;
+
+interface CatalogueCollaborators {
+  readonly tools: KnownTools;
+  readonly authorizer: Authorizer;
+  readonly pipeline: Pick<CallPort, 'offeredTo'>;
+}
+
+/** The tools that one caller may know of: the others do not exist for it. */
+export class ToolCatalogue {
+  readonly #tools: KnownTools;
+  readonly #authorizer: Authorizer;
+  readonly #pipeline: Pick<CallPort, 'offeredTo'>;
+
+  constructor({ tools, authorizer, pipeline }: CatalogueCollaborators) {
+    this.#tools = tools;
+    this.#authorizer = authorizer;
+    this.#pipeline = pipeline;
+  }
+
+  page(principal: Principal, filter: KnownToolFilter): ToolPage {
+    return this.#tools.list({ ...filter, isVisible: this.visibleTo(principal) });
+  }
+
+  all(principal: Principal, filter: KnownToolFilter = {}): readonly RegisteredTool[] {
+    const found: RegisteredTool[] = [];
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const page: ToolPage = this.page(principal, { ...filter, offset, limit: PAGE });
+      found.push(...page.tools);
+      offset = page.nextOffset;
+    }
+    return found;
+  }
+
+  /** Of a hub when it is named. TOOL_NOT_FOUND and AMBIGUOUS_TOOL as the registry tells them. */
+  resolve(principal: Principal, name: string, node?: string): RegisteredTool {
+    return this.#tools.resolve(name, {
+      isVisible: (tool) => canSeeTool(tool, principal, this.#authorizer),
+      isListed: this.visibleTo(principal),
+      ...(node !== undefined && { onlyNodes: [node] }),
+    });
+  }
+
+  modelName(tool: RegisteredTool): string {
+    return this.#tools.modelName(tool);
+  }
+
+  /** Whether a caller may do anything with a tool. */
+  visibleTo(principal: Principal): (tool: RegisteredTool) => boolean {
+    return this.#pipeline.offeredTo(principal);
+  }
+}

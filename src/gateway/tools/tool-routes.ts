@@ -1,0 +1,90 @@
+import type { KnownToolFilter } from '../../tools/known-tools.ts';
+import { CATEGORIES, type RegisteredTool } from '../../tools/tool-definition.ts';
+import type { ToolSearch } from '../../tools/tool-search.ts';
+import type { CallerSight } from '../devices/caller-sight.ts';
+import { json } from '../door/answer.ts';
+import { field, type QueryOf } from '../door/query.ts';
+import { type DoorRequest, defineRoute, type Route } from '../door/route.ts';
+import type { ToolCatalogue } from './tool-catalogue.ts';
+import { exportedTool, TOOL_FORMATS, type ToolFormat, toolView } from './tool-view.ts';
+
+const FORMAT = field.choice('the form that a model API takes, instead of our own', TOOL_FORMATS);
+const NODE = field.text('only tools that this hub has, by id or name; with it also those that a tool here has the name of');
+const LIST_QUERY = {
+  q: field.text('best matches for a sentence, ranked'),
+  device: field.text('only tools of this device, by id or unique name'),
+  area: field.text('only tools of devices in this area'),
+  capability: field.text('only tools that need this capability'),
+  category: field.choice('only this category', CATEGORIES),
+  node: NODE,
+  format: FORMAT,
+  limit: field.integer('at most this many, 100 by default', 1, 1_000),
+  cursor: field.integer('`next_cursor` of the page before', 0, 1_000_000),
+};
+type ListQuery = QueryOf<typeof LIST_QUERY>;
+
+/** What lists of tools are made from. */
+export interface ToolRouteCollaborators {
+  readonly catalogue: ToolCatalogue;
+  readonly search: ToolSearch;
+  readonly sight: CallerSight;
+}
+
+/** The registry: list, search and describe. */
+export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Route[] {
+  const { catalogue } = collaborators;
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/tools',
+      summary: 'The tools in the order of their ids, or ranked when `q` is given',
+      query: LIST_QUERY,
+      answers: { 200: 'one page of tools' },
+      handle(request, query) {
+        if (query.q !== undefined) return json({ tools: rankedTools(collaborators, request, query) });
+        const filter = { ...filterOf(collaborators, request, query), limit: query.limit ?? 100, offset: query.cursor ?? 0 };
+        const page = catalogue.page(request.principal, filter);
+        return json({
+          tools: page.tools.map((tool) => shown(catalogue, tool, query.format)),
+          total: page.total,
+          next_cursor: page.nextOffset === undefined ? undefined : String(page.nextOffset),
+        });
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/tools/:id',
+      summary: 'One tool by id, name, alias or model name',
+      query: { format: FORMAT, node: NODE },
+      answers: { 200: 'tool' },
+      handle: (request, { format, node }) =>
+        json(shown(catalogue, catalogue.resolve(request.principal, request.path.id ?? '', node), format)),
+    }),
+  ];
+}
+
+/** A device that is not there for the caller is an error: an empty list would hide the slip of a pen. */
+function filterOf({ sight }: ToolRouteCollaborators, { principal }: DoorRequest, query: ListQuery): KnownToolFilter {
+  const { device, area, capability, category, node } = query;
+  return {
+    ...(device !== undefined && { device: sight.deviceId(principal, device) }),
+    ...(area !== undefined && { area }),
+    ...(capability !== undefined && { capability }),
+    ...(category !== undefined && { category }),
+    ...(node !== undefined && { node }),
+  };
+}
+
+/** The tools that fit the sentence `q` best, with scores and why. */
+export function rankedTools(collaborators: ToolRouteCollaborators, request: DoorRequest, query: ListQuery): readonly object[] {
+  const { catalogue, search } = collaborators;
+  const tools = catalogue.all(request.principal, filterOf(collaborators, request, query));
+  const matches = search.search({ text: query.q ?? '', limit: query.limit ?? 20 }, tools);
+  if (query.format !== undefined) return matches.map(({ tool }) => shown(catalogue, tool, query.format));
+  return matches.map(({ tool, score, reasons }) => ({ ...shown(catalogue, tool, undefined), score, reasons }));
+}
+
+function shown(catalogue: ToolCatalogue, tool: RegisteredTool, format: ToolFormat | undefined): object {
+  const name = catalogue.modelName(tool);
+  return format === undefined ? toolView(tool, name) : exportedTool(tool, name, format);
+}

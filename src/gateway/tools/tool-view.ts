@@ -1,0 +1,32 @@
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { toPublicDefinition } from '../../tools/forms/public-definition.ts';
+import { toAnthropic, toMcp, toOpenAi } from '../../tools/forms/tool-export.ts';
+import type { RegisteredTool } from '../../tools/tool-definition.ts';
+
+/** Forms of other systems in which tools can be listed. */
+export const TOOL_FORMATS = ['openai', 'anthropic', 'mcp'] as const;
+export type ToolFormat = (typeof TOOL_FORMATS)[number];
+
+const EXPORTERS = { openai: toOpenAi, anthropic: toAnthropic, mcp: toMcp };
+/** Definitions never change, so that their public form is made once. */
+const publicForms = new WeakMap<RegisteredTool, JsonObject>();
+
+/** A tool as the API tells it: the public definition of source 000 §2 with its id, the name for models, whether it can be called now, and the hubs that have it where this one has not. */
+export function toolView(tool: RegisteredTool, modelName: string): JsonObject {
+  const nodes = tool.hubs?.();
+  return { id: tool.id, ...publicForm(tool), model_name: modelName, available: tool.isAvailable?.() ?? true, ...(nodes && { nodes }) };
+}
+
+/** A tool in the form that a model API takes. */
+export function exportedTool(tool: RegisteredTool, modelName: string, format: ToolFormat): object {
+  return EXPORTERS[format](tool.definition, modelName);
+}
+
+function publicForm(tool: RegisteredTool): JsonObject {
+  const known = publicForms.get(tool);
+  if (known) return known;
+  const { tool: inner } = toPublicDefinition(tool.definition);
+  const form = isJsonObject(inner) ? inner : {};
+  publicForms.set(tool, form);
+  return form;
+}

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { isLoopback, requireLoopback } from '../../../src/gateway/door/loopback.ts';
+import { ask, HOST, makeGateway, PORT } from '../gateway-room.ts';
+
+const ROUTES = [
+  ['GET', '/healthz'],
+  ['GET', '/metrics'],
+  ['GET', '/openapi.json'],
+  ['GET', '/api/v1/tools'],
+  ['GET', '/api/v1/devices'],
+  ['GET', '/api/v1/sensors'],
+  ['GET', '/api/v1/jobs'],
+  ['GET', '/api/v1/events'],
+  ['GET', '/api/tools'],
+  ['POST', '/api/v1/tools/probe/invoke'],
+  ['POST', '/api/v1/commission'],
+  ['DELETE', '/api/v1/jobs/1'],
+  ['GET', '/no/such/route'],
+  ['OPTIONS', '/api/v1/tools'],
+] as const;
+const FOREIGN_HOSTS = [
+  'evil.example',
+  `evil.example:${PORT}`,
+  '127.0.0.1',
+  '127.0.0.1:80',
+  'localhost:9999',
+  '0.0.0.0:8081',
+  `192.168.1.5:${PORT}`,
+];
+const MORE_FOREIGN_HOSTS = [
+  `127.0.0.1.evil.example:${PORT}`,
+  `localhost.:${PORT}`,
+  `user@127.0.0.1:${PORT}`,
+  '',
+  `127.0.0.1:${PORT}, evil`,
+];
+const FOREIGN_ORIGINS = [
+  'http://evil.example',
+  'null',
+  `https://${HOST}`,
+  'http://127.0.0.1',
+  `http://localhost:${PORT}`,
+  `http://${HOST}.evil.example`,
+];
+
+describe('the Host and Origin of every route', () => {
+  const { gateway } = makeGateway();
+
+  test.each(ROUTES)('%s %s refuses every foreign Host', async (method, path) => {
+    for (const host of [...FOREIGN_HOSTS, ...MORE_FOREIGN_HOSTS]) {
+      const answer = await ask(gateway, path, { method, headers: { host } });
+      expect([host, answer.status, answer.json.code]).toEqual([host, 403, 'PERMISSION_DENIED']);
+    }
+  });
+
+  test.each(ROUTES)('%s %s refuses every foreign Origin', async (method, path) => {
+    for (const origin of FOREIGN_ORIGINS) {
+      const answer = await ask(gateway, path, { method, headers: { origin } });
+      expect([origin, answer.status]).toEqual([origin, 403]);
+      expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    }
+  });
+
+  test.each([HOST, `localhost:${PORT}`, `LOCALHOST:${PORT}`, `[::1]:${PORT}`, `127.0.0.2:${PORT}`])(
+    '%s is an own name, with and without its Origin',
+    async (host) => {
+      expect((await ask(gateway, '/healthz', { headers: { host } })).status).toBe(200);
+      expect((await ask(gateway, '/healthz', { headers: { host, origin: `http://${host}` } })).status).toBe(200);
+    },
+  );
+
+  test('a request without a Host is refused', async () => {
+    const response = await gateway.app.request(`http://${HOST}/healthz`);
+    expect(response.status).toBe(403);
+  });
+});
+
+describe('the address to listen on', () => {
+  test.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('%s is loopback', (host) => {
+    expect(isLoopback(host)).toBe(true);
+  });
+
+  test.each(['0.0.0.0', '::', '192.168.1.5', 'fe80::1', 'hub.local', '127.0.0.1.evil.example', ''])(
+    '%s is refused with what to do instead',
+    (host) => {
+      expect(() => requireLoopback(host)).toThrow(
+        expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('ATMO_HTTP_HOST') }),
+      );
+    },
+  );
+});

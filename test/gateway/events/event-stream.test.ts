@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import type { Peer } from '../../../src/core/mesh-view.ts';
+import type { Authenticator, Principal } from '../../../src/core/principal.ts';
+import { CallerSight } from '../../../src/gateway/devices/caller-sight.ts';
+import { createDoor } from '../../../src/gateway/door/door.ts';
+import { EventAudience } from '../../../src/gateway/events/event-audience.ts';
+import { EventFeed } from '../../../src/gateway/events/event-feed.ts';
+import { eventRoutes } from '../../../src/gateway/events/event-routes.ts';
+import { RemoteEventStreams } from '../../../src/gateway/events/remote-event-streams.ts';
+import type { RemoteEvents } from '../../../src/tools/remote-events.ts';
+import { makeRoom, owner } from '../../tools/tool-room.ts';
+import { HOST, MemoryDirectory, MemoryReadings, PORT } from '../gateway-room.ts';
+
+function makeStream(principalOf: (token: string) => Principal = () => owner, subscribe: RemoteEvents['subscribe'] = async () => {}) {
+  const { events, clock, collaborators, registry, jobs } = makeRoom();
+  const feed = new EventFeed(events, clock);
+  feed.start();
+  const { authorizer } = collaborators;
+  const authenticator: Authenticator = {
+    authenticate: async ({ bearer = '' }) => ({ principal: principalOf(bearer) }),
+    isStillValid: () => true,
+  };
+  const sight = new CallerSight({ directory: new MemoryDirectory(), readings: new MemoryReadings(), authorizer });
+  const audience = new EventAudience({ authorizer, registry, jobs, sight });
+  const remote = new RemoteEventStreams({ events: { subscribe: (...asked) => subscribe(...asked) }, clock });
+  const mesh = { peers: () => [{ id: 'hub-2', name: 'attic' } as Peer] };
+  const routes = eventRoutes({ feed, remote, mesh, audience, authenticator });
+  const app = createDoor(routes, { authenticator, clock, logger: collaborators.logger, onAnswer: () => {}, port: () => PORT });
+  const open = (path: string, headers: Record<string, string> = {}) =>
+    app.request(`http://${HOST}${path}`, { headers: { host: HOST, authorization: 'Bearer x', ...headers } });
+  return { events, feed, open };
+}
+
+async function readUntil(response: Response, text: string): Promise<string> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let seen = '';
+  while (reader && !seen.includes(text)) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    seen += value;
+  }
+  await reader?.cancel();
+  return seen;
+}
+
+describe('GET /api/v1/events', () => {
+  test('streams events, and forgets a listener that goes away', async () => {
+    const { events, feed, open } = makeStream();
+    const response = await open('/api/v1/events?types=device.*');
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    expect(feed.listenerCount).toBe(1);
+    events.emit('sensor.reading', 'no');
+    events.emit('device.added', 'lamp');
+    const seen = await readUntil(response, 'lamp');
+    expect(seen).toContain('event: device.added\ndata: {"specversion":"1.0"');
+    expect(seen).not.toContain('sensor.reading');
+    expect(feed.listenerCount).toBe(0);
+  });
+
+  test('a listener that does not read is let go before a megabyte waits for it', async () => {
+    const { events, feed, open } = makeStream();
+    const response = await open('/api/v1/events');
+    for (let sent = 0; sent < 12; sent++) events.emit('device.event', 'lamp', { text: 'x'.repeat(100_000) });
+    expect(feed.listenerCount).toBe(0);
+    await response.body?.cancel();
+  });
+
+  test('takes only as many listeners as a board can feed, and few of one agent and its children', async () => {
+    const { feed, open } = makeStream((id) => ({ id, kind: 'agent', permissions: [] }));
+    const statusFor = async (id: string) => (await open('/api/v1/events', { authorization: `Bearer ${id}` })).status;
+    for (const id of ['one', 'one/child']) for (let count = 0; count < 4; count++) expect(await statusFor(id)).toBe(200);
+    expect([await statusFor('one'), await statusFor('one/other/child')]).toEqual([503, 503]);
+    for (const id of ['two', 'three', 'four']) for (let count = 0; count < 8; count++) expect(await statusFor(id)).toBe(200);
+    expect(await (await open('/api/v1/events', { authorization: 'Bearer five' })).json()).toMatchObject({
+      status: 503,
+      code: 'RESOURCE_EXCEEDED',
+    });
+    expect(feed.listenerCount).toBe(32);
+  });
+
+  test('resumes after Last-Event-ID', async () => {
+    const { events, open } = makeStream();
+    const ids: string[] = [];
+    events.listen((event) => ids.push(event.id));
+    events.emit('device.added', 'seen');
+    events.emit('device.added', 'missed');
+    const seen = await readUntil(await open('/api/v1/events', { 'last-event-id': ids[0] ?? '' }), 'missed');
+    expect(seen).toContain(`id: ${ids[1]}`);
+    expect(seen).not.toContain('"subject":"seen"');
+  });
+
+  test('an unknown type is refused with the known ones', async () => {
+    const { open } = makeStream();
+    const response = await open('/api/v1/events?types=device.added,weather.*');
+    expect(response.status).toBe(400);
+    expect(await response.text()).toMatch(/weather\.\*.*agi\.tool\.result/);
+  });
+
+  test('a listener that never reads is let go after a bounded number of events', async () => {
+    const { events, feed, open } = makeStream();
+    await open('/api/v1/events');
+    for (let count = 0; count < 5_000 && feed.listenerCount > 0; count++) events.emit('device.added', `d${count}`);
+    expect(feed.listenerCount).toBe(0);
+  });
+});
