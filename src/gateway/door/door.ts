@@ -130,7 +130,7 @@ class Door {
   #send(context: Context, route: string, trace: Trace, answer: Answer): Response {
     this.#collaborators.onAnswer(context.req.method, route, answer.status);
     // A plain header object keeps the adaptor on its short path: no Headers, no stream.
-    return new Response(answer.body, {
+    return new Response(answer.status === 304 ? null : answer.body, {
       status: answer.status,
       headers: { ...SECURITY_HEADERS, ...answer.headers, 'x-request-id': trace.requestId, traceparent: trace.traceparent },
     });
