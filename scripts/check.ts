@@ -71,6 +71,7 @@ async function runNetworked(): Promise<readonly Outcome[]> {
   if (probe.status === NO_NETNS) return [skip(`all live tests and the demo: ${probe.output.trim()}`)];
   // What Debian has and is not installed; tests say what they miss where it cannot be had.
   await capture('scripts/netlab', ['tools']);
+  await capture('node', ['scripts/chromium.ts']);
   const files = globSync('test/live/**/*.test.ts').sort((a, b) => statSync(b).size - statSync(a).size);
   const live = await inPairs(files, (file) => runTests(file, ['scripts/in-netns', '--'], ['--project', 'live', file]));
   return [...live, await runCheck(DEMO)];

@@ -1,0 +1,31 @@
+import { type Browser, chromium } from 'playwright-core';
+import { findChromium } from '../../../scripts/browser/chromium.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
+
+/** Whether this machine can run the tests of the page. */
+export const HAS_CHROMIUM = findChromium() !== undefined;
+
+interface BrowserOptions {
+  /** File of frames (`.mjpeg`, `.y4m`) that the camera of the browser shows; without it there is a test picture. */
+  readonly cameraFile?: string;
+}
+
+/** Debian's Chromium without a window. It reaches what its network namespace reaches, here the hub's loopback. */
+export async function startChromium({ cameraFile }: BrowserOptions = {}): Promise<Browser> {
+  const executablePath = findChromium();
+  if (executablePath === undefined) throw new AtmoError('NOT_SUPPORTED', 'Chromium is not installed; skip the tests without HAS_CHROMIUM');
+  const camera = ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream'];
+  if (cameraFile !== undefined) camera.push(`--use-file-for-fake-video-capture=${cameraFile}`);
+  return chromium.launch({
+    executablePath,
+    // Root cannot have the sandbox, and containers have a small /dev/shm.
+    args: [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), '--disable-dev-shm-usage', '--disable-gpu', ...camera],
+    // Proxies of the machine are not there in the private network.
+    env: { ...withoutProxies(), LANG: 'en_GB.UTF-8' },
+  });
+}
+
+function withoutProxies(): Record<string, string> {
+  const kept = Object.entries(process.env).filter(([name]) => !/_proxy$/i.test(name));
+  return Object.fromEntries(kept.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+}

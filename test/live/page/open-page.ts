@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { LOOKS, type Look } from './look.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const SETTLE_LIMIT_MS = 15_000;
+
+/** What the address fragment of a login link carries (docs/monitor.md). */
+export interface PageLogin {
+  readonly token: string;
+  readonly person?: string;
+  readonly key?: string;
+}
+
+interface OpenPageOptions {
+  readonly url: string;
+  readonly look?: Look;
+  /** Without it the page asks for a token. */
+  readonly login?: PageLogin;
+}
+
+/** The page of a hub in a browser of its own, and everything that the browser complained about. */
+export class OpenPage implements AsyncDisposable {
+  readonly page: Page;
+  /** Errors of the console, uncaught errors, and what the content security policy refused. */
+  readonly complaints: string[] = [];
+  readonly #context: BrowserContext;
+  readonly #url: string;
+  readonly #look: Look;
+
+  private constructor(page: Page, { url, look = 'light' }: OpenPageOptions) {
+    this.page = page;
+    this.#context = page.context();
+    this.#url = url;
+    this.#look = look;
+    page.on('console', (message) => {
+      if (message.type() === 'error') this.complaints.push(`${message.text()} ${message.location().url}`);
+    });
+    page.on('pageerror', (error) => this.complaints.push(`uncaught: ${error.message}`));
+  }
+
+  /** Opens the page and signs in. */
+  static async open(browser: Browser, options: OpenPageOptions): Promise<OpenPage> {
+    const context = await browser.newContext({ ...LOOKS[options.look ?? 'light'], reducedMotion: 'reduce', locale: 'en-GB' });
+    context.setDefaultTimeout(SETTLE_LIMIT_MS);
+    const opened = new OpenPage(await context.newPage(), options);
+    const login = options.login && `#login=${Buffer.from(JSON.stringify(options.login)).toString('base64url')}`;
+    await opened.page.goto(`${options.url}/${login ?? ''}`);
+    await opened.settled();
+    return opened;
+  }
+
+  /** Goes to a route of the page, such as `devices/kitchen-lamp`, and waits until it shows what it has. */
+  async show(route: string): Promise<void> {
+    await this.page.goto(`${this.#url}/#/${route}`);
+    await this.settled();
+  }
+
+  /** Resolves when nothing on the page says any more that it is busy. */
+  async settled(): Promise<void> {
+    await this.page.locator('main').first().waitFor();
+    await this.page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+  }
+
+  /** What is wrong for people who cannot see, or see little, as axe-core finds it: rule, element, reason. */
+  async barriers(): Promise<readonly string[]> {
+    // Not a script element: the policy of the page would refuse it, and shall.
+    await this.page.evaluate(`if (!window.axe) { ${AXE} }`);
+    const { violations } = (await this.page.evaluate('window.axe.run(document, { resultTypes: ["violations"] })')) as AxeResults;
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id}: ${target.flat().join(' ')}: ${failureSummary}`),
+    );
+  }
+
+  /** Pixels by which the page is wider than the screen; 0 unless a person has to scroll sideways. */
+  overflowPixels(): Promise<number> {
+    return this.page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+  }
+
+  /** A picture of what the screen shows. */
+  picture(): Promise<Buffer> {
+    return this.page.screenshot({ animations: 'disabled', caret: 'hide' });
+  }
+
+  get look(): Look {
+    return this.#look;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#context.close();
+  }
+}

@@ -1,0 +1,113 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { type DeviceSpec, homeOf, standardHome } from '../../home/home-spec.ts';
+import type { VirtualDevice } from '../../home/virtual-device.ts';
+import { VirtualHome } from '../../home/virtual-home.ts';
+import { RunningHub } from '../running-hub.ts';
+import { startChromium } from './chromium.ts';
+import type { Look } from './look.ts';
+import { OpenPage, type PageLogin } from './open-page.ts';
+
+const PORT = '18090';
+
+interface PageWorldOptions {
+  /** Names from the standard home that are commissioned at the start. */
+  readonly devices: readonly string[];
+  /** More of them, which wait for somebody to add them. */
+  readonly waiting?: readonly string[];
+  readonly extra?: readonly DeviceSpec[];
+  /** Frames that the camera sees. */
+  readonly cameraFile?: string;
+  /** Settings of the hub, in YAML or JSON. */
+  readonly config?: string;
+}
+
+/** A home with real devices, a hub in a process of its own, and a browser: all in one private network. */
+export class PageWorld implements AsyncDisposable {
+  readonly home: VirtualHome;
+  readonly browser: Browser;
+  readonly stateDir: string;
+  readonly #dir: string;
+  #hub: RunningHub;
+
+  private constructor(parts: { home: VirtualHome; hub: RunningHub; browser: Browser; dir: string }) {
+    this.home = parts.home;
+    this.browser = parts.browser;
+    this.#hub = parts.hub;
+    this.#dir = parts.dir;
+    this.stateDir = join(parts.dir, 'hub');
+  }
+
+  static async start(options: PageWorldOptions): Promise<PageWorld> {
+    const dir = mkdtempSync(join(tmpdir(), 'page-'));
+    const spec = homeOf(standardHome(), [...options.devices, ...(options.waiting ?? [])]);
+    const devices = [...spec.devices, ...(options.extra ?? [])].map(together);
+    mkdirSync(join(dir, 'hub'), { mode: 0o700 });
+    if (options.config !== undefined) writeFileSync(join(dir, 'hub/config.yaml'), options.config, { mode: 0o600 });
+    const [home, hub, browser] = await Promise.all([
+      VirtualHome.start({ spec: { devices }, dir: join(dir, 'home') }),
+      startHub(join(dir, 'hub')),
+      startChromium({ ...(options.cameraFile !== undefined && { cameraFile: options.cameraFile }) }),
+    ]);
+    const world = new PageWorld({ home, hub, browser, dir });
+    const commissioned = [...options.devices, ...(options.extra ?? []).map(({ name }) => name)];
+    for (const name of commissioned) await world.commission(name);
+    return world;
+  }
+
+  get hub(): RunningHub {
+    return this.#hub;
+  }
+
+  device(name: string): VirtualDevice {
+    return this.home.device(name);
+  }
+
+  /** Brings a waiting device of the home into the hub, without the page. */
+  async commission(name: string): Promise<void> {
+    const { spec, pairing } = this.home.device(name);
+    await this.#hub.result('hub:commission_device', { code: pairing.qrCode, name, area: spec.area, attestation: 'off' });
+  }
+
+  /** What the owner's link carries: the token, and the key with which approvals are signed. */
+  ownerLogin(): PageLogin {
+    return { token: readFileSync(join(this.stateDir, 'owner.token'), 'utf8').trim() };
+  }
+
+  /** The page as the owner sees it, or as whoever signs in. */
+  open(look: Look = 'light', login: PageLogin = this.ownerLogin()): Promise<OpenPage> {
+    return OpenPage.open(this.browser, { url: this.#hub.url, look, login });
+  }
+
+  /** The page before anybody has signed in. */
+  openSignedOut(look: Look = 'light'): Promise<OpenPage> {
+    return OpenPage.open(this.browser, { url: this.#hub.url, look });
+  }
+
+  /** As a power cut of the hub; `reviveHub` brings it back at the same address. */
+  async killHub(): Promise<void> {
+    await this.#hub.kill();
+  }
+
+  async reviveHub(): Promise<void> {
+    this.#hub = await startHub(this.stateDir);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.browser.close();
+    await this.#hub.stop();
+    await this.home[Symbol.asyncDispose]();
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+}
+
+function startHub(stateDir: string): Promise<RunningHub> {
+  return RunningHub.start({ stateDir, env: { ATMO_HTTP_PORT: PORT } });
+}
+
+/** All devices in one process: they need neither power cuts nor lost links here. */
+function together({ group: _group, ...spec }: DeviceSpec): DeviceSpec {
+  return { ...spec, group: 'page' };
+}
