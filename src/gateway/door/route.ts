@@ -25,6 +25,16 @@ export interface DoorRequest {
 /** Scopes of source 003 §Endpoints: `X-Caller-Scopes` may narrow a call to some of them, never widen it. */
 export type Scope = 'read_registry' | 'invoke_tool';
 
+/** A successful answer as the OpenAPI document tells it. */
+export interface AnswerShape {
+  readonly description: string;
+  /** `application/json` when absent; several where the Accept header decides. */
+  readonly media?: string | readonly string[];
+  /** Schema of the body, by reference to one of the document where it has a name; anything when absent. */
+  readonly schema?: JsonSchema;
+  readonly example?: unknown;
+}
+
 interface RouteHead {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Path with `:name` parameters; `:name{.+}` spans slashes. */
@@ -37,7 +47,9 @@ interface RouteHead {
   readonly body?: JsonSchema;
   readonly takes: 'object' | 'object-or-list';
   /** Successful answers by status, for OpenAPI. */
-  readonly answers: Readonly<Record<number, string>>;
+  readonly answers: Readonly<Record<number, string | AnswerShape>>;
+  /** The tool that the route is one call of: its schemas are those of body and answer. */
+  readonly tool?: string;
 }
 
 /** One line of the table from which the door, its OpenAPI document and its 405 answers are made. */

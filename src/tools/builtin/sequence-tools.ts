@@ -1,23 +1,16 @@
-import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import type { CallRequest } from '../calls/call-answer.ts';
-import type { CallPipeline } from '../calls/call-pipeline.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import { defineTool } from '../define-tool.ts';
 import { p } from '../schema/parameter-builder.ts';
 import { copyJson, RESULT_LIMITS } from '../schema/plain-json.ts';
-import { fillReferences, hasReferences } from '../step-reference.ts';
+import { type Step, type StepPipeline, StepRunner } from '../step-runner.ts';
 import type { RegisteredTool, ToolContext } from '../tool-definition.ts';
 
 const NAME = 'sequence';
 const MAX_STEPS = 16;
 
-interface Step {
-  readonly tool: string;
-  readonly params: JsonObject;
-}
-
 /** The pipeline that the steps go through; a function since the tool is registered in the registry that the pipeline uses. */
-type Pipeline = () => Pick<CallPipeline, 'call' | 'preflight' | 'preflightTool'>;
+type Pipeline = () => StepPipeline;
 
 /**
  * Calls of several tools, one after the other, with results of earlier steps as parameters of later ones (source 002 §8,
@@ -74,49 +67,8 @@ function stepOf({ tool, params }: { readonly tool: string; readonly params?: Jso
   return { tool, params: params ?? {} };
 }
 
-async function runSteps(pipeline: ReturnType<Pipeline>, steps: readonly Step[], context: ToolContext): Promise<Json> {
-  await judgeAll(pipeline, steps, context);
-  const results: Json[] = [];
-  for (const [index, step] of steps.entries()) {
-    const outcome = await runStep(pipeline, step, { results, context });
-    if ('error' in outcome) {
-      const error = copyJson({ ...outcome.error }, RESULT_LIMITS);
-      return { completed: index, results, failed: { step: index, tool: step.tool, error } };
-    }
-    results.push(outcome.result);
-  }
-  return { completed: steps.length, results };
-}
-
-type Outcome = { readonly result: Json } | { readonly error: ErrorBody };
-
-/** What came before has happened and has to be told: a failure is an answer here. */
-async function runStep(
-  pipeline: ReturnType<Pipeline>,
-  step: Step,
-  { results, context }: { readonly results: readonly Json[]; readonly context: ToolContext },
-): Promise<Outcome> {
-  try {
-    const params = fillReferences(step.params, results);
-    const answer = await pipeline.call(requestOf({ ...step, params: isJsonObject(params) ? params : {} }, context));
-    return answer.status === 'error' ? { error: answer.error } : { result: answer.result };
-  } catch (thrown) {
-    return { error: toAtmoError(thrown).toBody() };
-  }
-}
-
-/** Nothing runs when a step is already known to be refused, or has to wait for people. */
-async function judgeAll(pipeline: ReturnType<Pipeline>, steps: readonly Step[], context: ToolContext): Promise<void> {
-  for (const [index, step] of steps.entries()) {
-    const request = requestOf(step, context);
-    const verdict = await (hasReferences(step.params) ? pipeline.preflightTool(request) : pipeline.preflight(request));
-    if (verdict.allowed) continue;
-    const { code, message, details } = verdict.error;
-    throw new AtmoError(code, `Step ${index} (${step.tool}) would be refused, so no step ran: ${message}`, { ...details, step: index });
-  }
-}
-
-function requestOf({ tool, params }: Step, context: ToolContext): CallRequest {
-  const { principal, traceId, sessionId, signal } = context;
-  return { principal, tool, params, traceId, sessionId, signal, within: context };
+async function runSteps(pipeline: StepPipeline, steps: readonly Step[], context: ToolContext): Promise<Json> {
+  const { results, failed } = await new StepRunner(pipeline).run(steps, { context });
+  if (!failed) return { completed: results.length, results };
+  return { completed: results.length, results, failed: { ...failed, error: copyJson({ ...failed.error }, RESULT_LIMITS) } };
 }
