@@ -1,0 +1,41 @@
+import type { AuditRow } from '../../../core/audit-log.ts';
+import { isJsonObject } from '../../../core/json.ts';
+
+/** A row of the journal as one line for people. */
+export interface AuditLine {
+  readonly verdict: 'asked' | 'done' | 'failed' | 'refused' | 'noted';
+  /** What it was about: the tool's name without namespace and version, or the event. */
+  readonly subject: string;
+  /** How it went or why; empty where there is nothing to say. */
+  readonly detail: string;
+}
+
+/** What a row says; `content` is masked already. */
+export function auditLine({ kind, tool, content }: Pick<AuditRow, 'kind' | 'tool' | 'content'>): AuditLine {
+  const subject = tool === undefined ? String(content.event ?? kind) : shortName(tool);
+  if (kind === 'note') return { verdict: 'noted', subject, detail: compact(content.data) };
+  if (kind === 'intent') return { verdict: 'asked', subject, detail: `${compact(content.params)}${decisionIn(content.decision)}` };
+  const reason = [content.error, content.message].filter((part) => typeof part === 'string').join(': ');
+  if (kind === 'refusal') return { verdict: 'refused', subject, detail: reason };
+  return reason === '' ? { verdict: 'done', subject, detail: compact(content.result) } : { verdict: 'failed', subject, detail: reason };
+}
+
+/** `matter:lamp_turn_on@1.0.0` is `lamp_turn_on`. */
+export function shortName(tool: string): string {
+  return tool.replace(/^[a-z0-9_-]+:/, '').replace(/@[^@]*$/, '');
+}
+
+const MAX_LENGTH = 160;
+
+function compact(value: unknown): string {
+  if (value === undefined || value === null || (isJsonObject(value) && Object.keys(value).length === 0)) return '';
+  const text = JSON.stringify(value);
+  return text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH)}…`;
+}
+
+function decisionIn(decision: unknown): string {
+  if (!isJsonObject(decision)) return '';
+  const approvers = Array.isArray(decision.approved_by) ? decision.approved_by.join(', ') : '';
+  if (approvers !== '') return ` · approved by ${approvers}`;
+  return typeof decision.rule === 'string' ? ` · by the rule ${decision.rule}` : '';
+}
