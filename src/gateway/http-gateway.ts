@@ -29,6 +29,8 @@ import { approvalRoutes } from './hub/approval-routes.ts';
 import { hubRoutes } from './hub/hub-routes.ts';
 import { meshRoutes } from './hub/mesh-routes.ts';
 import { systemRoutes } from './hub/system-routes.ts';
+import type { McpEndpoint } from './mcp/mcp-endpoint.ts';
+import { openMcp } from './mcp/open-mcp.ts';
 import { watchHub } from './metrics/hub-metrics.ts';
 import { watchMesh } from './metrics/mesh-metrics.ts';
 import type { MetricRegistry } from './metrics/metrics.ts';
@@ -76,6 +78,7 @@ export class HttpGateway implements Service {
   readonly #remote: RemoteEventStreams;
   readonly #sight: CallerSight;
   readonly #audience: EventAudience;
+  readonly #mcp: McpEndpoint;
   readonly #server: HttpServer;
   #port: number;
   #stopWatching: readonly (() => void)[] = [];
@@ -89,6 +92,7 @@ export class HttpGateway implements Service {
     this.#remote = new RemoteEventStreams({ events: outlook.events, clock });
     this.#sight = new CallerSight({ ...collaborators, mesh: outlook.view });
     this.#audience = new EventAudience({ ...collaborators, sight: this.#sight });
+    this.#mcp = openMcp({ ...collaborators, catalogue: new ToolCatalogue(collaborators), sight: this.#sight });
     this.#routes = this.#routeTable();
     const requests = metrics.counter('atmo_http_requests_total', 'HTTP requests by route and status');
     this.app = createDoor(this.#routes, {
@@ -126,6 +130,7 @@ export class HttpGateway implements Service {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#feed[Symbol.asyncDispose]();
     await this.#remote[Symbol.asyncDispose]();
+    await this.#mcp[Symbol.asyncDispose]();
     await this.#server[Symbol.asyncDispose]();
     for (const stop of this.#stopWatching) stop();
     this.#stopWatching = [];
@@ -152,6 +157,7 @@ export class HttpGateway implements Service {
       ...sensorRoutes({ ...all, sight }),
       ...eventRoutes({ ...all, feed: this.#feed, remote: this.#remote, mesh: all.outlook.view, audience: this.#audience }),
       ...monitorRoutes({ ...all, catalogue }),
+      ...this.#mcp.routes(),
     ];
   }
 }

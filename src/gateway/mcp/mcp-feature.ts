@@ -16,8 +16,21 @@ export interface McpCaller {
   readonly trace: Trace;
   /** Aborts when the client cancels or goes away. */
   readonly signal: AbortSignal;
+  /** The session of the handshake era that the request is part of. */
+  readonly session?: McpSession;
+  /** What the client answered to the questions of an `input_required` result, by their keys; nothing of it is checked yet. */
+  readonly inputResponses: JsonObject;
+  /** The state that an `input_required` result gave the client, as it came back; nothing of it is checked yet. */
+  readonly requestState?: string;
   /** Tells how far the request is, 0 to 1; nothing happens where the client wants to hear none. */
   progress(fraction: number, message?: string): void;
+}
+
+/** What a session of the handshake era remembers. */
+export interface McpSession {
+  readonly id: string;
+  /** URIs of `resources/subscribe`. */
+  readonly subscriptions: Set<string>;
 }
 
 /** Answers one method; what it throws becomes a JSON-RPC error. */
@@ -36,5 +49,6 @@ export interface McpNotices {
   toolsChanged(): void;
   promptsChanged(): void;
   resourcesChanged(): void;
-  resourceUpdated(uri: string): void;
+  /** Only those hear it who asked for this very URI and of whom `mayRead` holds now; everybody where it is absent. */
+  resourceUpdated(uri: string, mayRead?: (principal: Principal) => boolean): void;
 }

@@ -1,0 +1,169 @@
+import type { Clock } from '../../core/clock.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Authenticator, Principal } from '../../core/principal.ts';
+import type { Answer } from '../door/answer.ts';
+import { type DoorRequest, defineRoute, type Route } from '../door/route.ts';
+import { answerOfResponse, rpcRefusal } from './mcp-answer.ts';
+import type { McpFeature, McpNotices } from './mcp-feature.ts';
+import type { McpGuest, McpOffer } from './mcp-server.ts';
+import type { ServerSession } from './mcp-server-session.ts';
+import type { McpView } from './mcp-view.ts';
+import { OpenLines } from './open-lines.ts';
+
+const SESSION_HEADER = 'mcp-session-id';
+const SESSION_NOT_FOUND = -32_001;
+const INVALID_REQUEST = -32_600;
+
+/** Whom the MCP door works with. */
+export interface McpEndpointCollaborators {
+  readonly clock: Clock;
+  readonly authenticator: Pick<Authenticator, 'isStillValid'>;
+  readonly logger: Logger;
+}
+
+interface EndpointOptions {
+  readonly version: () => string;
+  /** What the server can do; made when the first client comes. */
+  readonly features: (notices: McpNotices) => readonly McpFeature[];
+}
+
+/**
+ * The Model Context Protocol over Streamable HTTP, for clients of 2026-07-28 (each request by itself) and of 2025-11-25 and
+ * before (sessions). The SDK is loaded when the first client comes.
+ */
+export class McpEndpoint implements AsyncDisposable {
+  readonly #logger: Logger;
+  readonly #options: EndpointOptions;
+  readonly #lines: OpenLines;
+  #sdk: Promise<Sdk> | undefined;
+  #offer: McpOffer | undefined;
+
+  constructor(collaborators: McpEndpointCollaborators, options: EndpointOptions) {
+    this.#logger = collaborators.logger;
+    this.#options = options;
+    this.#lines = new OpenLines(collaborators);
+  }
+
+  /** Tells those that listen now. */
+  readonly notices: McpNotices = {
+    toolsChanged: () => this.#lines.tell({ kind: 'tools_list_changed' }),
+    promptsChanged: () => this.#lines.tell({ kind: 'prompts_list_changed' }),
+    resourcesChanged: () => this.#lines.tell({ kind: 'resources_list_changed' }),
+    resourceUpdated: (uri, mayRead) => this.#lines.tell({ kind: 'resource_updated', uri }, mayRead),
+  };
+
+  routes(): readonly Route[] {
+    return [
+      ...this.#routesOf('/mcp', () => ({ kind: 'home' })),
+      ...this.#routesOf('/mcp/devices', () => ({ kind: 'devices' })),
+      ...this.#routesOf('/mcp/areas/:area', ({ path }) => ({ kind: 'area', area: path.area ?? '' })),
+    ];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#lines[Symbol.asyncDispose]();
+  }
+
+  #routesOf(path: string, viewOf: (request: DoorRequest) => McpView): readonly Route[] {
+    const guestOf = (request: DoorRequest): McpGuest => ({ principal: request.principal, trace: request.trace, view: viewOf(request) });
+    return [
+      defineRoute({
+        method: 'POST',
+        path,
+        summary: 'Model Context Protocol (Streamable HTTP): one JSON-RPC message of a client',
+        scope: 'invoke_tool',
+        body: { type: ['object', 'array'] },
+        takes: 'object-or-list',
+        answers: { 200: 'JSON-RPC answer, as JSON or as text/event-stream', 202: 'accepted' },
+        handle: (request) => this.#post(request, guestOf(request)),
+      }),
+      defineRoute({
+        method: 'GET',
+        path,
+        summary: 'Model Context Protocol: what the server tells a session by itself',
+        answers: { 200: 'text/event-stream' },
+        handle: (request) => this.#ofSession(request, guestOf(request)),
+      }),
+      defineRoute({
+        method: 'DELETE',
+        path,
+        summary: 'Model Context Protocol: ends a session',
+        answers: { 200: 'ended' },
+        handle: (request) => this.#ofSession(request, guestOf(request)),
+      }),
+    ];
+  }
+
+  async #post(request: DoorRequest, guest: McpGuest): Promise<Answer> {
+    const sdk = await this.#load();
+    const body = request.list ?? request.body;
+    if (await sdk.isOfSession(request.request, body)) return this.#ofSession(request, guest);
+    const exchange = sdk.serveModern(this.#offerNow(), {
+      guest,
+      request: request.request,
+      body: request.body,
+      bus: this.#busFor(guest.principal),
+    });
+    return answerOfResponse(await exchange.response);
+  }
+
+  async #ofSession(request: DoorRequest, guest: McpGuest): Promise<Answer> {
+    const session = await this.#sessionOf(request, guest);
+    if (!session) return noSession(request.header(SESSION_HEADER));
+    const { method } = request.request;
+    const body = method === 'POST' ? (request.list ?? request.body) : undefined;
+    const response = await session.handle(guest, request.request, body);
+    if (method === 'DELETE' && response.ok) this.#lines.end(session.id);
+    return answerOfResponse(response);
+  }
+
+  async #sessionOf(request: DoorRequest, guest: McpGuest): Promise<ServerSession | undefined> {
+    const sdk = await this.#load();
+    const id = request.header(SESSION_HEADER);
+    if (id !== undefined) {
+      const line = this.#lines.find(id, guest.principal);
+      return line instanceof sdk.ServerSession && isSameView(line.view, guest.view) ? line : undefined;
+    }
+    if (request.body.method !== 'initialize') return undefined;
+    const session = new sdk.ServerSession(this.#offerNow(), guest);
+    this.#lines.add(session);
+    await session.open();
+    return session;
+  }
+
+  #busFor(_principal: Principal) {
+    return { publish: () => {}, subscribe: () => () => {} };
+  }
+
+  #load(): Promise<Sdk> {
+    this.#sdk ??= loadSdk();
+    return this.#sdk;
+  }
+
+  #offerNow(): McpOffer {
+    this.#offer ??= {
+      about: { name: 'atmosphere-edge', title: 'atmosphere-edge', version: this.#options.version() },
+      instructions: 'A home.',
+      features: this.#options.features(this.notices),
+      onError: (error) => this.#logger.debug('mcp.protocol', { reason: error.message }),
+    };
+    return this.#offer;
+  }
+}
+
+type Sdk = Awaited<ReturnType<typeof loadSdk>>;
+
+/** On demand: a hub that no MCP client talks to starts sooner and is 30 MB smaller. */
+async function loadSdk() {
+  const [server, session] = await Promise.all([import('./mcp-server.ts'), import('./mcp-server-session.ts')]);
+  return { ...server, ...session };
+}
+
+function noSession(id: string | undefined): Answer {
+  if (id === undefined) return rpcRefusal(400, INVALID_REQUEST, 'No Mcp-Session-Id came with the request; begin with initialize');
+  return rpcRefusal(404, SESSION_NOT_FOUND, 'There is no such session, or it has ended; begin a new one with initialize');
+}
+
+function isSameView(a: McpView, b: McpView): boolean {
+  return a.kind === b.kind && (a.kind !== 'area' || (b.kind === 'area' && a.area === b.area));
+}
