@@ -16,6 +16,7 @@ import { groupCommands } from './commands/groups.ts';
 import { forget, halfCommissioned } from './commands/half-commissioned.ts';
 import { jobCancel, jobs } from './commands/jobs.ts';
 import { login, logout } from './commands/login.ts';
+import { mcp } from './commands/mcp.ts';
 import { meshCommands } from './commands/mesh.ts';
 import { profileCommands } from './commands/profile.ts';
 import { read } from './commands/read.ts';
@@ -46,6 +47,7 @@ export const COMMANDS: readonly Command[] = [
   ...agentCommands,
   ...meshCommands,
   events,
+  mcp,
   ...tokenCommands,
   ...approvalCommands,
   ...approverCommands,

@@ -2,9 +2,11 @@
 export interface SseMessage {
   readonly event: string;
   readonly data: string;
+  /** Where to go on after a cut; absent where the stream names none. */
+  readonly id?: string;
 }
 
-/** The messages of an event stream (HTML Living Standard §9.2.6); comments and fields other than event and data are skipped. */
+/** The messages of an event stream (HTML Living Standard §9.2.6); comments and fields other than event, data and id are skipped. */
 export async function* sseMessages(body: ReadableStream<Uint8Array> | null): AsyncIterable<SseMessage> {
   if (body === null) return;
   let rest = '';
@@ -19,8 +21,10 @@ export async function* sseMessages(body: ReadableStream<Uint8Array> | null): Asy
 }
 
 function parseBlock(block: string): SseMessage | undefined {
-  const fields = block.split('\n').map((line) => /^(\w+): ?(.*)$/.exec(line));
+  const fields = block.split('\n').map((line) => /^(\w+): ?(.*)$/s.exec(line));
   const valuesOf = (name: string) => fields.filter((field) => field?.[1] === name).map((field) => field?.[2] ?? '');
   const data = valuesOf('data');
-  return data.length === 0 ? undefined : { event: valuesOf('event')[0] ?? 'message', data: data.join('\n') };
+  const [id] = valuesOf('id');
+  if (data.length === 0) return undefined;
+  return { event: valuesOf('event')[0] ?? 'message', data: data.join('\n'), ...(id !== undefined && { id }) };
 }
