@@ -2,10 +2,15 @@ import type { DeviceDescription } from '../core/device-model.ts';
 import type { KnownNames, RuleCheck } from '../core/rules.ts';
 import type { DraftFile } from '../profiles/profile-draft.ts';
 import type { ProfileProblem } from '../profiles/profile-problem.ts';
+import type { Ticker } from './terminal/spinner.ts';
 
-/** Where text goes. */
+/** Where text goes; a stream of the process is one. */
 export interface TextSink {
   write(text: string): unknown;
+  /** Whether a person looks at it. */
+  readonly isTTY?: boolean;
+  /** Width of that person's terminal. */
+  readonly columns?: number;
 }
 
 /** Everything of the world that the CLI touches, so that tests run it without a process and without sockets. */
@@ -29,4 +34,6 @@ export interface CliIo {
   readonly signal?: AbortSignal;
   /** Waits; tests answer at once. */
   readonly sleep?: (ms: number) => Promise<void>;
+  /** Moves the spinner; tests tick it themselves. */
+  readonly every?: Ticker;
 }

@@ -3,6 +3,13 @@ import type { CliIo } from './cli-io.ts';
 import type { HubClient } from './hub-client.ts';
 import type { Output } from './output.ts';
 
+/** What stands for a value on the command line, for the completion of shells: names that the hub knows, files, or fixed words. */
+export type Completes = NameKind | 'file' | readonly string[];
+
+/** Things of a hub that people call by name. */
+export const NAME_KINDS = ['tool', 'parameter', 'device', 'area', 'sensor', 'hub', 'job', 'approval', 'token', 'agent', 'group'] as const;
+export type NameKind = (typeof NAME_KINDS)[number];
+
 /** An option of a command, `--name` or `--name VALUE`. */
 export interface OptionSpec {
   readonly help: string;
@@ -10,6 +17,7 @@ export interface OptionSpec {
   readonly value?: string;
   /** May be given several times. */
   readonly isRepeated?: true;
+  readonly completes?: Completes;
 }
 
 /** Options as the command line has them, by name. */
@@ -22,6 +30,7 @@ export interface OperandSpec {
   readonly isOptional?: true;
   /** Takes all that follow; only the last operand. */
   readonly isRepeated?: true;
+  readonly completes?: Completes;
 }
 
 /** One verb of the CLI; the help and the shell completions are made from these. */
@@ -31,6 +40,8 @@ export interface Command {
   readonly summary: string;
   readonly operands?: readonly OperandSpec[];
   readonly options?: Readonly<Record<string, OptionSpec>>;
+  /** Command lines as people type them, without `atmo`; a test parses each. */
+  readonly examples?: readonly string[];
   /** Answers an exit code other than 0. */
   run(call: Invocation): Promise<number | undefined>;
 }

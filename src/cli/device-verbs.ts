@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import { type Command, type Invocation, type OperandSpec, type OptionSpec, usage } from './command.ts';
+import type { Printable } from './terminal/page.ts';
 import { textPairs, textTable } from './text-table.ts';
 
 /** A verb that is one call of an administration tool of the hub. */
@@ -10,6 +11,7 @@ export interface ToolVerb {
   readonly tool: string;
   readonly operands?: readonly OperandSpec[];
   readonly options?: Readonly<Record<string, OptionSpec>>;
+  readonly examples?: readonly string[];
   /** The tool's parameters from the command line. */
   params(call: Invocation): JsonObject | Promise<JsonObject>;
   /** Members to show in a table when the result is a list. */
@@ -20,14 +22,16 @@ export interface ToolVerb {
 
 /** The command of a verb: thin, since checks, permissions and answers are the tool's. */
 export function commandOf(verb: ToolVerb): Command {
-  const { name, summary, operands, options } = verb;
+  const { name, summary, operands, options, examples } = verb;
   return {
     name,
     summary,
     ...(operands && { operands }),
     ...(options && { options }),
+    ...(examples && { examples }),
     async run(call) {
-      const result = await call.hub.call(verb.tool, await verb.params(call));
+      const params = await verb.params(call);
+      const result = await call.output.during(`atmo ${name}`, () => call.hub.call(verb.tool, params));
       call.output.answer(result, () =>
         verb.sentence && isJsonObject(result) ? `${verb.sentence(result, call)}\n` : humanText(result, verb),
       );
@@ -36,7 +40,7 @@ export function commandOf(verb: ToolVerb): Command {
   };
 }
 
-function humanText(result: Json, { columns }: ToolVerb): string {
+function humanText(result: Json, { columns }: ToolVerb): Printable {
   if (isJsonObject(result))
     return textPairs(Object.fromEntries(Object.entries(result).map(([name, value]) => [name, endpointsInShort(value)])));
   const items = Array.isArray(result) ? result.filter(isJsonObject) : [];

@@ -1,5 +1,6 @@
 import { AtmoError, ERROR_CODES, type ErrorCode } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import { streamedAnswer } from './call-stream.ts';
 import type { CliIo } from './cli-io.ts';
 import { hubOfRawKey, hubOfStateDir, type KnownHub, requireHub } from './hub-proof.ts';
 import { ownerDecision } from './owner-consent.ts';
@@ -9,6 +10,12 @@ interface RequestParts {
   readonly method?: 'GET' | 'POST' | 'DELETE';
   readonly body?: JsonObject;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface InvokeOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Hears how far the call is, with `fraction` and `note`, where the tool tells. */
+  readonly onChunk?: (chunk: JsonObject) => void;
 }
 
 /** Query parameters; undefined ones are left out. */
@@ -69,10 +76,12 @@ export class HubClient {
   }
 
   /** The invoke envelope, also when it carries an error; a job when `path` asks for one. */
-  async invoke(path: string, body: JsonObject, headers: Readonly<Record<string, string>>): Promise<JsonObject> {
+  async invoke(path: string, body: JsonObject, { headers, onChunk }: InvokeOptions): Promise<JsonObject> {
     const call = async () => {
-      const response = await this.#send(path, { method: 'POST', body, headers });
-      const answer = await readJson(response);
+      const accept = onChunk && { accept: 'text/event-stream' };
+      const response = await this.#send(path, { method: 'POST', body, headers: { ...headers, ...accept } });
+      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+      const answer = onChunk && isStream ? await streamedAnswer(response, onChunk) : await readJson(response);
       return response.ok || answer.status === 'error' ? answer : throwError(answer, response);
     };
     const answer = await call();

@@ -7,20 +7,23 @@ import { cellText } from './text-table.ts';
 const POLL_MS = 250;
 
 /** Follows a job to its end, telling each step on stderr; answers its result or throws its error. */
-export async function followJob({ hub, output, io }: Invocation, jobId: string): Promise<JsonObject> {
+export function followJob({ hub, output, io }: Invocation, jobId: string, what: string): Promise<JsonObject> {
   const sleep = io.sleep ?? delay;
-  let told = '';
-  for (;;) {
-    const job = await hub.get(`/api/v1/jobs/${encodeURIComponent(jobId)}`);
-    const line = progressLine(job);
-    if (line !== told && line !== '') output.note(line);
-    told = line;
-    if (job.status !== 'queued' && job.status !== 'running') return resultOf(job);
-    await sleep(POLL_MS);
-  }
+  return output.during(what, async ({ step }) => {
+    let told = '';
+    for (;;) {
+      const job = await hub.get(`/api/v1/jobs/${encodeURIComponent(jobId)}`);
+      const line = progressLine(job.progress);
+      if (line !== told && line !== '') step(line);
+      told = line;
+      if (job.status !== 'queued' && job.status !== 'running') return resultOf(job);
+      await sleep(POLL_MS);
+    }
+  });
 }
 
-function progressLine({ progress }: JsonObject): string {
+/** How far something is, as ` 40 % what it does`; empty when nothing is told. */
+export function progressLine(progress: unknown): string {
   if (!isJsonObject(progress)) return '';
   const percent = typeof progress.fraction === 'number' ? `${Math.round(progress.fraction * 100)} %`.padStart(5) : '';
   return `${percent} ${typeof progress.note === 'string' ? cellText(progress.note) : ''}`.trimEnd();

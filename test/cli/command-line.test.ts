@@ -38,7 +38,7 @@ describe('the help', () => {
     expect((await atmo(['--version', '--json'])).json()).toHaveProperty('version');
   });
 
-  test.each(['mcp', 'backup', 'restore'])('%s is not there yet and not listed', async (name) => {
+  test.each(['backup', 'restore'])('%s is not there yet and not listed', async (name) => {
     expect((await atmo([name])).code).toBe(2);
     expect(COMMANDS.some((command) => command.name.split(' ')[0] === name)).toBe(false);
   });

@@ -4,16 +4,18 @@ import { ageText, cellText, textPairs, textTable } from '../../src/cli/text-tabl
 describe('text for people', () => {
   test('tables align, and say when there is nothing', () => {
     expect(
-      textTable(
-        ['A', 'LONG'],
-        [
-          ['xxx', 1],
-          ['y', null],
-        ],
+      String(
+        textTable(
+          ['A', 'LONG'],
+          [
+            ['xxx', 1],
+            ['y', null],
+          ],
+        ),
       ),
     ).toBe('A    LONG\nxxx  1\ny    -\n');
-    expect(textTable(['A'], [])).toBe('(none)\n');
-    expect(textPairs({ name: 'x', empty: '', none: null, longer: ['a', 'b'] })).toBe('name    x\nlonger  a, b\n');
+    expect(String(textTable(['A'], []))).toBe('(none)\n');
+    expect(String(textPairs({ name: 'x', empty: '', none: null, longer: ['a', 'b'] }))).toBe('name    x\nlonger  a, b\n');
   });
 
   test('control characters become spaces, whatever they came in', () => {

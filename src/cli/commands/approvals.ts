@@ -4,6 +4,7 @@ import { signedDecision } from '../approver-key-signature.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { HUB_OPTION } from '../hub-option.ts';
 import { objectsIn } from '../json-list.ts';
+import type { Printable } from '../terminal/page.ts';
 import { textPairs, textTable } from '../text-table.ts';
 
 const ID = { name: 'ID', help: 'id of the request; its first characters are enough where they fit one' };
@@ -92,8 +93,9 @@ async function completed(call: Invocation, start: string): Promise<string> {
   );
 }
 
-function requestText({ summary, params, effects, approved_by: approvals, ...request }: JsonObject): string {
+function requestText({ summary, params, effects, approved_by: approvals, ...request }: JsonObject): Printable {
   const targets = (Array.isArray(effects) ? effects.filter(isJsonObject) : []).map(({ target, risk }) => `${target} (${risk})`);
   const people = (Array.isArray(approvals) ? approvals.filter(isJsonObject) : []).map(({ person, at }) => `${person} at ${at}`);
-  return `${summary}\n\n${textPairs({ ...request, params, touches: targets, approved_by: people.length > 0 ? people : 'nobody yet' })}`;
+  const facts = { ...request, params, touches: targets, approved_by: people.length > 0 ? people : 'nobody yet' };
+  return [`${summary}\n\n`, textPairs(facts)];
 }

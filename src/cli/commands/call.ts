@@ -2,6 +2,8 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { errorOf, withQuery } from '../hub-client.ts';
 import { HUB_OPTION } from '../hub-option.ts';
+import { progressLine } from '../job-wait.ts';
+import type { Printable } from '../terminal/page.ts';
 import { jsonObject, readInput } from '../text-input.ts';
 import { textPairs } from '../text-table.ts';
 import { typedParams } from '../tool-params.ts';
@@ -23,7 +25,7 @@ export const call: Command = {
   },
   async run(invocation) {
     const tool = invocation.operand(0);
-    const params = await paramsOf(invocation, tool);
+    const { params, tellsSteps } = await askedFor(invocation, tool);
     const key = invocation.text('idempotency-key');
     const timeoutMs = invocation.integer('timeout');
     const headers = {
@@ -33,23 +35,43 @@ export const call: Command = {
     const isJob = invocation.isSet('async');
     const query = { async: isJob || undefined, hop_limit: invocation.integer('max-hops') };
     const path = withQuery(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, query);
-    const answer = await invocation.hub.invoke(path, params, headers);
+    const answer = await invocation.output.during(`Calling ${tool}`, ({ step }) =>
+      invocation.hub.invoke(path, params, { headers, ...(tellsSteps && !isJob && { onChunk: (chunk) => tellChunk(chunk, step) }) }),
+    );
     if (answer.status === 'error') return invocation.output.fail(errorOf(answer, 0), answer);
-    invocation.output.answer(answer, () => (!isJob ? resultText(answer.result ?? null) : `job ${answer.job_id} is ${answer.status}\n`));
+    invocation.output.answer(answer, () => (!isJob ? resultText(answer.result ?? null) : jobText(answer)));
     return undefined;
   },
 };
 
-async function paramsOf(invocation: Invocation, tool: string): Promise<JsonObject> {
+interface Asked {
+  readonly params: JsonObject;
+  /** Whether the tool says how far it is. */
+  readonly tellsSteps: boolean;
+}
+
+/** The definition types `key=value` words, and tells people at a terminal whether there will be steps to show. */
+async function askedFor(invocation: Invocation, tool: string): Promise<Asked> {
   const words = invocation.operands.slice(1);
   const given = invocation.text('params');
   if (given !== undefined && words.length > 0) throw usage('Use either key=value words or --params, not both');
-  if (given !== undefined) return jsonObject(await readInput(given, invocation.io), '--params');
-  if (words.length === 0) return {};
+  const params = given === undefined ? {} : jsonObject(await readInput(given, invocation.io), '--params');
+  if (words.length === 0 && !invocation.output.isWatched) return { params, tellsSteps: false };
   const definition = await invocation.hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`, { node: invocation.text('hub') });
-  return typedParams(words, isJsonObject(definition.parameters) ? definition.parameters : {});
+  const tellsSteps = isJsonObject(definition.execution) && definition.execution.stream_supported === true;
+  if (words.length === 0) return { params, tellsSteps };
+  return { params: typedParams(words, isJsonObject(definition.parameters) ? definition.parameters : {}), tellsSteps };
 }
 
-function resultText(result: Json): string {
+function tellChunk(chunk: JsonObject, step: (text: string) => void): void {
+  const line = progressLine(chunk);
+  if (line !== '') step(line);
+}
+
+function resultText(result: Json): Printable {
   return isJsonObject(result) ? textPairs(result) : `${JSON.stringify(result, null, 2)}\n`;
+}
+
+function jobText({ job_id: id, status }: JsonObject): string {
+  return `job ${id} is ${status}; "atmo jobs ${id}" tells its result\n`;
 }

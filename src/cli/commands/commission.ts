@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { followJob } from '../job-wait.ts';
 import { objectsIn } from '../json-list.ts';
+import type { Block } from '../terminal/page.ts';
 import { readInput } from '../text-input.ts';
 import { cellText, textTable } from '../text-table.ts';
 
@@ -22,10 +23,10 @@ export const commission: Command = {
   },
   async run(call) {
     const started = await call.hub.post('/api/v1/commission?async=true', await requestOf(call));
-    const result = await followJob(call, String(started.job_id));
+    const result = await followJob(call, String(started.job_id), 'Commissioning');
     const ids = objectsIn(result, 'devices').map((device) => String(device.id));
     const devices = await Promise.all(ids.map((id) => call.hub.get(`/api/v1/devices/${encodeURIComponent(id)}`)));
-    call.output.answer({ ...result, devices }, () => devices.map(deviceText).join('\n'));
+    call.output.answer({ ...result, devices }, () => devices.flatMap(deviceText));
     return undefined;
   },
 };
@@ -68,7 +69,7 @@ function parseAddress(text: string): JsonObject {
   return { host, port: Number(match?.[3]) };
 }
 
-function deviceText(device: JsonObject): string {
+function deviceText(device: JsonObject): readonly (string | Block)[] {
   const tools = objectsIn(device, 'tools').map((tool) => [tool.id, tool.title]);
-  return `${cellText(device.name)} is ${device.id}\n${textTable(['TOOL', 'DOES'], tools)}`;
+  return [`${cellText(device.name)} is ${device.id}\n`, textTable(['TOOL', 'DOES'], tools)];
 }

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Command } from '../command.ts';
 import { objectsIn } from '../json-list.ts';
+import { heading, type Printable } from '../terminal/page.ts';
 import { ageText, cellText, textPairs, textTable } from '../text-table.ts';
 
 export const devices: Command = {
@@ -27,7 +28,7 @@ function deviceRow(device: JsonObject): readonly unknown[] {
   return [device.id, device.name, device.area, types[0], device.reachability, ageText(device.age_ms), tools];
 }
 
-function deviceText(device: JsonObject): string {
+function deviceText(device: JsonObject): Printable {
   const { endpoints: _endpoints, tools: _tools, readings: _readings, age_ms, ...facts } = device;
   const tools = objectsIn(device, 'tools').map((tool) => [tool.id, tool.title]);
   const readings = objectsIn(device, 'readings').map((reading) => [reading.name, readingText(reading), ageText(reading.age_ms)]);
@@ -40,10 +41,13 @@ function deviceText(device: JsonObject): string {
   ]);
   return [
     textPairs({ ...facts, vendor: nameIn(facts.vendor), product: nameIn(facts.product), age: ageText(age_ms) }),
-    `\nReadings\n${textTable(['NAME', 'VALUE', 'AGE'], readings)}`,
-    `\nTools\n${textTable(['TOOL', 'DOES'], tools)}`,
-    `\nEndpoints\n${textTable(['NO', 'TYPES', 'CLUSTERS'], endpoints)}`,
-  ].join('');
+    heading('Readings'),
+    textTable(['NAME', 'VALUE', 'AGE'], readings),
+    heading('Tools'),
+    textTable(['TOOL', 'DOES'], tools),
+    heading('Endpoints'),
+    textTable(['NO', 'TYPES', 'CLUSTERS'], endpoints),
+  ];
 }
 
 function nameIn(value: unknown): unknown {

@@ -3,6 +3,7 @@ import type { Command, Invocation } from '../command.ts';
 import { HubClient } from '../hub-client.ts';
 import { objectsIn } from '../json-list.ts';
 import { hubLabels, meshIfAllowed } from '../mesh-facts.ts';
+import { heading, type Printable } from '../terminal/page.ts';
 import { cellText, textPairs, textTable } from '../text-table.ts';
 
 const PAGE = 1_000;
@@ -79,7 +80,7 @@ function hubNames({ nodes }: JsonObject, labels: ReadonlyMap<string, string>): s
   return Array.isArray(nodes) ? nodes.map((id) => labels.get(String(id)) ?? String(id)).join(', ') : '';
 }
 
-function toolText(tool: JsonObject): string {
+function toolText(tool: JsonObject): Printable {
   const schema = isJsonObject(tool.parameters) ? tool.parameters : {};
   const properties = isJsonObject(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required : [];
@@ -97,7 +98,9 @@ function toolText(tool: JsonObject): string {
       hubs: tool.nodes,
       needs: tool.requires,
     }),
-    `\nParameters\n${textTable(['NAME', 'REQUIRED', 'MEANS', 'SCHEMA'], rows)}`,
-    `\nReturns\n${JSON.stringify(tool.returns ?? {}, null, 2)}\n`,
-  ].join('');
+    heading('Parameters'),
+    textTable(['NAME', 'REQUIRED', 'MEANS', 'SCHEMA'], rows),
+    heading('Returns'),
+    `${JSON.stringify(tool.returns ?? {}, null, 2)}\n`,
+  ];
 }

@@ -1,0 +1,58 @@
+import type { TextSink } from '../cli-io.ts';
+import { terminalText } from '../terminal-text.ts';
+import { cutText } from './text-width.ts';
+
+/** Calls `run` every `ms` milliseconds until the function that it answers is called. */
+export type Ticker = (ms: number, run: () => void) => () => void;
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const FRAME_MS = 100;
+/** What ends sooner needs no sign of life. */
+const FIRST_FRAME = 3;
+const DEFAULT_COLUMNS = 80;
+const CLEAR_LINE = '\r\u001b[2K';
+
+/** A line at the terminal that shows that work goes on, what it is at, and for how long; it vanishes with the work. */
+export class Spinner implements Disposable {
+  readonly #sink: TextSink;
+  readonly #stop: () => void;
+  #text: string;
+  #ticks = 0;
+
+  constructor(sink: TextSink, text: string, every: Ticker) {
+    this.#sink = sink;
+    this.#text = text;
+    this.#stop = every(FRAME_MS, () => this.#tick());
+  }
+
+  /** Says what the work is at now. */
+  say(text: string): void {
+    this.#text = text;
+  }
+
+  /** Runs with the line taken away, for output that stays. */
+  aside(print: () => void): void {
+    if (this.#ticks >= FIRST_FRAME) this.#sink.write(CLEAR_LINE);
+    print();
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop();
+    this.aside(() => {});
+  }
+
+  #tick(): void {
+    if (++this.#ticks < FIRST_FRAME) return;
+    const seconds = Math.floor((this.#ticks * FRAME_MS) / 1000);
+    const age = seconds > 0 ? ` (${seconds} s)` : '';
+    const text = terminalText(this.#text).replaceAll('\n', ' ');
+    const room = (this.#sink.columns ?? DEFAULT_COLUMNS) - age.length - 3;
+    this.#sink.write(`${CLEAR_LINE}${FRAMES[this.#ticks % FRAMES.length]} ${cutText(text, room)}${age}`);
+  }
+}
+
+/** A clock's own ticks; they keep no process alive. */
+export const everyInterval: Ticker = (ms, run) => {
+  const timer = setInterval(run, ms).unref();
+  return () => clearInterval(timer);
+};
