@@ -35,6 +35,8 @@ import { watchHub } from './metrics/hub-metrics.ts';
 import { watchMesh } from './metrics/mesh-metrics.ts';
 import type { MetricRegistry } from './metrics/metrics.ts';
 import { openApiDocument } from './openapi/openapi-document.ts';
+import { PAGE_DIR, PageFiles } from './page/page-files.ts';
+import { pageRoutes } from './page/page-routes.ts';
 import type { CallPort, HealthSource, JobPort } from './ports.ts';
 import { capabilityRoutes } from './tools/capability-routes.ts';
 import { discoverRoutes } from './tools/discover-routes.ts';
@@ -143,6 +145,7 @@ export class HttpGateway implements Service {
     const openApi = (principal: Principal) =>
       openApiDocument(this.#routes, catalogue.all(principal), { version: all.health.health().version, url: this.url });
     return [
+      ...pageRoutes(new PageFiles(PAGE_DIR)),
       ...systemRoutes({ ...all, openApi, port: () => this.#port }),
       ...toolRoutes({ ...all, catalogue, sight }),
       ...discoverRoutes({ ...all, catalogue, sight }),

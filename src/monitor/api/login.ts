@@ -1,0 +1,61 @@
+import { isJsonObject } from '../../core/json.ts';
+
+/** Who is signed in: a token, and for who approves a name and the private key to sign with. */
+export interface Login {
+  readonly token: string;
+  readonly person?: string;
+  /** Seed of the Ed25519 key, 32 bytes in base64url. */
+  readonly key?: string;
+}
+
+const FRAGMENT = /^#login=([A-Za-z0-9_-]{1,8192})$/;
+/** Visible ASCII, as a header can carry it. */
+const TOKEN = /^[\x21-\x7e]{8,4096}$/;
+const SEED = /^[A-Za-z0-9_-]{43}$/;
+
+/** The login of a link that `atmo monitor` made, `#login=` and base64url of JSON; undefined for every other fragment. */
+export function loginOfFragment(fragment: string): Login | undefined {
+  const text = FRAGMENT.exec(fragment)?.[1];
+  return text === undefined ? undefined : loginOfJson(new TextDecoder().decode(bytesOfBase64Url(text)));
+}
+
+/** A login from its JSON; undefined when it is none. */
+export function loginOfJson(text: string): Login | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isJsonObject(value) || typeof value.token !== 'string' || !TOKEN.test(value.token)) return undefined;
+  const { token, person, key } = value;
+  return {
+    token,
+    ...(typeof person === 'string' && { person }),
+    ...(typeof key === 'string' && SEED.test(key) && { key }),
+  };
+}
+
+/** The login of what a person pasted: a token, a whole link, or its JSON. */
+export function loginOfPaste(text: string): Login | undefined {
+  const trimmed = text.trim();
+  const hash = trimmed.indexOf('#login=');
+  if (hash !== -1) return loginOfFragment(trimmed.slice(hash));
+  return trimmed.startsWith('{') ? loginOfJson(trimmed) : loginOfJson(JSON.stringify({ token: trimmed }));
+}
+
+/** Bytes of base64url without padding; empty for what is none. */
+export function bytesOfBase64Url(text: string): Uint8Array<ArrayBuffer> {
+  try {
+    const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+    return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  } catch {
+    return new Uint8Array();
+  }
+}
+
+/** Base64url without padding. */
+export function base64UrlOf(bytes: Uint8Array): string {
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+}

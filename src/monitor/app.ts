@@ -1,0 +1,70 @@
+import { EventStream, waitInPage } from './api/event-stream.ts';
+import { HubClient } from './api/hub-client.ts';
+import { loginOfFragment } from './api/login.ts';
+import { browserShelf, tabShelf } from './api/login-shelf.ts';
+import { Session } from './api/session.ts';
+import { HomeStore } from './api/store.ts';
+import { Router } from './router.ts';
+
+/** The page's parts, given to every page as `app`. */
+export class Monitor {
+  readonly session: Session;
+  readonly hub: HubClient;
+  readonly store: HomeStore;
+  readonly router: Router;
+  readonly #stream: EventStream;
+  #isListening = false;
+
+  constructor() {
+    this.session = new Session({ tab: tabShelf(sessionStorage), browser: browserShelf(indexedDB) });
+    this.hub = new HubClient({
+      fetch: (path, init) => fetch(path, init),
+      token: () => this.session.login?.token,
+      onRefused: ({ code }) => void this.session.signOut(code),
+    });
+    this.store = new HomeStore(this.hub);
+    this.router = new Router(window);
+    this.#stream = new EventStream(
+      {
+        open: (lastEventId, signal) =>
+          this.hub.open('/api/v1/events', {
+            signal,
+            headers: { accept: 'text/event-stream', ...(lastEventId && { 'last-event-id': lastEventId }) },
+          }),
+        wait: waitInPage,
+        random: Math.random,
+      },
+      {
+        onEvent: (event) => this.store.take(event),
+        onGap: () => void this.store.reload(),
+        onConnection: (connection) => this.store.setConnection(connection),
+      },
+    );
+  }
+
+  /** Takes the login of the link or of before, and listens to the hub as long as somebody is signed in. */
+  async start(): Promise<void> {
+    this.session.subscribe(() => this.#follow());
+    const login = loginOfFragment(location.hash);
+    // At once: what is in the address is in the history, and may be read over a shoulder.
+    if (login) history.replaceState(null, '', location.pathname);
+    if (login) await this.session.signIn(login);
+    else await this.session.restore();
+    this.router.start();
+    window.addEventListener('online', () => this.#stream.wake());
+    document.addEventListener('visibilitychange', () => document.hidden || this.#stream.wake());
+  }
+
+  #follow(): void {
+    const isSignedIn = this.session.login !== undefined;
+    if (isSignedIn === this.#isListening) return;
+    this.#isListening = isSignedIn;
+    if (isSignedIn) void this.#stream.run();
+    else this.#leave();
+  }
+
+  #leave(): void {
+    this.#stream.stop();
+    this.store.clear();
+  }
+}

@@ -1,0 +1,45 @@
+import { LitElement } from 'lit';
+import { messageOf } from '../api/hub-error.ts';
+import type { Monitor } from '../app.ts';
+import type { RouteParams } from '../route-match.ts';
+
+/** What the shell shows for a moment. */
+export interface Notice {
+  readonly text: string;
+  readonly tone: 'good' | 'bad' | 'plain';
+}
+
+/**
+ * A page of the monitor. It renders into the document itself, so that the one style sheet and labels reach everything, is
+ * given `app` and the `params` of its route, and is shown anew when the home changes.
+ */
+export abstract class PageElement extends LitElement {
+  static override properties = { app: { attribute: false }, params: { attribute: false } };
+  declare app: Monitor;
+  declare params: RouteParams;
+  #unsubscribe: (() => void) | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#unsubscribe = this.app.store.subscribe(() => this.requestUpdate());
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#unsubscribe?.();
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  /** Shows a notice and tells it to screen readers. */
+  protected say(text: string, tone: Notice['tone'] = 'good'): void {
+    this.dispatchEvent(new CustomEvent<Notice>('atmo-notice', { detail: { text, tone }, bubbles: true }));
+  }
+
+  /** Shows why something failed. */
+  protected sayError(thrown: unknown): void {
+    this.say(messageOf(thrown), 'bad');
+  }
+}

@@ -1,0 +1,169 @@
+import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import type { Monitor } from './app.ts';
+import { PAGES, type Page } from './pages.ts';
+import { modal } from './parts/dialog.ts';
+import { icon } from './parts/icon.ts';
+import type { Notice, PageElement } from './parts/page-element.ts';
+import { signInView } from './sign-in.ts';
+import { titleOf } from './title.ts';
+
+const NOTICE_MS = 5_000;
+const CONNECTION_WORDS = { live: 'Live', connecting: 'Connecting …', lost: 'No connection' } as const;
+
+/** The frame of the page: navigation, connection, notices, and the page that the address names. */
+export class Shell extends LitElement {
+  static override properties = { app: { attribute: false }, notice: { state: true }, isMenuOpen: { state: true } };
+  declare app: Monitor | undefined;
+  declare notice: Notice | undefined;
+  declare isMenuOpen: boolean;
+  #shown: PageElement | undefined;
+  #noticeTimer: ReturnType<typeof setTimeout> | undefined;
+  #clock: ReturnType<typeof setInterval> | undefined;
+
+  constructor() {
+    super();
+    this.isMenuOpen = false;
+    this.addEventListener('atmo-notice', (event) => this.#tell((event as CustomEvent<Notice>).detail));
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    // Requests expire without an event.
+    this.#clock = setInterval(() => this.#retitle(), 1_000);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    clearInterval(this.#clock);
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
+    if (!changes.has('app') || !this.app) return;
+    const { session, store, router } = this.app;
+    session.subscribe(() => this.requestUpdate());
+    store.subscribe(() => this.requestUpdate());
+    router.subscribe(() => this.#follow());
+    void this.#follow();
+  }
+
+  protected override render(): TemplateResult {
+    const { app } = this;
+    if (!app) return html``;
+    if (!app.session.login) return signInView(app.session);
+    return html`
+      <a class="skip" href="#main" @click=${this.#skip}>Skip to content</a>
+      <div class="frame">
+        ${this.#navigation(app)}
+        <main id="main" tabindex="-1">${this.#shown ?? html`<p class="quiet center">One moment …</p>`}</main>
+      </div>
+      ${this.isMenuOpen ? this.#menu() : nothing}
+      <div class="notices" role="status" aria-live="polite">
+        ${this.notice ? html`<p class="notice ${this.notice.tone}">${this.notice.text}</p>` : nothing}
+      </div>
+    `;
+  }
+
+  protected override updated(): void {
+    this.#retitle();
+  }
+
+  #navigation(app: Monitor): TemplateResult {
+    const { connection } = app.store;
+    return html`
+      <nav class="nav" aria-label="Pages">
+        <a class="brand" href="#/home"><span class="brand-mark" aria-hidden="true"></span><span class="brand-name">Atmosphere</span></a>
+        <ul>
+          ${PAGES.filter(({ place }) => place !== 'none').map((page) => this.#link(page))}
+          <li class="menu-entry">
+            <button type="button" class="nav-link" aria-haspopup="dialog" @click=${() => this.#openMenu()}>${icon('more')}<span>More</span></button>
+          </li>
+        </ul>
+        <div class="nav-foot">
+          <p class="connection ${connection}" role="status"><span class="dot" aria-hidden="true"></span>${CONNECTION_WORDS[connection]}</p>
+          <button type="button" class="nav-link" @click=${() => app.session.signOut()}>${icon('out')}<span>Sign out</span></button>
+        </div>
+      </nav>
+    `;
+  }
+
+  #link(page: Page): TemplateResult {
+    const isHere = this.app?.router.place?.page === page;
+    const count = page.route === 'approvals' ? (this.app?.store.waiting().length ?? 0) : 0;
+    return html`<li class=${page.place}>
+      <a class="nav-link" href="#/${page.route}" aria-current=${isHere ? 'page' : nothing} @click=${() => this.#closeMenu()}>
+        ${icon(page.icon)}<span>${page.title}</span>
+        ${count > 0 ? html`<span class="badge">${count}<span class="hidden"> waiting</span></span>` : nothing}
+      </a>
+    </li>`;
+  }
+
+  #menu(): TemplateResult {
+    const pages = PAGES.filter(({ place }) => place === 'more');
+    const content = html`<ul class="menu">
+      ${pages.map((page) => this.#link(page))}
+      <li><button type="button" class="nav-link" @click=${() => this.app?.session.signOut()}>${icon('out')}<span>Sign out</span></button></li>
+    </ul>`;
+    return modal({ title: 'More', onClose: () => this.#closeMenu() }, content);
+  }
+
+  #openMenu(): void {
+    this.isMenuOpen = true;
+  }
+
+  #closeMenu(): void {
+    this.isMenuOpen = false;
+  }
+
+  #skip(event: Event): void {
+    event.preventDefault();
+    this.querySelector<HTMLElement>('#main')?.focus();
+  }
+
+  /** Shows the page of the address; where it names none, the requests if some wait, else the home. */
+  async #follow(): Promise<void> {
+    const { app } = this;
+    if (!app) return;
+    const { place } = app.router;
+    if (!place) return this.#begin(app);
+    await place.page.load();
+    if (app.router.place !== place) return;
+    const isSamePage = this.#shown?.localName === place.page.element;
+    const shown = isSamePage && this.#shown ? this.#shown : (document.createElement(place.page.element) as PageElement);
+    shown.app = app;
+    shown.params = place.params;
+    this.#shown = shown;
+    this.requestUpdate();
+    if (!isSamePage) this.#arrive();
+  }
+
+  /** The first page waits for the first answer of the hub, to know whether somebody waits for the person. */
+  #begin(app: Monitor): void {
+    const stop = app.store.subscribe(() => {
+      if (!app.store.isLoaded && app.store.problem === undefined) return;
+      stop();
+      if (!app.router.place) app.router.replace(app.store.waiting().length > 0 ? 'approvals' : 'home');
+    });
+  }
+
+  #arrive(): void {
+    window.scrollTo({ top: 0 });
+    this.isMenuOpen = false;
+  }
+
+  #tell(notice: Notice): void {
+    clearTimeout(this.#noticeTimer);
+    this.notice = notice;
+    this.#noticeTimer = setTimeout(() => {
+      this.notice = undefined;
+    }, NOTICE_MS);
+  }
+
+  #retitle(): void {
+    const { app } = this;
+    document.title = titleOf(app?.session.login ? app.store.waiting().length : 0, app?.router.place?.page.title);
+  }
+}
