@@ -1,8 +1,8 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isoTime } from '../../core/iso-time.ts';
-import type { JsonObject, JsonSchema } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { normalizeDefinition } from '../normalize-definition.ts';
-import { isSchemaObject } from '../schema/schema-walk.ts';
+import { isSchemaObject, pointerSegment } from '../schema/schema-walk.ts';
 import type { ToolDefinition } from '../tool-definition.ts';
 import { parseToolName, toolId } from '../tool-name.ts';
 
@@ -38,8 +38,14 @@ export function toHdnRecord(definition: ToolDefinition, createdAtMs: number): Hd
   };
 }
 
-/** The definition of a flat record. Side effects follow from its safety level: only `low` has none. */
-export function fromHdnRecord(record: HdnRecord): ToolDefinition {
+/** A record as it comes in: a schema may also be a JSON Schema with `type: object` and `properties`. */
+export type HdnDraft = Omit<HdnRecord, 'input_schema' | 'output_schema' | 'created_at'> & {
+  readonly input_schema: JsonObject;
+  readonly output_schema: JsonObject;
+};
+
+/** The definition of a record. Side effects follow from its safety level: only `low` has none. A power in one word, such as `docker`, is `docker:use`. */
+export function fromHdnRecord(record: HdnDraft): ToolDefinition {
   const reference = parseToolName(record.id);
   if (!reference)
     throw new AtmoError('VALIDATION_ERROR', `The record id ${JSON.stringify(record.id)} is not a tool name`, { pointer: '/id' });
@@ -49,9 +55,9 @@ export function fromHdnRecord(record: HdnRecord): ToolDefinition {
     version: reference.version ?? '1.0.0',
     title: record.name,
     description: record.description,
-    parameters: unflatten(record.input_schema),
-    returns: Object.keys(record.output_schema).length === 0 ? {} : unflatten(record.output_schema),
-    requires: { permissions: record.permissions },
+    parameters: unflatten(record.input_schema, '/input_schema'),
+    returns: Object.keys(record.output_schema).length === 0 ? {} : unflatten(record.output_schema, '/output_schema'),
+    requires: { permissions: record.permissions.map((power) => (power.includes(':') ? power : `${power}:use`)) },
     execution: { side_effects: record.safety_level !== 'low' },
     dangerous: record.safety_level === 'high',
     metadata: { created_by: record.created_by },
@@ -79,20 +85,23 @@ function typeWord(property: unknown): string {
   return typeof type === 'string' ? (TYPE_TO_WORD[type] ?? type) : 'any';
 }
 
-function unflatten(words: Readonly<Record<string, string>>): JsonObject {
+function unflatten(words: JsonObject, pointer: string): JsonObject {
+  if (words.type === 'object' && isJsonObject(words.properties)) return words;
   const entries = Object.entries(words).map(([key, word]) => ({ name: key.replace(/\?$/, ''), isOptional: key.endsWith('?'), word }));
   return {
     type: 'object',
-    properties: Object.fromEntries(entries.map(({ name, word }) => [name, schemaOfWord(word)])),
+    properties: Object.fromEntries(entries.map(({ name, word }) => [name, schemaOfWord(word, `${pointer}/${pointerSegment(name)}`)])),
     required: entries.filter(({ isOptional }) => !isOptional).map(({ name }) => name),
   };
 }
 
-function schemaOfWord(word: string): JsonObject {
-  if (word.endsWith('[]')) return { type: 'array', items: schemaOfWord(word.slice(0, -2)) };
+function schemaOfWord(word: Json, pointer: string): JsonObject {
+  if (typeof word !== 'string') {
+    throw new AtmoError('VALIDATION_ERROR', `${pointer} has to be the word of a type, such as string or int`, { pointer });
+  }
+  if (word.endsWith('[]')) return { type: 'array', items: schemaOfWord(word.slice(0, -2), pointer) };
   const type = WORD_TO_TYPE[word] ?? word;
   if (type === 'any') return {};
-  if (!JSON_TYPES.includes(type))
-    throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(word)} is not a type; use ${JSON_TYPES.join(', ')}`);
-  return { type };
+  if (JSON_TYPES.includes(type)) return { type };
+  throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(word.slice(0, 40))} is not a type; use ${JSON_TYPES.join(', ')}`, { pointer });
 }

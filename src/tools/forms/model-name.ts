@@ -22,7 +22,8 @@ export function modelNames(tools: readonly string[]): ReadonlyMap<string, string
   return names;
 }
 
-function plainName(tool: string): string {
+/** The name that a tool has for models while no other one wants it. */
+export function plainName(tool: string): string {
   const name = tool.slice(tool.indexOf(':') + 1);
   return name.toLowerCase().replace(/[^a-z0-9]+/g, '_');
 }

@@ -1,0 +1,120 @@
+import { isoTime } from '../../core/iso-time.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { defineTool } from '../define-tool.ts';
+import type { SeedReport } from '../registration/seed-discovery.ts';
+import type { ToolRegistrar } from '../registration/tool-registrar.ts';
+import { p } from '../schema/parameter-builder.ts';
+import type { RegisteredTool } from '../tool-definition.ts';
+import { HUB_ACTS } from './admin-declaration.ts';
+
+interface RegistrationPorts {
+  readonly registrar: Pick<ToolRegistrar, 'register' | 'remove' | 'record'>;
+  /** Registers what is missing of what the hub brings or finds on its board. */
+  readonly discover: () => Promise<SeedReport>;
+}
+
+const MAY_REGISTER = { ...HUB_ACTS, permissions: ['tool:register'] } as const;
+const text = { type: 'string' } as const;
+const texts = { type: 'array', items: text } as const;
+
+/** The tools with which tools come and go while the hub runs (source 003, lifecycle). */
+export function registrationTools(ports: RegistrationPorts): readonly RegisteredTool[] {
+  return [registerTool(ports), removeTool(ports), discoverTools(ports)];
+}
+
+function registerTool({ registrar }: RegistrationPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...MAY_REGISTER,
+      name: 'register_tool',
+      title: 'Register a tool',
+      description:
+        'Registers a tool that calls tools which are there already, in order. {"$param": "level"} in the parameters of a step is a parameter of the new tool, {"$result": "0/temperature"} a value from the result of step 0 by JSON pointer. Every step is a call of whoever calls the tool, with its permissions and approvals; you can only use what you may call yourself. A tool of yours has the namespace agent.',
+      parameters: {
+        tool: p.record({
+          description:
+            'The tool: id, name, description, input_schema (name to type word, or JSON Schema), steps [{tool, params}] and, if the last result is not the answer, result',
+          secretMembers: true,
+        }),
+      },
+      returns: {
+        type: 'object',
+        required: ['id', 'created_by', 'created_at', 'permissions'],
+        properties: {
+          id: { ...text, description: 'Canonical id' },
+          created_by: { enum: ['system', 'agent'], description: 'system for a tool of the owner' },
+          made_by: { ...text, description: 'Who registered it' },
+          created_at: { ...text, format: 'date-time' },
+          permissions: { ...texts, description: 'What its caller needs: the permissions of all steps' },
+          available: { type: 'boolean', description: 'False for a tool that names a program, which this hub does not run' },
+        },
+      },
+      examples: [
+        {
+          description: 'The time under a name of its own',
+          params: {
+            tool: {
+              id: 'now',
+              name: 'Now',
+              description: 'Tells the time.',
+              input_schema: {},
+              steps: [{ tool: 'current_time' }],
+              result: { now: { $result: '0/utc' } },
+            },
+          },
+        },
+      ],
+    },
+    async ({ tool }, { principal }) => registered(registrar, registrar.register(tool, principal)),
+  );
+}
+
+function registered(registrar: RegistrationPorts['registrar'], { id, definition, isAvailable }: RegisteredTool): JsonObject {
+  const record = registrar.record(id);
+  return {
+    id,
+    created_by: definition.metadata.createdBy,
+    made_by: record?.maker ?? '',
+    created_at: isoTime(record?.createdAtMs ?? 0),
+    permissions: definition.requires.permissions,
+    available: isAvailable?.() ?? true,
+  };
+}
+
+function removeTool({ registrar }: RegistrationPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...MAY_REGISTER,
+      name: 'remove_tool',
+      title: 'Remove a registered tool',
+      description: 'Removes a tool that you or an agent of yours registered; the owner removes any registered one.',
+      parameters: { tool_id: p.string({ description: 'Id or name of the tool', minLength: 1, maxLength: 200 }) },
+      returns: { type: 'object', required: ['removed'], properties: { removed: { ...text, description: 'Canonical id' } } },
+    },
+    async ({ tool_id: name }, { principal }) => ({ removed: registrar.remove(name, principal) }),
+  );
+}
+
+function discoverTools({ discover }: RegistrationPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...MAY_REGISTER,
+      name: 'discover_tools',
+      title: 'Register what the hub brings',
+      description:
+        'Registers tools that the hub brings, that its board makes possible (such as its temperature), or that stand in the bootstrap file, where they are not registered already.',
+      isIdempotent: true,
+      parameters: {},
+      returns: {
+        type: 'object',
+        required: ['registered', 'known', 'waiting'],
+        properties: {
+          registered: { ...texts, description: 'Ids of the tools that were missing' },
+          known: { ...texts, description: 'Ids of those that were there' },
+          waiting: { ...texts, description: 'Tools of the bootstrap file of which a step calls a tool that is not there yet' },
+        },
+      },
+    },
+    async () => ({ ...(await discover()) }),
+  );
+}

@@ -1,0 +1,86 @@
+import type { Authorizer } from '../../core/authorizer.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import { parsePermission } from '../../core/permission.ts';
+import type { Principal } from '../../core/principal.ts';
+import { effectsOf } from '../calls/effect-stages.ts';
+import { filledPermissions, isTemplate } from '../permission-template.ts';
+import type { SchemaValidator } from '../schema/schema-validator.ts';
+import { hasReferences, parameterOf, parametersIn } from '../step-reference.ts';
+import type { Step } from '../step-runner.ts';
+import type { RegisteredTool } from '../tool-definition.ts';
+import { parseToolName, toolKey } from '../tool-name.ts';
+import { callerView, judgeOf } from '../visibility.ts';
+
+interface NeedsCollaborators {
+  readonly authorizer: Authorizer;
+  readonly validator: SchemaValidator;
+}
+
+/** A step as it is kept, and what whoever calls the whole has to hold for it. */
+export interface JudgedStep {
+  readonly step: Step;
+  readonly permissions: readonly string[];
+}
+
+const PLACEHOLDER = /\{(\w+)\}/g;
+
+/**
+ * What one step needs. Its maker has to hold all of that too: nobody may put into a tool, for others to call, what it could
+ * not call itself. PERMISSION_DENIED; VALIDATION_ERROR for parameters that the step's tool does not take.
+ */
+export function judgeStep(step: Step, tool: RegisteredTool, by: NeedsCollaborators & { readonly maker: Principal }): JudgedStep {
+  const { maker } = by;
+  const authorizer = judgeOf(tool, by.authorizer);
+  const isOpen = hasReferences(step.params) || parametersIn(step.params).length > 0;
+  const judged = isOpen ? openStep(step, tool) : fixedStep(step, tool, by);
+  const lacking = judged.permissions.filter((permission) => {
+    if (isTemplate(permission)) return !authorizer.mayTry(maker, permission);
+    return !authorizer.authorize(maker, [permission]).allowed;
+  });
+  if (lacking.length === 0) return judged;
+  throw new AtmoError('PERMISSION_DENIED', `${maker.id} lacks ${lacking.join(', ')}, which the step ${step.tool} needs`, {
+    required: lacking,
+  });
+}
+
+/** Everything about it is known: its parameters are kept in their canonical form, so that a new name of a device changes nothing. */
+function fixedStep(
+  { tool: name, params }: Step,
+  tool: RegisteredTool,
+  { maker, authorizer, validator }: NeedsCollaborators & { readonly maker: Principal },
+): JudgedStep {
+  const valid = validator.parameters(tool.definition.parameters, params);
+  const canonical = tool.canonicalize?.(valid, callerView(maker, authorizer)) ?? valid;
+  const own = filledPermissions(tool.definition.requires.permissions, canonical);
+  const effects = tool.hubs ? [] : effectsOf(tool, canonical).map(({ permission }) => permission);
+  return { step: { tool: keptName(name, tool), params: canonical }, permissions: [...new Set([...own, ...effects])] };
+}
+
+function openStep({ tool: name, params }: Step, tool: RegisteredTool): JudgedStep {
+  const permissions = tool.definition.requires.permissions.map((permission) => openPermission(permission, params));
+  return { step: { tool: keptName(name, tool), params }, permissions };
+}
+
+/** A device that only a result will name can be any: then the permission is the one for all of them. */
+function openPermission(permission: string, params: JsonObject): string {
+  if (!isTemplate(permission)) return permission;
+  const parts = [...permission.matchAll(PLACEHOLDER)].map(([, name = '']) => placeOf(params[name]));
+  if (parts.some((part) => part === undefined)) return permission.split(':').slice(0, 2).join(':');
+  let place = 0;
+  const filled = permission.replace(PLACEHOLDER, () => parts[place++] ?? '');
+  if (isTemplate(filled) || parsePermission(filled)) return filled;
+  throw new AtmoError('VALIDATION_ERROR', `A step that takes references has to name what it is about by id: ${filled} names no one thing`);
+}
+
+function placeOf(value: Json | undefined): string | undefined {
+  if (typeof value === 'string') return value;
+  const name = parameterOf(value);
+  return name === undefined ? undefined : `{${name}}`;
+}
+
+/** Without a version unless one was asked for: a step goes on working when its tool gets a new one. */
+function keptName(written: string, tool: RegisteredTool): string {
+  const version = parseToolName(written)?.version;
+  return version === undefined ? toolKey(tool) : `${toolKey(tool)}@${version}`;
+}

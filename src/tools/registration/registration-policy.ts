@@ -1,0 +1,86 @@
+import { familyOf } from '../../core/agent-id.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { includesGrant, requireGrant } from '../../core/permission.ts';
+import type { Principal } from '../../core/principal.ts';
+import { isTemplate } from '../permission-template.ts';
+import type { ToolDefinition } from '../tool-definition.ts';
+import { toolId } from '../tool-name.ts';
+import type { ToolRecord } from './tool-record.ts';
+
+/** Namespace of the tools that agents make. */
+export const AGENT_NAMESPACE = 'agent';
+/** Namespace of the owner's tools that name none. */
+export const OWN_NAMESPACE = 'custom';
+
+const MAX_PER_AGENT = 32;
+const MAX_OF_AGENTS = 256;
+const MAX_OF_OWNER = 256;
+const MAX_DESCRIPTION = 2_000;
+const MAX_TITLE = 120;
+/** Namespaces of what the hub brings itself. */
+const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh']);
+/** Control characters, and those that turn the direction of a text or are not seen in it. */
+const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
+
+/** Who made a tool is who asks, never what the record says (source 003 would make a tool of anybody the system's). */
+export function originOf({ kind }: Principal): { readonly createdBy: 'system' | 'agent'; readonly namespace: string } {
+  return kind === 'owner' ? { createdBy: 'system', namespace: OWN_NAMESPACE } : { createdBy: 'agent', namespace: AGENT_NAMESPACE };
+}
+
+/** VALIDATION_ERROR for a name that is kept for others, and for texts in which something could be hidden from people. */
+export function requireProperName({ namespace, description, metadata }: ToolDefinition): void {
+  const isOfAgent = metadata.createdBy === 'agent';
+  if (isOfAgent ? namespace !== AGENT_NAMESPACE : RESERVED.has(namespace) || namespace === AGENT_NAMESPACE) {
+    const wanted = isOfAgent ? `${AGENT_NAMESPACE}:` : `${OWN_NAMESPACE}: or another one of your own`;
+    throw new AtmoError('VALIDATION_ERROR', `The namespace ${namespace} is not for this tool; use ${wanted}`, { pointer: '/namespace' });
+  }
+  for (const [name, text, limit] of [
+    ['title', metadata.title, MAX_TITLE],
+    ['description', description, MAX_DESCRIPTION],
+  ] as const) {
+    if (text.length > limit) throw wrongText(name, `may have at most ${limit} characters`);
+    if (UNSEEN.test(text.replace(/[\n\t]/g, ' '))) throw wrongText(name, 'holds characters that nobody sees');
+  }
+}
+
+/** CONFLICT when there are so many already that it would be too many. */
+export function requireRoom(records: Iterable<ToolRecord>, maker: Principal): void {
+  const all = [...records];
+  const isOfAgent = ({ definition }: ToolRecord) => definition.metadata.createdBy === 'agent';
+  const family = familyOf(maker.id);
+  const [have, limit, whose] =
+    maker.kind === 'owner'
+      ? [all.filter((record) => !isOfAgent(record)).length, MAX_OF_OWNER, 'of the owner']
+      : [all.filter((record) => isOfAgent(record) && familyOf(record.maker) === family).length, MAX_PER_AGENT, `of ${family}`];
+  if (have >= limit) throw full(`There are ${have} tools ${whose}, and there may be no more; remove one first`);
+  if (maker.kind !== 'owner' && all.filter(isOfAgent).length >= MAX_OF_AGENTS)
+    throw full(`Agents have registered ${MAX_OF_AGENTS} tools, and there may be no more; the owner can remove some`);
+}
+
+/** PERMISSION_DENIED for a tool that needs more than the owner lets registered tools need (ALLOWED_TOOL_PERMS). */
+export function requireAllowed({ requires, ...name }: ToolDefinition, allowed: readonly string[]): void {
+  const grants = allowed.map(requireGrant);
+  const excess = requires.permissions.filter(
+    (permission) => !grants.some((grant) => includesGrant(grant, requireGrant(widest(permission)))),
+  );
+  if (excess.length === 0) return;
+  throw new AtmoError(
+    'PERMISSION_DENIED',
+    `The tool ${toolId(name)} needs ${excess.join(', ')}, and registered tools may need only ${allowed.join(', ')} (ALLOWED_TOOL_PERMS)`,
+    { required: excess },
+  );
+}
+
+/** The least grant that covers every call of what a tool requires. */
+function widest(permission: string): string {
+  if (!isTemplate(permission)) return permission;
+  return `${permission.split(':').slice(0, 2).join(':')}:*`;
+}
+
+function wrongText(name: string, problem: string): AtmoError {
+  return new AtmoError('VALIDATION_ERROR', `The ${name} of the tool ${problem}`, { pointer: `/${name}` });
+}
+
+function full(message: string): AtmoError {
+  return new AtmoError('CONFLICT', message, { reason: 'quota' });
+}

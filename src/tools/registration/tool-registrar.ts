@@ -1,0 +1,210 @@
+import { isSelfOrDescendant } from '../../core/agent-id.ts';
+import type { Authorizer } from '../../core/authorizer.ts';
+import type { Clock } from '../../core/clock.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { ToolId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Principal } from '../../core/principal.ts';
+import { plainName } from '../forms/model-name.ts';
+import type { KnownTools } from '../known-tools.ts';
+import type { SchemaValidator } from '../schema/schema-validator.ts';
+import type { Step, StepPipeline } from '../step-runner.ts';
+import type { RegisteredTool } from '../tool-definition.ts';
+import { toolId, toolKey } from '../tool-name.ts';
+import type { ToolRegistry } from '../tool-registry.ts';
+import { canSeeTool } from '../visibility.ts';
+import { COMPOSED, composedDefinition } from './composed-definition.ts';
+import { composedTool, unavailableTool } from './composed-tool.ts';
+import { requireKnownParameters } from './composition.ts';
+import { judgeStep } from './composition-needs.ts';
+import { requireNoRing } from './composition-ring.ts';
+import { parameterNames, type RegistrationForm, readRegistration } from './registration-form.ts';
+import { originOf, requireAllowed, requireProperName, requireRoom } from './registration-policy.ts';
+import type { ToolRecord } from './tool-record.ts';
+import type { ToolRecordStore } from './tool-record-store.ts';
+
+interface RegistrarCollaborators {
+  readonly registry: ToolRegistry;
+  readonly tools: KnownTools;
+  readonly validator: SchemaValidator;
+  readonly authorizer: Authorizer;
+  readonly records: ToolRecordStore;
+  readonly pipeline: StepPipeline;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface RegistrarOptions {
+  /** Grants that cover what registered tools may need (ALLOWED_TOOL_PERMS). Everything but administration when absent. */
+  readonly allowed?: readonly string[];
+}
+
+/** Whether records outlive the process: those of the bootstrap file are read again instead. */
+export type Keeping = 'kept' | 'for this run';
+
+/**
+ * Tools that come while the hub runs: compositions of tools that are there (source 003, programmatic registration). What
+ * they call is called by whoever calls them, and nobody can put into one what it may not call itself.
+ */
+export class ToolRegistrar {
+  readonly #with: RegistrarCollaborators;
+  readonly #allowed: readonly string[];
+  readonly #records = new Map<ToolId, ToolRecord>();
+  readonly #unkept = new Set<ToolId>();
+
+  constructor(collaborators: RegistrarCollaborators, { allowed = ['*'] }: RegistrarOptions = {}) {
+    this.#with = collaborators;
+    this.#allowed = allowed;
+  }
+
+  /** Brings back what was registered before the hub stopped; what no longer fits stays on the disk and is told in the log. */
+  restore(): void {
+    for (const record of this.#with.records.all()) {
+      try {
+        requireAllowed(record.definition, this.#allowed);
+        this.#enter(record);
+      } catch (thrown) {
+        const { code, message } = toAtmoError(thrown);
+        this.#with.logger.warn('tools.not_restored', { tool: toolId(record.definition), code, problem: message });
+      }
+    }
+  }
+
+  /**
+   * Registers the tool of a record (source 003) or of a public definition (source 000 §2) for who asks. VALIDATION_ERROR,
+   * PERMISSION_DENIED, CONFLICT (the name is taken, or there are too many), TOOL_NOT_FOUND for a step's tool, STORAGE_FAILED.
+   */
+  register(body: JsonObject, maker: Principal, keeping: Keeping = 'kept'): RegisteredTool {
+    const record = this.#recordOf(readRegistration(body, originOf(maker)), maker);
+    const { definition } = record;
+    requireProperName(definition);
+    requireAllowed(definition, this.#allowed);
+    this.#requireFreeName(definition.name, toolKey({ definition }));
+    if (keeping === 'kept')
+      requireRoom(
+        [...this.#records.values()].filter((known) => this.#isKept(known)),
+        maker,
+      );
+    const tool = this.#enter(record);
+    if (keeping === 'for this run') this.#unkept.add(tool.id);
+    else this.#keep(record, tool.id);
+    return tool;
+  }
+
+  /**
+   * Removes a registered tool: an agent those that it or its children made, who administers the hub every one. TOOL_NOT_FOUND;
+   * PERMISSION_DENIED for the others, and for what the hub brings itself.
+   */
+  remove(name: string, by: Principal): ToolId {
+    const { registry, records, authorizer } = this.#with;
+    const { id } = registry.resolve(name, { isVisible: (tool) => canSeeTool(tool, by, authorizer) || this.#isOf(by, tool.id) });
+    const record = this.#records.get(id);
+    if (!record) throw denied(`${id} comes with the hub or a device, and cannot be removed; the owner can switch it off in tools.disabled`);
+    if (!this.#isOf(by, id)) throw denied(`${id} was made by somebody else; its maker and the owner can remove it`);
+    if (this.#unkept.has(id)) throw denied(`${id} stands in the bootstrap file; take it out of there`);
+    records.forget(id);
+    this.#records.delete(id);
+    registry.unregister(id);
+    return id;
+  }
+
+  /** When a tool was registered, milliseconds since 1970, and by whom; undefined for what comes with the hub. */
+  record(id: string): Pick<ToolRecord, 'createdAtMs' | 'maker'> | undefined {
+    return this.#records.get(id as ToolId);
+  }
+
+  #recordOf(form: RegistrationForm, maker: Principal): ToolRecord {
+    const { definition, composition, exec } = form;
+    const made = { maker: maker.id, createdAtMs: this.#with.clock.now() };
+    if (!composition) return { definition: withPower(form), ...(exec && { exec }), ...made };
+    requireKnownParameters(composition, parameterNames(definition));
+    const tools = composition.steps.map(({ tool }) => this.#toolOfStep(tool, maker));
+    const judged = composition.steps.map((step, index) => judgeStep(step, toolAt(tools, index), { ...this.#with, maker }));
+    const complete = composedDefinition(definition, { tools, permissions: judged.flatMap(({ permissions }) => permissions) });
+    const steps = judged.map(({ step }) => step);
+    requireNoRing(toolKey({ definition }), steps, (name) => this.#stepsOf(name));
+    return { definition: complete, composition: { ...composition, steps }, ...made };
+  }
+
+  #stepsOf(name: string): readonly Step[] | undefined {
+    const tool = findAny(this.#with.registry, name);
+    return tool && this.#records.get(tool.id)?.composition?.steps;
+  }
+
+  #toolOfStep(name: string, maker: Principal): RegisteredTool {
+    const { tools, authorizer } = this.#with;
+    const tool = tools.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, maker, authorizer) });
+    // What another hub's composed tool calls is not known here: two of them could call each other for ever.
+    if (!tool.hubs || !tool.definition.metadata.tags.includes(COMPOSED)) return tool;
+    throw new AtmoError('VALIDATION_ERROR', `The step ${name} is a composed tool of another hub; write its steps into this one`);
+  }
+
+  /** A bare name that means another tool already would stop meaning it, for whoever uses it. */
+  #requireFreeName(name: string, key: string): void {
+    const { registry } = this.#with;
+    const isTaken = registry.has(key) || registry.hasModelName(plainName(name)) || findAny(registry, name);
+    if (isTaken) throw new AtmoError('CONFLICT', `There is a tool that ${name} means already; choose another name, or remove it first`);
+  }
+
+  #enter(record: ToolRecord): RegisteredTool {
+    const { registry, tools, pipeline } = this.#with;
+    const findHere = (name: string) => (registry.has(name.split('@', 1)[0] ?? name) ? registry.find(name) : undefined);
+    const find = (name: string) => findHere(name) ?? tools.all().find((tool) => toolKey(tool) === name.split('@', 1)[0]);
+    const ports = { pipeline: () => pipeline, find, findHere };
+    const tool = record.composition ? composedTool(record, record.composition, ports) : unavailableTool(record);
+    registry.register(tool);
+    this.#records.set(tool.id, record);
+    return tool;
+  }
+
+  /** A tool that would be gone after the next start is none. */
+  #keep(record: ToolRecord, id: ToolId): void {
+    try {
+      this.#with.records.keep(record);
+    } catch (thrown) {
+      this.#records.delete(id);
+      this.#with.registry.unregister(id);
+      throw thrown;
+    }
+  }
+
+  #isKept({ definition }: ToolRecord): boolean {
+    return !this.#unkept.has(toolId(definition));
+  }
+
+  #isOf(by: Principal, id: ToolId): boolean {
+    const record = this.#records.get(id);
+    if (!record) return false;
+    if (this.#with.authorizer.authorize(by, ['admin:hub']).allowed) return true;
+    return record.definition.metadata.createdBy === 'agent' && isSelfOrDescendant(record.maker, by.id);
+  }
+}
+
+/** What a program needs of the sandbox that it would run in, its caller has to hold; nobody runs one without any right. */
+function withPower({ definition, exec }: RegistrationForm): RegistrationForm['definition'] {
+  const { requires } = definition;
+  if (!exec || requires.permissions.length > 0) return definition;
+  return { ...definition, requires: { ...requires, permissions: [exec.type === 'cmd' ? 'proc:exec' : 'docker:use'] } };
+}
+
+function toolAt(tools: readonly RegisteredTool[], index: number): RegisteredTool {
+  const tool = tools[index];
+  if (tool) return tool;
+  throw new AtmoError('INTERNAL_ERROR', `The step ${index} has no tool`);
+}
+
+/** A name that several tools have is taken too, and means none of them. */
+function findAny(registry: ToolRegistry, name: string): RegisteredTool | undefined {
+  try {
+    return registry.find(name);
+  } catch (thrown) {
+    const { code, details } = toAtmoError(thrown);
+    const [first] = code === 'AMBIGUOUS_TOOL' && Array.isArray(details.candidates) ? details.candidates : [];
+    return typeof first === 'string' ? registry.find(first) : undefined;
+  }
+}
+
+function denied(message: string): AtmoError {
+  return new AtmoError('PERMISSION_DENIED', message);
+}

@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import { AtmoError } from '../../../src/core/errors.ts';
+import { approvalsSaying } from '../approvals-saying.ts';
+import { agent, codeOf, makeTool, owner } from '../tool-room.ts';
+import { makeRegistrar, maker, record } from './registrar-room.ts';
+
+const dimHall = { tool: 'dim', params: { device_id: 'Hall lamp', level: 5 } };
+
+describe('a composed tool', () => {
+  test('calls its steps with its own parameters, fixed ones and results of earlier steps, and answers what it says', async () => {
+    const { registrar, call, ran } = makeRegistrar();
+    const steps = [
+      { tool: 'temperature' },
+      { tool: 'dim', params: { device_id: { $param: 'lamp' }, level: { $result: '0/temperature' } } },
+    ];
+    registrar.register(
+      record('warm_glow', steps, {
+        input_schema: { lamp: 'string' },
+        result: { set: { $result: '1/level' }, lamp: { $param: 'lamp' } },
+      }),
+      owner,
+    );
+    expect(await call('warm_glow', { lamp: 'desk' })).toMatchObject({ status: 'success', result: { set: 21, lamp: 'desk' } });
+    expect(ran.map(({ tool, params }) => [tool, params])).toEqual([
+      ['temperature', {}],
+      ['dim', { device_id: 'desk', level: 21 }],
+    ]);
+    expect(codeOf(await call('warm_glow', {}))).toBe('VALIDATION_ERROR');
+  });
+
+  test('with one step answers its result: another name with fixed parameters', async () => {
+    const { registrar, call } = makeRegistrar();
+    registrar.register(record('dim_hall', [dimHall]), owner);
+    expect(await call('dim_hall')).toMatchObject({ result: { device_id: 'hall-lamp', level: 5 } });
+  });
+
+  test('needs what its steps need, and keeps devices by their ids', () => {
+    const { registrar } = makeRegistrar();
+    const steps = [dimHall, { tool: 'temperature' }, { tool: 'dim', params: { device_id: { $param: 'lamp' } } }];
+    const { definition } = registrar.register(record('all', steps, { input_schema: { lamp: 'string' } }), owner);
+    expect(definition.requires.permissions).toEqual(['device:control:hall-lamp', 'sensor:read:hall/temperature', 'device:control:{lamp}']);
+    expect(definition.description).toBe('Does what a test wants. Calls core:dim, then core:temperature, then core:dim.');
+    const laundered = [{ tool: 'echo_like' }, { tool: 'dim', params: { device_id: { $result: '0/ok' } } }];
+    const room = makeRegistrar();
+    room.add('echo_like', {});
+    expect(room.registrar.register(record('any', laundered), owner).definition.requires.permissions).toEqual(['device:control']);
+  });
+
+  test('each step is a call of who calls, with its rights and in its name', async () => {
+    const { registrar, call, ran, audited } = makeRegistrar();
+    registrar.register(record('dim_hall', [dimHall]), maker('device:control:hall-lamp'));
+    const weak = { ...agent('sensor:read:hall/temperature'), id: 'weak' };
+    const strong = { ...agent('device:control:hall-lamp'), id: 'strong' };
+    expect(codeOf(await call('dim_hall', {}, weak))).toBe('TOOL_NOT_FOUND');
+    expect(codeOf(await call('dim_hall', {}, strong))).toBe('success');
+    expect(ran).toEqual([{ tool: 'dim', by: 'strong', params: { device_id: 'hall-lamp', level: 5 } }]);
+    expect(audited.filter(({ kind }) => kind === 'intent').map(({ toolId, principal }) => [toolId, principal.id])).toEqual([
+      ['agent:dim_hall@1.0.0', 'strong'],
+      ['core:dim@1.0.0', 'strong'],
+    ]);
+  });
+
+  test('parameters that a caller sends are never read as references', async () => {
+    const { registrar, call, ran } = makeRegistrar();
+    const steps = [{ tool: 'temperature' }, { tool: 'dim', params: { device_id: 'hall', level: { $param: 'level' } } }];
+    registrar.register(record('dim_by', steps, { input_schema: { level: 'any' } }), owner);
+    expect(codeOf(await call('dim_by', { level: { $result: '0/temperature' } }))).toBe('VALIDATION_ERROR');
+    expect(ran.map(({ tool }) => tool)).not.toContain('dim');
+  });
+
+  test('a dangerous step waits for people as the call that it is, before anything runs', async () => {
+    const pending = { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 1, given: 0 } as const;
+    const { registrar, call, ran } = makeRegistrar({ approvals: approvalsSaying(pending) });
+    const { definition } = registrar.register(record('come_home', [dimHall, { tool: 'unlock' }], { safety_level: 'high' }), owner);
+    expect(definition.metadata).toMatchObject({ isDangerous: false, tags: ['composed', 'needs_approval'] });
+    const answer = await call('come_home');
+    expect(answer).toMatchObject({ error: { code: 'APPROVAL_REQUIRED', details: { step: 1, approval_id: 'ap-1' } } });
+    expect(ran).toEqual([]);
+  });
+
+  test('a step that fails ends it, and says what ran before', async () => {
+    const { registrar, registry, call, ran } = makeRegistrar();
+    registry.register(
+      makeTool({
+        name: 'away',
+        handler: async () => {
+          throw new AtmoError('DEVICE_UNREACHABLE', 'It is away');
+        },
+      }),
+    );
+    registrar.register(record('read_first', [{ tool: 'temperature' }, { tool: 'away' }, dimHall]), owner);
+    registrar.register(record('act_first', [dimHall, { tool: 'away' }]), owner);
+    expect(await call('read_first')).toMatchObject({
+      error: { code: 'DEVICE_UNREACHABLE', retryable: true, details: { step: 1, completed: 1 } },
+    });
+    // To try this one again as it is would dim the lamp twice.
+    expect(await call('act_first')).toMatchObject({
+      error: { code: 'OUTCOME_UNKNOWN', retryable: false, details: { code: 'DEVICE_UNREACHABLE' } },
+    });
+    expect(ran.map(({ tool }) => tool)).toEqual(['temperature', 'dim']);
+  });
+
+  test('is unavailable while a device of its steps is', () => {
+    const { registrar, registry } = makeRegistrar();
+    let isThere = false;
+    registry.register(makeTool({ name: 'lamp', isAvailable: () => isThere }));
+    const tool = registrar.register(record('via_lamp', [{ tool: 'lamp' }]), owner);
+    expect(tool.isAvailable?.()).toBe(false);
+    isThere = true;
+    expect(tool.isAvailable?.()).toBe(true);
+  });
+
+  test('tools that come to call each other in a ring end by themselves', async () => {
+    const { registrar, registry, call } = makeRegistrar();
+    const inner = makeTool({ name: 'inner' });
+    registry.register(inner);
+    registrar.register(record('outer', [{ tool: 'inner' }]), owner);
+    registry.unregister(inner.id);
+    // As a plug-in could: a ring that the registrar knows of is refused.
+    const codes: string[] = [];
+    registry.register({
+      ...makeTool({ name: 'inner' }),
+      handler: async (_params, { principal }) => {
+        codes.push(codeOf(await call('outer', {}, principal)));
+        return {};
+      },
+    });
+    expect(codeOf(await call('outer'))).toBe('success');
+    expect(codes).toEqual(['RESOURCE_EXCEEDED', 'success', 'success', 'success']);
+  });
+});
