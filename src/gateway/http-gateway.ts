@@ -10,6 +10,7 @@ import type { Service } from '../core/service.ts';
 import type { CapabilityCatalogue } from '../tools/capability-catalogue.ts';
 import type { KnownTools } from '../tools/known-tools.ts';
 import type { MeshPorts } from '../tools/mesh-outlook.ts';
+import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
 import type { ToolSearch } from '../tools/tool-search.ts';
 import { callRoutes } from './calls/call-routes.ts';
@@ -54,6 +55,7 @@ export interface GatewayCollaborators {
   /** What the mesh dropped or refused since the start, by reason. */
   readonly meshDrops?: () => Readonly<Record<string, number>>;
   readonly search: ToolSearch;
+  readonly validator: SchemaValidator;
   readonly jobs: JobPort;
   readonly capabilities: CapabilityCatalogue;
   readonly directory: DeviceDirectory;

@@ -61,6 +61,7 @@ export class McpEndpoint implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const feature of this.#offer?.features ?? []) feature.close?.();
     await this.#lines[Symbol.asyncDispose]();
   }
 

@@ -1,3 +1,10 @@
+import type { Authorizer } from '../../core/authorizer.ts';
+import type { Principal } from '../../core/principal.ts';
+import type { ReadingStore } from '../../core/reading-store.ts';
+import type { KnownTools } from '../../tools/known-tools.ts';
+import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
+import type { ToolSearchResult } from '../../tools/search/search.ts';
+import type { ToolSearch } from '../../tools/tool-search.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import type { CallPort, HealthSource } from '../ports.ts';
 import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
@@ -8,17 +15,26 @@ import { pipelineRunner } from './tool-runner.ts';
 /** What the parts of the MCP door work with. */
 export interface McpCollaborators extends McpEndpointCollaborators {
   readonly catalogue: ToolCatalogue;
+  readonly tools: KnownTools;
+  readonly search: ToolSearch;
   readonly sight: CallerSight;
+  readonly readings: ReadingStore;
+  readonly validator: SchemaValidator;
+  readonly authorizer: Authorizer;
   readonly pipeline: CallPort;
   readonly health: HealthSource;
 }
 
 /** The MCP door with all its parts. */
 export function openMcp(collaborators: McpCollaborators): McpEndpoint {
-  const { pipeline, health } = collaborators;
+  const { catalogue, health, pipeline, search } = collaborators;
   const run = pipelineRunner(pipeline);
+  const find = (principal: Principal, text: string, limit: number): ToolSearchResult => ({
+    matches: search.search({ text, limit }, catalogue.all(principal)),
+    nearMisses: [],
+  });
   return new McpEndpoint(collaborators, {
     version: () => health.health().version,
-    features: () => [toolFeature({ ...collaborators, run })],
+    features: () => [toolFeature({ ...collaborators, run, find })],
   });
 }

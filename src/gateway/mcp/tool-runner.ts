@@ -8,14 +8,16 @@ import type { McpCaller } from './mcp-feature.ts';
 export interface ToolRun {
   readonly tool: RegisteredTool;
   readonly params: JsonObject;
+  /** `typed` where the client was given an output schema to hold the result against. */
+  readonly listing: 'typed' | 'open';
 }
 
-/** Runs a tool for a client and answers the `CallToolResult`, or what the client's era has instead of one. Never throws for what the call says. */
+/** Runs a tool for a client and answers the `CallToolResult`, or what the client's era has instead of one. A failed call is a result too. */
 export type ToolRunner = (run: ToolRun, caller: McpCaller) => Promise<JsonObject>;
 
 /** Runs tools through the pipeline of every door and waits for the answer. */
 export function pipelineRunner(pipeline: Pick<CallPort, 'call'>): ToolRunner {
-  return async ({ tool, params }, caller) => {
+  return async ({ tool, params, listing }, caller) => {
     const { principal, trace, signal } = caller;
     const answer = await pipeline.call({
       principal,
@@ -26,7 +28,8 @@ export function pipelineRunner(pipeline: Pick<CallPort, 'call'>): ToolRunner {
       ...(caller.session && { sessionId: caller.session.id }),
       onChunk: ({ fraction, note }) => caller.progress(fraction, note),
     });
-    return answer.status === 'success' ? successResult(answer.result) : errorResult(answer.error, caller);
+    if (answer.status === 'success') return successResult(answer.result);
+    return errorResult(answer.error, { era: caller.era, listing });
   };
 }
 
@@ -37,12 +40,15 @@ export function successResult(value: Json): JsonObject {
 }
 
 /**
- * A failed call is a result too: the model reads `CODE: message` and what the error knows besides, such as the candidates.
- * Clients of the handshake era hold even an error against the tool's output schema, so that they get it as text alone.
+ * The model reads `CODE: message` and what the error knows besides, such as the candidates. Clients of the handshake era
+ * hold even an error against the tool's output schema: where they were given one, they get the text alone.
  */
-export function errorResult({ code, message, details, retryable }: ErrorBody, { era }: Pick<McpCaller, 'era'>): JsonObject {
-  const body = { code, message, details, retryable };
-  const hasDetails = Object.keys(details).length > 0;
-  const content = [{ type: 'text', text: `${code}: ${message}` }, ...(hasDetails ? [{ type: 'text', text: JSON.stringify(details) }] : [])];
-  return { content, isError: true, ...(era === 'modern' && { structuredContent: body }) };
+export function errorResult(
+  { code, message, details, retryable }: ErrorBody,
+  { era, listing }: Pick<McpCaller, 'era'> & Pick<ToolRun, 'listing'>,
+): JsonObject {
+  const texts = [`${code}: ${message}`, ...(Object.keys(details).length > 0 ? [JSON.stringify(details)] : [])];
+  const content = texts.map((text) => ({ type: 'text', text }));
+  const isStructured = era === 'modern' || listing === 'open';
+  return { content, isError: true, ...(isStructured && { structuredContent: { code, message, details, retryable } }) };
 }

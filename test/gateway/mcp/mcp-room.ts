@@ -42,3 +42,13 @@ function optionsOf(gateway: HttpGateway, { token = TOKEN }: ClientWish) {
     requestInit: { headers: { authorization: `Bearer ${token}` } },
   };
 }
+
+interface CallingClient {
+  callTool(call: { readonly name: string; readonly arguments: Record<string, unknown> }): Promise<object>;
+}
+
+/** `structuredContent` of a call, an error's as well. */
+export async function resultOf(client: CallingClient, name: string, given: Record<string, unknown> = {}): Promise<unknown> {
+  const result = await client.callTool({ name, arguments: given });
+  return 'structuredContent' in result ? result.structuredContent : result;
+}

@@ -1,0 +1,195 @@
+import type { Clock } from '../../core/clock.ts';
+import { nearestTexts } from '../../core/edit-distance.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { SensorId } from '../../core/ids.ts';
+import { isoTime } from '../../core/iso-time.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Reading, ReadingStore } from '../../core/reading-store.ts';
+import { resolveSensorAt } from '../../tools/resolve-sensor.ts';
+import { p } from '../../tools/schema/parameter-builder.ts';
+import type { CallerSight } from '../devices/caller-sight.ts';
+import { field } from '../door/query.ts';
+import { historySummary } from './history-summary.ts';
+import { areaOverview, homeOverview } from './home-overview.ts';
+import { type HomeTool, homeTool } from './home-tool.ts';
+import { isSameArea } from './tool-list-view.ts';
+import { successResult } from './tool-runner.ts';
+
+const DAY_MS = 86_400_000;
+const MAX_READINGS = 40;
+/** Over more time than this, hours stand for readings. */
+const MAX_RAW_MS = 3 * DAY_MS;
+const HOUR_MS = 3_600_000;
+const TIME = field.time('');
+
+/** What the home is looked at with. */
+export interface OverviewParts {
+  readonly sight: CallerSight;
+  readonly readings: ReadingStore;
+  readonly clock: Clock;
+}
+
+/** `home_overview`, `read_sensor` and `sensor_history`. */
+export function overviewTools(parts: OverviewParts): readonly HomeTool[] {
+  return [overviewTool(parts), readSensorTool(parts), historyTool(parts)];
+}
+
+function overviewTool({ sight }: OverviewParts): HomeTool {
+  return homeTool(
+    {
+      name: 'home_overview',
+      title: 'Home at a glance',
+      description:
+        'Areas with their devices, what is on or open, alarms, and what cannot be reached. With an area: each device there with its id and present values. Start here.',
+      category: 'querying',
+      parameters: { area: p.string({ description: 'Only this area, such as Kitchen', maxLength: 64 }).optional() },
+    },
+    ({ area }, { principal }) => {
+      const home = { devices: sight.devices(principal), readings: sight.readings(principal) };
+      if (area === undefined) return successResult(homeOverview(home));
+      const name = areaNamed(area, home.devices);
+      const devices = home.devices.filter((device) => device.area === name);
+      const ids = new Set(devices.map(({ id }) => id));
+      return successResult(areaOverview(name, { devices, readings: home.readings.filter(({ sensor }) => ids.has(sensor.device)) }));
+    },
+  );
+}
+
+function readSensorTool({ sight, clock }: OverviewParts): HomeTool {
+  return homeTool(
+    {
+      name: 'read_sensor',
+      title: 'Read sensors',
+      description:
+        'The latest values of sensors with unit and age, by sensor, area or kind. Example: {"area": "Kitchen", "kind": "temperature"}',
+      category: 'sensing',
+      parameters: {
+        sensor: p.string({ description: 'Id (hall-sensor/temperature), title, or device id', maxLength: 200 }).optional(),
+        area: p.string({ description: 'All of an area', maxLength: 64 }).optional(),
+        kind: p.string({ description: 'Such as temperature, humidity, co2, contact, power, battery', maxLength: 64 }).optional(),
+      },
+    },
+    ({ sensor, area, kind }, { principal }) => {
+      const all = sight.readings(principal);
+      const named = sensor === undefined ? all : sensorsNamed(sensor, all);
+      const place =
+        area === undefined
+          ? undefined
+          : areaNamed(
+              area,
+              all.map((reading) => reading.sensor),
+            );
+      const found = named.filter(
+        (reading) => (place === undefined || reading.sensor.area === place) && (kind === undefined || reading.sensor.kind === kind),
+      );
+      if (found.length === 0) throw noneFits(all, kind);
+      return successResult({
+        readings: found.slice(0, MAX_READINGS).map((reading) => readingView(reading, clock.now())),
+        ...(found.length > MAX_READINGS && { more: found.length - MAX_READINGS }),
+      });
+    },
+  );
+}
+
+function historyTool({ sight, readings, clock }: OverviewParts): HomeTool {
+  return homeTool(
+    {
+      name: 'sensor_history',
+      title: "A sensor's past",
+      description:
+        'How a sensor went over a time: lowest and highest with when, mean, and its course. Example: {"sensor": "hall-sensor/temperature", "since": "24h"}',
+      category: 'sensing',
+      parameters: {
+        sensor: p.string({ description: 'Id or title of one sensor', maxLength: 200 }),
+        since: p.string({ description: 'Begin: ISO 8601, or before now: 90m, 24h, 7d', default: '24h', maxLength: 40 }),
+        until: p.string({ description: 'End, as since; now when absent', maxLength: 40 }).optional(),
+      },
+    },
+    ({ sensor, since, until }, { principal }) => {
+      const { sensor: found } = oneSensor(sensor, sight.readings(principal));
+      const range = rangeOf({ since, until, nowMs: clock.now() });
+      return successResult({
+        sensor: found.id,
+        title: found.title,
+        unit: found.unit,
+        since: isoTime(range.startMs),
+        until: isoTime(range.endMs),
+        ...historySummary(pointsOf(readings, found.id, range), range),
+      });
+    },
+  );
+}
+
+function pointsOf(readings: ReadingStore, sensor: SensorId, range: { readonly startMs: number; readonly endMs: number }) {
+  const isLong = range.endMs - range.startMs > MAX_RAW_MS;
+  return readings.history({ sensor, ...range, ...(isLong ? { aggregation: 'avg', everyMs: HOUR_MS } : { aggregation: 'none' }) });
+}
+
+interface RangeWish {
+  readonly since: string;
+  readonly until: string | undefined;
+  readonly nowMs: number;
+}
+
+function rangeOf({ since, until, nowMs }: RangeWish): { readonly startMs: number; readonly endMs: number } {
+  const startMs = timeOf('since', since, nowMs);
+  const endMs = until === undefined ? nowMs : timeOf('until', until, nowMs);
+  if (startMs <= endMs) return { startMs, endMs };
+  throw new AtmoError('VALIDATION_ERROR', `since (${isoTime(startMs)}) lies after until (${isoTime(endMs)}); swap them`);
+}
+
+function timeOf(name: string, text: string, nowMs: number): number {
+  const atMs = TIME.parse(text, nowMs);
+  if (atMs !== undefined) return atMs;
+  throw new AtmoError('VALIDATION_ERROR', `${name} has to be a time such as 2026-01-31T07:00:00Z, or a time before now such as 24h`);
+}
+
+/** All sensors of a device, or the one that the text names. */
+function sensorsNamed(text: string, readings: readonly Reading[]): readonly Reading[] {
+  const ofDevice = readings.filter(({ sensor }) => sensor.device === text);
+  return ofDevice.length > 0 ? ofDevice : [oneSensor(text, readings)];
+}
+
+/** SENSOR_NOT_FOUND and AMBIGUOUS_DEVICE with candidates. What the caller may not read is not among the readings. */
+function oneSensor(text: string, readings: readonly Reading[]): Reading {
+  const id = resolveSensorAt(text, readings, { canSee: () => true });
+  const reading = readings.find(({ sensor }) => sensor.id === id);
+  if (reading) return reading;
+  throw new AtmoError('SENSOR_NOT_FOUND', `There is no sensor ${id} any more`);
+}
+
+/** The area as it is written. NOT_FOUND with the nearest. */
+function areaNamed(text: string, members: readonly { readonly area?: string }[]): string {
+  const areas = [...new Set(members.flatMap(({ area }) => area ?? []))];
+  const found = areas.find((area) => isSameArea(area, text));
+  if (found !== undefined) return found;
+  const near = nearestTexts(text, areas);
+  const candidates = near.length > 0 ? [...near] : areas.slice(0, 20);
+  throw new AtmoError('NOT_FOUND', `There is no area ${JSON.stringify(text.slice(0, 64))}; there is ${candidates.join(', ') || 'none'}`, {
+    candidates,
+  });
+}
+
+function noneFits(readings: readonly Reading[], kind: string | undefined): AtmoError {
+  const candidates = [...new Set(readings.map(({ sensor }) => sensor.kind))].sort();
+  return new AtmoError(
+    'SENSOR_NOT_FOUND',
+    `No sensor fits${kind === undefined ? '' : ` the kind ${JSON.stringify(kind)}`}; kinds are ${candidates.join(', ') || 'none'}`,
+    {
+      candidates,
+    },
+  );
+}
+
+function readingView({ sensor, value, atMs, reachability }: Reading, nowMs: number): JsonObject {
+  return {
+    sensor: sensor.id,
+    title: sensor.title,
+    ...(sensor.area !== undefined && { area: sensor.area }),
+    kind: sensor.kind,
+    value,
+    unit: sensor.unit,
+    age_seconds: atMs === 0 ? null : Math.max(0, Math.round((nowMs - atMs) / 1000)),
+    reachability,
+  };
+}

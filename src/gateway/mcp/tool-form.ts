@@ -1,0 +1,44 @@
+import type { JsonObject, JsonSchema } from '../../core/json.ts';
+import { toMcp } from '../../tools/forms/tool-export.ts';
+import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
+import { mapSchema } from '../../tools/schema/schema-walk.ts';
+import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import { iconsOf } from './tool-icons.ts';
+
+/** Definitions never change, so that each is turned into its form once. */
+const forms = new WeakMap<RegisteredTool, JsonObject>();
+
+/** A tool as MCP lists it: units and an example in words, all four annotations, an icon. `name` is the model-facing one. */
+export function toolForm(tool: RegisteredTool, name: string): JsonObject {
+  const known = forms.get(tool);
+  if (known?.name === name) return known;
+  const { definition } = tool;
+  const parameters = withUnitsInWords(definition.parameters);
+  const form = toMcp({ ...definition, description: descriptionOf(tool), parameters }, name);
+  const made = copyJsonObject({ ...form, icons: iconsOf(definition.metadata.category) }, RESULT_LIMITS);
+  forms.set(tool, made);
+  return made;
+}
+
+/** The description with an example of the arguments where it gives none yet. */
+export function descriptionOf({ definition }: RegisteredTool): string {
+  const [example] = definition.metadata.examples;
+  if (!example || Object.keys(example.params).length === 0) return definition.description;
+  return `${definition.description} Example: ${JSON.stringify(example.params)}`;
+}
+
+/** `x-unit` is ours: a model learns the unit from the description. */
+export function withUnitsInWords(schema: JsonSchema): JsonSchema {
+  return mapSchema(schema, (child) => {
+    const { 'x-unit': unit, description = '' } = child;
+    if (typeof unit !== 'string' || typeof description !== 'string' || saysUnit(description, unit)) return child;
+    return { ...child, description: `${description}${description === '' ? 'In' : ', in'} ${unit}` };
+  });
+}
+
+const WORDS: Readonly<Record<string, string>> = { '%': 'percent', s: 'second', K: 'kelvin', '°': 'degree' };
+
+function saysUnit(description: string, unit: string): boolean {
+  const said = description.toLowerCase();
+  return said.includes(WORDS[unit] ?? unit.toLowerCase()) || (unit.length > 1 && description.includes(unit));
+}
