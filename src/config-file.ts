@@ -11,7 +11,16 @@ export const CONFIG_SCHEMA = {
   additionalProperties: false,
   properties: {
     log: { enum: LOG_LEVELS, default: 'info' },
-    http: section({ host: { type: 'string', default: '127.0.0.1' }, port: { type: 'integer', minimum: 0, maximum: 65535, default: 8081 } }),
+    http: section({
+      host: { type: 'string', default: '127.0.0.1' },
+      port: { type: 'integer', minimum: 0, maximum: 65535, default: 8081 },
+      tls: section({
+        enabled: { type: 'boolean' },
+        names: { ...names, items: { type: 'string', pattern: '^[A-Za-z0-9.:-]{1,253}$' }, maxItems: 32 },
+        certificate_file: { type: 'string', minLength: 1 },
+        key_file: { type: 'string', minLength: 1 },
+      }),
+    }),
     matter: section({
       enabled: { type: 'boolean', default: true },
       interface: { type: 'string', minLength: 1 },
@@ -21,6 +30,8 @@ export const CONFIG_SCHEMA = {
     }),
     tools: section({
       manifest: { type: 'string' },
+      bootstrap: { type: 'string', minLength: 1 },
+      allowed_permissions: { type: 'array', items: { type: 'string', minLength: 1 } },
       disabled: names,
       max_concurrent: { ...positive, maximum: 10_000, default: 256 },
       max_queued: { ...positive, maximum: 100_000, default: 1024 },
@@ -83,10 +94,12 @@ export const CONFIG_SCHEMA = {
 /** The file as it was checked against the schema, defaults filled in. */
 export interface ConfigFile {
   log: LogLevel;
-  http: { host: string; port: number };
+  http: { host: string; port: number; tls: { enabled?: boolean; names: string[]; certificate_file?: string; key_file?: string } };
   matter: { enabled: boolean; interface?: string; attestation: AttestationPolicy; ble: boolean; cluster_models?: string };
   tools: {
     manifest?: string;
+    bootstrap?: string;
+    allowed_permissions?: string[];
     disabled: string[];
     max_concurrent: number;
     max_queued: number;

@@ -5,6 +5,7 @@ import { parseCheckedYaml } from './core/checked-yaml.ts';
 import type { AttestationPolicy } from './core/device-administration.ts';
 import { AtmoError } from './core/errors.ts';
 import { LOG_LEVELS, type LogLevel } from './core/logger.ts';
+import { parseGrant } from './core/permission.ts';
 import type { MeshSettings } from './mesh/mesh-session.ts';
 
 /** What a token minted for a role may do. */
@@ -16,11 +17,21 @@ export interface RoleConfig {
   readonly features: readonly string[];
 }
 
+/** How the door speaks to other machines. */
+export interface TlsConfig {
+  /** Absent: TLS wherever the door listens on more than a loopback address. */
+  readonly isEnabled?: boolean;
+  /** More names under which clients reach the hub. */
+  readonly names: readonly string[];
+  /** The owner's own certificate. */
+  readonly files?: { readonly certificateFile: string; readonly keyFile: string };
+}
+
 /** Everything the owner can set; the file's keys are the members in snake_case. */
 export interface HubConfig {
   readonly stateDir: string;
   readonly logLevel: LogLevel;
-  readonly http: { readonly host: string; readonly port: number };
+  readonly http: { readonly host: string; readonly port: number; readonly tls: TlsConfig };
   readonly matter: {
     readonly isEnabled: boolean;
     /** Network interface; all when absent. */
@@ -32,6 +43,10 @@ export interface HubConfig {
   };
   readonly tools: {
     readonly manifestFile: string;
+    /** The first of these that is there has tools to register at each start. */
+    readonly bootstrapFiles: readonly string[];
+    /** Grants that cover what registered tools may need; everything but administration when absent. */
+    readonly allowedPermissions?: readonly string[];
     readonly disabled: readonly string[];
     readonly maxConcurrent: number;
     readonly maxQueued: number;
@@ -91,7 +106,11 @@ export function loadConfig(env: Environment, stateDir: string): HubConfig {
   return {
     stateDir,
     logLevel: logLevelOf(env.ATMO_LOG) ?? file.log,
-    http: { host: env.ATMO_HTTP_HOST ?? file.http.host, port: portOf('ATMO_HTTP_PORT', env.ATMO_HTTP_PORT) ?? file.http.port },
+    http: {
+      host: env.ATMO_HTTP_HOST || file.http.host,
+      port: portOf('ATMO_HTTP_PORT', env.ATMO_HTTP_PORT) ?? file.http.port,
+      tls: tlsOf(file.http.tls),
+    },
     matter: {
       isEnabled: file.matter.enabled,
       ...matterInterface(env.ATMO_MATTER_INTERFACE || file.matter.interface),
@@ -101,6 +120,8 @@ export function loadConfig(env: Environment, stateDir: string): HubConfig {
     },
     tools: {
       manifestFile: file.tools.manifest ?? join(stateDir, 'tools.yaml'),
+      bootstrapFiles: bootstrapFilesOf(file.tools.bootstrap, stateDir),
+      ...allowedPermissionsOf(env.ALLOWED_TOOL_PERMS, file.tools.allowed_permissions),
       disabled: file.tools.disabled,
       maxConcurrent: file.tools.max_concurrent,
       maxQueued: file.tools.max_queued,
@@ -127,6 +148,33 @@ export function loadConfig(env: Environment, stateDir: string): HubConfig {
       hourlyDays: file.history.hourly_days,
     },
   };
+}
+
+function tlsOf({ enabled, names, certificate_file: certificateFile, key_file: keyFile }: ConfigFile['http']['tls']): TlsConfig {
+  if ((certificateFile === undefined) !== (keyFile === undefined)) {
+    throw new AtmoError('CONFIG_INVALID', 'http.tls.certificate_file and http.tls.key_file belong together; set both or neither');
+  }
+  const files = certificateFile !== undefined && keyFile !== undefined ? { certificateFile, keyFile } : undefined;
+  return { ...(enabled !== undefined && { isEnabled: enabled }), names, ...(files && { files }) };
+}
+
+/** Source 003 looks in both places. */
+function bootstrapFilesOf(own: string | undefined, stateDir: string): readonly string[] {
+  return own === undefined ? [join(stateDir, 'tools_bootstrap.json'), join(stateDir, 'config/tools_bootstrap.json')] : [own];
+}
+
+/** The variable's name is that of source 003. */
+function allowedPermissionsOf(text: string | undefined, own: readonly string[] | undefined): { readonly allowedPermissions?: readonly string[] } {
+  const listed = text
+    ?.split(',')
+    .map((permission) => permission.trim())
+    .filter((permission) => permission !== '');
+  const allowed = listed && listed.length > 0 ? listed : own;
+  if (!allowed) return {};
+  const wrong = allowed.find((permission) => !parseGrant(permission));
+  if (wrong === undefined) return { allowedPermissions: allowed };
+  const where = listed === allowed ? 'ALLOWED_TOOL_PERMS' : 'tools.allowed_permissions';
+  throw new AtmoError('CONFIG_INVALID', `${where} holds ${JSON.stringify(wrong)}, which is no permission such as net:read or device:control:*`);
 }
 
 function meshOf(mesh: ConfigFile['mesh'], portText: string | undefined): HubConfig['mesh'] {

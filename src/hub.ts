@@ -15,7 +15,8 @@ import type { Logger } from './core/logger.ts';
 import { NO_DEVICES } from './core/no-devices.ts';
 import type { Principal } from './core/principal.ts';
 import { type Service, ServiceStack } from './core/service.ts';
-import { HttpGateway } from './gateway/http-gateway.ts';
+import { isLoopback } from './gateway/door/loopback.ts';
+import { type GatewayOptions, HttpGateway } from './gateway/http-gateway.ts';
 import { MetricRegistry } from './gateway/metrics/metrics.ts';
 import type { HealthReport } from './gateway/ports.ts';
 import { DEVICE_CAPABILITIES } from './hub-capabilities.ts';
@@ -96,6 +97,11 @@ export class Hub implements Service {
   /** Where the hub answers, once started. */
   get url(): string {
     return this.#gateway?.url ?? '';
+  }
+
+  /** Where this machine itself reaches it in clear, once started. */
+  get localUrl(): string {
+    return this.#gateway?.localUrl ?? '';
   }
 
   /** The tools for a program that runs the hub inside itself; CONFLICT before the hub has started. */
@@ -251,8 +257,9 @@ export class Hub implements Service {
         health: { health: () => this.#health },
         logger: this.#logger,
         clock: this.#clock,
+        time: access.time,
       },
-      this.#config.http,
+      doorOf(this.#config),
     );
     this.#gateway = gateway;
     return gateway;
@@ -286,4 +293,10 @@ export class Hub implements Service {
   #registerAll(registry: ToolRegistry, tools: readonly RegisteredTool[]): void {
     for (const tool of tools) registry.register(tool);
   }
+}
+
+/** Other machines are let in over TLS alone; on a loopback address the owner may want it too. */
+function doorOf({ http: { host, port, tls }, stateDir }: HubConfig): GatewayOptions {
+  const isServed = tls.isEnabled ?? !isLoopback(host);
+  return { host, port, ...(isServed && { tls: { ...tls, directory: join(stateDir, 'tls') } }) };
 }

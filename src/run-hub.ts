@@ -27,7 +27,12 @@ export async function runHub(env: NodeJS.ProcessEnv): Promise<number> {
     const manager = new ServiceManager(env, logger);
     const hub = new Hub({ clock: systemClock, logger }, { config, version: packageVersion() });
     await hub.start();
-    const watchdog = new Watchdog({ manager, isAlive: answersHttp(`${hub.url}/healthz`, LIVENESS_TIMEOUT_MS), clock: systemClock, logger });
+    const watchdog = new Watchdog({
+      manager,
+      isAlive: answersHttp(`${hub.localUrl}/healthz`, LIVENESS_TIMEOUT_MS),
+      clock: systemClock,
+      logger,
+    });
     await watchdog.start();
     await manager.ready(`answers on ${hub.url}`);
     process.stdout.write(`READY ${hub.url}\n`);

@@ -1,4 +1,3 @@
-import type { Hono } from 'hono';
 import type { Authorizer } from '../core/authorizer.ts';
 import type { Clock } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/device-directory.ts';
@@ -10,6 +9,7 @@ import type { Service } from '../core/service.ts';
 import type { CapabilityCatalogue } from '../tools/capability-catalogue.ts';
 import type { KnownTools } from '../tools/known-tools.ts';
 import type { MeshPorts } from '../tools/mesh-outlook.ts';
+import type { ToolRegistrar } from '../tools/registration/tool-registrar.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
 import type { ToolSearch } from '../tools/tool-search.ts';
@@ -19,7 +19,9 @@ import { toolCallRoutes } from './calls/tool-call-routes.ts';
 import { CallerSight } from './devices/caller-sight.ts';
 import { deviceRoutes } from './devices/device-routes.ts';
 import { sensorRoutes } from './devices/sensor-routes.ts';
-import { createDoor } from './door/door.ts';
+import { createDoor, type DoorApp } from './door/door.ts';
+import { doorUrl, requireTls } from './door/door-url.ts';
+import { GuessGuard } from './door/guess-guard.ts';
 import { type HttpAddress, HttpServer } from './door/http-server.ts';
 import type { Route } from './door/route.ts';
 import { EventAudience } from './events/event-audience.ts';
@@ -39,6 +41,8 @@ import { openApiDocument } from './openapi/openapi-document.ts';
 import { PAGE_DIR, PageFiles } from './page/page-files.ts';
 import { pageRoutes } from './page/page-routes.ts';
 import type { CallPort, HealthSource, JobPort } from './ports.ts';
+import { TlsKeeper, type TlsOptions } from './tls/tls-keeper.ts';
+import { tlsRoutes } from './tls/tls-routes.ts';
 import { capabilityRoutes } from './tools/capability-routes.ts';
 import { discoverRoutes } from './tools/discover-routes.ts';
 import { monitorRoutes } from './tools/monitor-routes.ts';
@@ -58,6 +62,8 @@ export interface GatewayCollaborators {
   readonly validator: SchemaValidator;
   readonly jobs: JobPort;
   readonly capabilities: CapabilityCatalogue;
+  /** When and by whom tools were registered while the hub ran; none were when absent. */
+  readonly registrations?: Pick<ToolRegistrar, 'record'>;
   readonly directory: DeviceDirectory;
   readonly readings: ReadingStore;
   readonly events: EventBus;
@@ -69,12 +75,19 @@ export interface GatewayCollaborators {
   readonly signChallenge?: (statement: Uint8Array) => Uint8Array;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** For the validity of certificates; the clock when absent. */
+  readonly time?: { now(): number };
 }
 
-/** The HTTP API of a hub on a loopback address (interfaces: HTTP). */
+/** Where the door listens; with `tls` other machines reach it, over TLS alone. */
+export interface GatewayOptions extends HttpAddress {
+  readonly tls?: TlsOptions;
+}
+
+/** The HTTP API of a hub (interfaces: HTTP). */
 export class HttpGateway implements Service {
   /** The application without its socket; tests call `app.request`. */
-  readonly app: Hono;
+  readonly app: DoorApp;
   readonly #collaborators: GatewayCollaborators;
   readonly #address: HttpAddress;
   readonly #routes: readonly Route[];
@@ -83,11 +96,12 @@ export class HttpGateway implements Service {
   readonly #sight: CallerSight;
   readonly #audience: EventAudience;
   readonly #mcp: McpEndpoint;
+  readonly #tls: TlsKeeper | undefined;
   readonly #server: HttpServer;
   #port: number;
   #stopWatching: readonly (() => void)[] = [];
 
-  constructor(collaborators: GatewayCollaborators, options: HttpAddress) {
+  constructor(collaborators: GatewayCollaborators, options: GatewayOptions) {
     const { authenticator, clock, events, logger, metrics, outlook } = collaborators;
     this.#collaborators = collaborators;
     this.#address = options;
@@ -97,6 +111,8 @@ export class HttpGateway implements Service {
     this.#sight = new CallerSight({ ...collaborators, mesh: outlook.view });
     this.#audience = new EventAudience({ ...collaborators, sight: this.#sight });
     this.#mcp = openMcp({ ...collaborators, catalogue: new ToolCatalogue(collaborators), sight: this.#sight });
+    const { host, tls } = options;
+    this.#tls = tls && new TlsKeeper({ ...collaborators, time: collaborators.time ?? clock }, { ...tls, host });
     this.#routes = this.#routeTable();
     const requests = metrics.counter('atmo_http_requests_total', 'HTTP requests by route and status');
     this.app = createDoor(this.#routes, {
@@ -105,14 +121,20 @@ export class HttpGateway implements Service {
       logger: logger.child({ room: 'gateway' }),
       onAnswer: (method, route, status) => requests.increment({ method, route, status: String(status) }),
       port: () => this.#port,
+      isOwnName: (name) => this.#tls?.isOwnName(name) ?? false,
+      guesses: this.#guessGuard(),
     });
-    this.#server = new HttpServer(this.app, clock);
+    this.#server = new HttpServer(this.app, { clock, ...(this.#tls && { certificates: this.#tls }) });
   }
 
   /** Where the hub answers, once started. */
   get url(): string {
-    const { host } = this.#address;
-    return `http://${host.includes(':') ? `[${host}]` : host}:${this.#port}`;
+    return doorUrl({ ...this.#address, port: this.#port }, this.#tls?.served.names);
+  }
+
+  /** Where this machine itself reaches it: in clear, on a loopback address. */
+  get localUrl(): string {
+    return this.#tls ? `http://127.0.0.1:${this.#port}` : this.url;
   }
 
   /** Which events somebody may hear, whatever door or hub asks for them. */
@@ -126,6 +148,8 @@ export class HttpGateway implements Service {
     watchMesh(metrics, { view: outlook.view, ...(meshDrops && { drops: meshDrops }) });
     const stopFigures = watchHub(metrics, { ...this.#collaborators, feed: this.#feed });
     this.#stopWatching = [stopFigures, this.#audience.start()];
+    if (this.#tls) await this.#tls.start();
+    else requireTls(this.#address.host);
     this.#port = await this.#server.listen(this.#address);
     this.#collaborators.logger.info('http.listening', { url: this.url });
   }
@@ -136,8 +160,21 @@ export class HttpGateway implements Service {
     await this.#remote[Symbol.asyncDispose]();
     await this.#mcp[Symbol.asyncDispose]();
     await this.#server[Symbol.asyncDispose]();
+    await this.#tls?.[Symbol.asyncDispose]();
     for (const stop of this.#stopWatching) stop();
     this.#stopWatching = [];
+  }
+
+  /** The owner is told of who guesses tokens, once for each source. */
+  #guessGuard(): GuessGuard {
+    const { clock, events, logger, metrics } = this.#collaborators;
+    const lockouts = metrics.counter('atmo_http_lockouts_total', 'Sources that were locked out for guessing tokens');
+    return new GuessGuard(clock, (source, { failures, lockedMs }) => {
+      lockouts.increment();
+      const facts = { source, failures, locked_ms: lockedMs };
+      logger.warn('http.token_guesses', facts);
+      events.emit('hub.warning', 'http', { warning: 'http.token_guesses', ...facts });
+    });
   }
 
   #routeTable(): readonly Route[] {
@@ -149,6 +186,7 @@ export class HttpGateway implements Service {
     return [
       ...pageRoutes(new PageFiles(PAGE_DIR)),
       ...systemRoutes({ ...all, openApi, port: () => this.#port }),
+      ...tlsRoutes({ keeper: this.#tls, url: () => this.url }),
       ...toolRoutes({ ...all, catalogue, sight }),
       ...discoverRoutes({ ...all, catalogue, sight }),
       ...callRoutes(all.pipeline),

@@ -16,6 +16,7 @@ import type { Principal } from '../../src/core/principal.ts';
 import { callRoutes } from '../../src/gateway/calls/call-routes.ts';
 import { toolRoute } from '../../src/gateway/calls/tool-route.ts';
 import { createDoor } from '../../src/gateway/door/door.ts';
+import { GuessGuard } from '../../src/gateway/door/guess-guard.ts';
 import { approvalRoutes } from '../../src/gateway/hub/approval-routes.ts';
 import { approvalTools } from '../../src/tools/builtin/approval-tools.ts';
 import { makeApprovals } from '../access/approvals/approval-room.ts';
@@ -71,6 +72,8 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
     clock: room.clock,
     onAnswer: () => {},
     port: () => PORT,
+    isOwnName: () => false,
+    guesses: new GuessGuard(room.clock, () => {}),
   });
   const fetch: CliIo['fetch'] = async (url, init) => {
     const headers = new Headers(init.headers);

@@ -7,7 +7,13 @@ import type { CallPort } from '../ports.ts';
 import { CALL_QUERY, callOf, routingOf } from './call-request.ts';
 import { streamedCall, streamFormatOf } from './call-stream.ts';
 
-const ANSWERS = { 200: 'result in the invoke envelope, or a stream of tool_chunk and tool_response', 202: 'job, or approval needed' };
+const ANSWERS = {
+  200: {
+    description: 'result in the invoke envelope, or a stream of tool_chunk and tool_response',
+    media: ['application/json', 'text/event-stream', 'application/x-ndjson'],
+  },
+  202: 'job, or approval needed',
+};
 
 /** Calls of tools, and commissioning, which is a call of `hub:commission_device`. */
 export function callRoutes(pipeline: CallPort): readonly Route[] {

@@ -4,7 +4,7 @@ import { AtmoError, ERROR_CODES, type ErrorBody } from '../../core/errors.ts';
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | ReadableStream<Uint8Array>;
+  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 }
 
 /** A JSON answer. `value` may hold undefined members, they are left out. */
@@ -65,6 +65,8 @@ function challengeOf({ code, details }: ChallengedError, status: number): string
 export const httpErrors = {
   mediaType: (given: string): AtmoError =>
     new AtmoError('VALIDATION_ERROR', `A body has to come as application/json in UTF-8, not as ${JSON.stringify(given)}`, { given }),
+  notAcceptable: (types: readonly string[]): AtmoError =>
+    new AtmoError('NOT_SUPPORTED', `This is told as ${types.join(' or ')} alone; the Accept header leaves that out`, { types: [...types] }),
   method: (method: string, allowed: readonly string[]): AtmoError =>
     new AtmoError('NOT_SUPPORTED', `${method} is not possible here; use ${allowed.join(' or ')}`, { allowed: [...allowed] }),
 };

@@ -1,27 +1,42 @@
+import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import type { Clock } from '../../core/clock.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Authenticated, Authenticator } from '../../core/principal.ts';
+import { isAcceptable, mediaOf } from './accept.ts';
+import { refuseAddressing } from './addressing.ts';
 import { type Answer, httpErrors, problem } from './answer.ts';
 import { credentialsOf } from './credentials.ts';
+import { documentAnswer } from './document.ts';
+import type { GuessGuard } from './guess-guard.ts';
 import { type BodyOrRefusal, readJsonBody, requireContent } from './json-body.ts';
-import { refuseAddressing } from './loopback.ts';
 import { parseQuery } from './query.ts';
+import { MAX_TARGET_CHARS, targetTooLong } from './raw-refusal.ts';
 import type { DoorRequest, Route, Scope } from './route.ts';
+import { sourceOf } from './source-address.ts';
 import { type Trace, traceOf } from './trace.ts';
 
 /** What the door asks and tells. */
 export interface DoorCollaborators {
-  readonly authenticator: Authenticator;
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly guesses: GuessGuard;
   readonly logger: Logger;
   readonly clock: Clock;
   /** Hears every answer, for the metrics. `route` is the pattern, never the caller's text. */
   onAnswer(method: string, route: string, status: number): void;
   /** The port that clients have to name in Host and Origin. */
   port(): number;
+  /** True for the names and addresses, without brackets, under which the hub is reached over TLS. */
+  isOwnName(name: string): boolean;
 }
+
+/** Of a request that came over a socket; tests without one have none. */
+type DoorEnvironment = { readonly Bindings: Partial<HttpBindings> };
+type DoorContext = Context<DoorEnvironment>;
+/** The application of the door. */
+export type DoorApp = Hono<DoorEnvironment>;
 
 const NOBODY: Authenticated = { principal: { id: 'nobody', kind: 'agent', permissions: [] } };
 const NOTHING = new Uint8Array();
@@ -37,14 +52,23 @@ const SECURITY_HEADERS = {
  * The HTTP application over a table of routes. Every request passes, in this order: Host and Origin, route, token, scope,
  * query, body, handler. Refusals are RFC 9457 problems.
  */
-export function createDoor(routes: readonly Route[], collaborators: DoorCollaborators): Hono {
+export function createDoor(routes: readonly Route[], collaborators: DoorCollaborators): DoorApp {
   const door = new Door(routes, collaborators);
-  const app = new Hono();
+  const app = new Hono<DoorEnvironment>();
   app.use('*', async (context, next) => door.gate(context) ?? (await next()));
-  for (const route of routes) app.on(route.method, route.path, (context) => door.answer(route, context));
+  for (const route of routes) {
+    const media = mediaOf(route);
+    app.on(route.method, route.path, (context) => door.answer({ route, media }, context));
+  }
   for (const path of new Set(routes.map((route) => route.path))) app.all(path, (context) => door.wrongMethod(path, context));
   app.notFound((context) => door.unknownPath(context));
   return app;
+}
+
+/** A route, and the media types of its answers. */
+interface Served {
+  readonly route: Route;
+  readonly media: readonly string[];
 }
 
 class Door {
@@ -56,19 +80,24 @@ class Door {
     this.#collaborators = collaborators;
   }
 
-  gate(context: Context): Response | undefined {
-    const { headers } = context.req.raw;
+  gate(context: DoorContext): Response | undefined {
+    const { headers, url } = context.req.raw;
     const addressing = { host: headers.get('host') ?? undefined, origin: headers.get('origin') ?? undefined };
-    const reason = refuseAddressing(addressing, this.#collaborators.port());
-    if (reason === undefined) return undefined;
-    const trace = traceOf(headers);
-    return this.#send(context, 'refused', trace, problem(new AtmoError('PERMISSION_DENIED', reason), trace));
+    const { isOwnName, port } = this.#collaborators;
+    const scheme = url.startsWith('https:') ? 'https' : 'http';
+    const reason = refuseAddressing(addressing, { scheme, port: port(), isOwnName });
+    if (reason !== undefined) return this.#refuse(context, new AtmoError('PERMISSION_DENIED', reason));
+    if (url.length > MAX_TARGET_CHARS) return this.#refuse(context, targetTooLong(), 414);
+    return undefined;
   }
 
-  async answer(route: Route, context: Context): Promise<Response> {
-    const trace = traceOf(context.req.raw.headers);
+  async answer({ route, media }: Served, context: DoorContext): Promise<Response> {
+    const { headers } = context.req.raw;
+    const trace = traceOf(headers);
     try {
-      return this.#send(context, route.path, trace, await this.#run(route, context, trace));
+      const answer = await this.#run(route, context, { trace, media });
+      const isDocument = route.isDocument === true && route.method === 'GET';
+      return this.#send(context, route.path, trace, isDocument ? await documentAnswer(answer, headers) : answer);
     } catch (thrown) {
       const error = toAtmoError(thrown);
       this.#logFailure(route, trace, error);
@@ -76,14 +105,17 @@ class Door {
     }
   }
 
-  wrongMethod(path: string, context: Context): Response {
-    const allowed = this.#routes.filter((route) => route.path === path).map((route) => route.method);
+  /** What the path can do (RFC 9110 §9.3.7), or 405. */
+  wrongMethod(path: string, context: DoorContext): Response {
+    const methods = this.#routes.filter((route) => route.path === path).map((route) => route.method);
+    const allowed = [...methods.flatMap((method) => (method === 'GET' ? [method, 'HEAD'] : [method])), 'OPTIONS'];
     const trace = traceOf(context.req.raw.headers);
-    const answer = problem(httpErrors.method(context.req.method, allowed), { ...trace, status: 405 });
+    const isAsked = context.req.method === 'OPTIONS';
+    const answer = isAsked ? NO_CONTENT : problem(httpErrors.method(context.req.method, allowed), { ...trace, status: 405 });
     return this.#send(context, path, trace, { ...answer, headers: { ...answer.headers, allow: allowed.join(', ') } });
   }
 
-  unknownPath(context: Context): Response {
+  unknownPath(context: DoorContext): Response {
     const trace = traceOf(context.req.raw.headers);
     const candidates = nearestTexts(context.req.path, [...new Set(this.#routes.map((route) => route.path.replace(/\{.*?\}/g, '')))]);
     const hint = candidates.length > 0 ? `; near it are ${candidates.join(', ')}` : '; GET /openapi.json lists what there is';
@@ -93,11 +125,12 @@ class Door {
     return this.#send(context, 'unknown', trace, problem(error, trace));
   }
 
-  async #run(route: Route, context: Context, trace: Trace): Promise<Answer> {
+  async #run(route: Route, context: DoorContext, { trace, media }: RunContext): Promise<Answer> {
     const request = context.req.raw;
     // Before the body is read: who has no token costs no more than its headers.
-    const { principal, contentSha256 } = await this.#authenticate(route, request);
+    const { principal, contentSha256 } = await this.#authenticate(route, context);
     requireScope(request.headers.get('x-caller-scopes'), route.scope);
+    if (!isAcceptable(request.headers.get('accept'), media)) return problem(httpErrors.notAcceptable(media), { ...trace, status: 406 });
     const query = parseQuery(searchOf(request.url), route.query, this.#collaborators.clock.now());
     const parsed = await bodyOf(route, request, { requestId: trace.requestId, contentSha256 });
     if ('refusal' in parsed) return parsed.refusal;
@@ -116,9 +149,22 @@ class Door {
     return route.handle(doorRequest, query);
   }
 
-  async #authenticate(route: Route, request: Request): Promise<Authenticated> {
+  async #authenticate(route: Route, context: DoorContext): Promise<Authenticated> {
     if (route.access === 'public') return NOBODY;
-    return this.#collaborators.authenticator.authenticate(credentialsOf(request));
+    const { authenticator, guesses } = this.#collaborators;
+    const credentials = credentialsOf(context.req.raw);
+    const { bearer } = credentials;
+    if (bearer === undefined) return authenticator.authenticate(credentials);
+    const source = sourceOf(context.env?.incoming?.socket.remoteAddress);
+    guesses.admit(source, bearer);
+    try {
+      const authenticated = await authenticator.authenticate(credentials);
+      guesses.succeeded(bearer);
+      return authenticated;
+    } catch (thrown) {
+      if (thrown instanceof AtmoError && thrown.code === 'TOKEN_INVALID') guesses.failed(source, bearer);
+      throw thrown;
+    }
   }
 
   #logFailure(route: Route, trace: Trace, error: AtmoError): void {
@@ -127,14 +173,37 @@ class Door {
     this.#collaborators.logger.error('http.failed', { route: route.path, traceId: trace.traceId, requestId: trace.requestId, reason });
   }
 
-  #send(context: Context, route: string, trace: Trace, answer: Answer): Response {
-    this.#collaborators.onAnswer(context.req.method, route, answer.status);
+  #refuse(context: DoorContext, error: AtmoError, status?: number): Response {
+    const trace = traceOf(context.req.raw.headers);
+    return this.#send(context, 'refused', trace, problem(error, { ...trace, ...(status !== undefined && { status }) }));
+  }
+
+  #send(context: DoorContext, route: string, trace: Trace, answer: Answer): Response {
+    const { method } = context.req;
+    this.#collaborators.onAnswer(method, route, answer.status);
+    const { status, body, headers } = method === 'HEAD' ? withoutBody(answer) : answer;
     // A plain header object keeps the adaptor on its short path: no Headers, no stream.
-    return new Response(answer.status === 304 ? null : answer.body, {
-      status: answer.status,
-      headers: { ...SECURITY_HEADERS, ...answer.headers, 'x-request-id': trace.requestId, traceparent: trace.traceparent },
+    return new Response(status === 304 || status === 204 ? null : body, {
+      status,
+      headers: { ...SECURITY_HEADERS, ...headers, 'x-request-id': trace.requestId, traceparent: trace.traceparent },
     });
   }
+}
+
+interface RunContext {
+  readonly trace: Trace;
+  readonly media: readonly string[];
+}
+
+const NO_CONTENT: Answer = { status: 204, headers: {}, body: '' };
+
+/** As long as the answer would be (RFC 9110 §9.3.2); a stream ends before it begins. */
+function withoutBody({ status, headers, body }: Answer): Answer {
+  if (body instanceof ReadableStream) {
+    void body.cancel();
+    return { status, headers, body: '' };
+  }
+  return { status, headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) }, body: '' };
 }
 
 interface BodyContext {

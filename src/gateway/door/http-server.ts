@@ -1,13 +1,17 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createListener, type Server as Listener, type Socket } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
-import type { Hono } from 'hono';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { ServedCertificate } from '../tls/served-certificate.ts';
+import { isWildcard } from '../tls/tls-names.ts';
 import { problem } from './answer.ts';
-import { requireLoopback } from './loopback.ts';
+import { ConnectionBounds } from './connection-bounds.ts';
+import type { DoorApp } from './door.ts';
+import { EntranceHall } from './entrance-hall.ts';
+import { isLoopback } from './loopback.ts';
+import { refuseRaw, refuseUnparsed } from './raw-refusal.ts';
 
 /** Where the door listens. */
 export interface HttpAddress {
@@ -16,51 +20,75 @@ export interface HttpAddress {
   readonly port: number;
 }
 
+/** Where certificates come from; absent for plain HTTP on a loopback address. */
+interface Certificates {
+  readonly served: ServedCertificate;
+  onChange(listener: (served: ServedCertificate) => void): void;
+}
+
+interface ServerCollaborators {
+  readonly clock: Clock;
+  readonly certificates?: Certificates;
+}
+
 /** Bounds against clients that are slow on purpose. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
 const CHECK_INTERVAL_MS = 1_000;
-const MAX_CONNECTIONS = 1_024;
+/** How long a client may leave an answer unread. */
+const STALL_MS = 30_000;
 const DRAIN_MS = 10_000;
+const LOOPBACK_HOST = '127.0.0.1';
 
-/** The listening socket of the door: timeouts against slow clients, a drain at the end. */
+/** The listening sockets of the door: TLS, bounds and timeouts against slow clients, a drain at the end. */
 export class HttpServer implements AsyncDisposable {
   readonly #server: Server;
   readonly #clock: Clock;
+  readonly #certificates: Certificates | undefined;
+  readonly #bounds = new ConnectionBounds();
+  readonly #serveHttp: (socket: Socket) => void;
+  #hall: EntranceHall | undefined;
+  /** For this machine, where the door listens on one address of the network. */
+  #local: Listener | undefined;
 
-  constructor(app: Hono, clock: Clock) {
+  constructor(app: DoorApp, { clock, certificates }: ServerCollaborators) {
     this.#clock = clock;
+    this.#certificates = certificates;
+    const answer = getRequestListener(app.fetch, { hostname: 'host.missing', errorHandler: malformed });
     this.#server = createServer(
       { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, connectionsCheckingInterval: CHECK_INTERVAL_MS },
-      getRequestListener(app.fetch, { hostname: 'host.missing', errorHandler: malformed }),
+      (request, response) => this.#answer(answer, request, response),
     );
-    this.#server.maxConnections = MAX_CONNECTIONS;
-    this.#server.on('clientError', refuseRaw);
+    this.#server.timeout = STALL_MS;
+    this.#server.on('timeout', (socket) => this.#endStalled(socket));
+    this.#server.on('clientError', refuseUnparsed);
+    this.#server.on('connect', (_request, socket) => refuseRaw(socket, 405, NO_TUNNEL));
+    this.#server.on('checkExpectation', (_request, response) => refuseExpectation(response));
+    const [serve] = this.#server.listeners('connection');
+    this.#serveHttp = (socket) => serve?.call(this.#server, socket);
+    this.#server.removeAllListeners('connection');
+    this.#server.on('connection', (socket: Socket) => this.#enter(socket));
   }
 
-  /** Answers the port. CONFIG_INVALID when the host is not loopback or the port is taken. */
+  /** Answers the port. CONFIG_INVALID when the address cannot be listened on. */
   async listen({ host, port }: HttpAddress): Promise<number> {
-    requireLoopback(host);
-    this.#server.listen(port, host);
-    try {
-      await once(this.#server, 'listening');
-    } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-      const advice = 'stop what listens there (another hub?), or set ATMO_HTTP_PORT';
-      throw new AtmoError(
-        'CONFIG_INVALID',
-        `The HTTP door cannot listen on ${host}:${port} (${code}); ${advice}`,
-        { host, port },
-        { cause: error },
-      );
+    if (this.#certificates) {
+      const hall = new EntranceHall({ serve: (socket, raw) => this.#serve(socket, raw) }, this.#certificates.served);
+      this.#certificates.onChange((served) => hall.renew(served));
+      this.#hall = hall;
     }
-    return (this.#server.address() as AddressInfo).port;
+    const taken = await listenOn(this.#server, { host, port });
+    if (isLoopback(host) || isWildcard(host)) return taken;
+    this.#local = createListener((socket) => this.#enter(socket));
+    await listenOn(this.#local, { host: LOOPBACK_HOST, port: taken });
+    return taken;
   }
 
   /** Takes no new connection, lets running requests end, cuts what is left after 10 s. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#server.listening) return;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const closed = Promise.all([closeOf(this.#server), this.#local && closeOf(this.#local)]);
+    this.#hall?.close();
     const stopCut = this.#clock.after(DRAIN_MS, () => this.#server.closeAllConnections());
     let stopSweep = () => {};
     // Connections kept alive would hold the server open after their last answer.
@@ -73,6 +101,76 @@ export class HttpServer implements AsyncDisposable {
     stopCut();
     stopSweep();
   }
+
+  #enter(socket: Socket): void {
+    if (!this.#bounds.admit(socket)) {
+      socket.destroy();
+      return;
+    }
+    if (this.#hall) this.#hall.enter(socket);
+    else this.#serve(socket, socket);
+    socket.once('close', () => this.#bounds.release(socket));
+  }
+
+  #serve(socket: Socket, raw: Socket): void {
+    if (socket !== raw) {
+      this.#bounds.replace(raw, socket);
+      raw.once('close', () => this.#bounds.release(socket));
+    }
+    this.#serveHttp(socket);
+  }
+
+  #answer(answer: ReturnType<typeof getRequestListener>, request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    if (!this.#bounds.begin(socket)) {
+      sendProblem(response, 503, TOO_MANY);
+      return;
+    }
+    response.once('close', () => this.#bounds.end(socket));
+    void answer(request, response);
+  }
+
+  /** Nothing was read or written for a while: fine for a call that runs, not for an answer that nobody takes. */
+  #endStalled(socket: Socket): void {
+    if (this.#bounds.isIdle(socket) || socket.writableLength > 0) socket.destroy();
+  }
+}
+
+const NO_TUNNEL = new AtmoError('NOT_SUPPORTED', 'CONNECT is not possible: the hub is no proxy');
+const TOO_MANY = new AtmoError(
+  'RESOURCE_EXCEEDED',
+  'Too many requests run on this connection; wait for their answers before you send more',
+);
+const EXPECTATION = new AtmoError('NOT_SUPPORTED', 'The only expectation that the hub meets is 100-continue');
+
+async function listenOn(server: Listener, { host, port }: HttpAddress): Promise<number> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const advice = 'stop what listens there (another hub?), or set ATMO_HTTP_PORT or ATMO_HTTP_HOST';
+    throw new AtmoError(
+      'CONFIG_INVALID',
+      `The HTTP door cannot listen on ${host}:${port} (${code}); ${advice}`,
+      { host, port },
+      { cause: error },
+    );
+  }
+  return (server.address() as AddressInfo).port;
+}
+
+function closeOf(server: Listener): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()));
+}
+
+function refuseExpectation(response: ServerResponse): void {
+  sendProblem(response, 417, EXPECTATION);
+}
+
+function sendProblem(response: ServerResponse, status: number, error: AtmoError): void {
+  const { headers, body } = problem(error, { requestId: 'none', status });
+  response.writeHead(status, { ...headers, connection: 'close' }).end(body);
 }
 
 /** What the adaptor could not even read as a request. */
@@ -83,26 +181,4 @@ function malformed(thrown: unknown): Response {
       : toAtmoError(thrown);
   const answer = problem(error, { requestId: 'none' });
   return new Response(answer.body, { status: answer.status, headers: answer.headers });
-}
-
-/** Answers on the bare socket when the parser gave up: too slow (408), headers too large (431), not HTTP (400). */
-function refuseRaw(error: Error & { code?: string }, socket: Duplex): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [line, refusal] = rawRefusal(error.code);
-  const { headers, body } = problem(refusal, { requestId: 'none', status: Number(line.slice(0, 3)) });
-  const text = String(body);
-  const type = headers['content-type'] ?? '';
-  socket.end(`HTTP/1.1 ${line}\r\nContent-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`);
-}
-
-function rawRefusal(code: string | undefined): [statusLine: string, error: AtmoError] {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return ['408 Request Timeout', new AtmoError('TIMEOUT', 'The request did not arrive in time; send it at once')];
-  if (code === 'HPE_HEADER_OVERFLOW') {
-    return ['431 Request Header Fields Too Large', new AtmoError('PAYLOAD_TOO_LARGE', 'The headers are too large; at most 16 KiB')];
-  }
-  return ['400 Bad Request', new AtmoError('VALIDATION_ERROR', 'This is not an HTTP/1.1 request')];
 }

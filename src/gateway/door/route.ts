@@ -46,6 +46,8 @@ interface RouteHead {
   /** Schema of the body, for OpenAPI; absent = the route takes no body. */
   readonly body?: JsonSchema;
   readonly takes: 'object' | 'object-or-list';
+  /** A list or document without secrets: callers may keep it, ask whether it changed (ETag), and get it compressed. */
+  readonly isDocument?: true;
   /** Successful answers by status, for OpenAPI. */
   readonly answers: Readonly<Record<number, string | AnswerShape>>;
   /** The tool that the route is one call of: its schemas are those of body and answer. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isLoopback, requireLoopback } from '../../../src/gateway/door/loopback.ts';
+import { requireTls } from '../../../src/gateway/door/door-url.ts';
+import { isLoopback } from '../../../src/gateway/door/loopback.ts';
 import { ask, HOST, makeGateway, PORT } from '../gateway-room.ts';
 
 const ROUTES = [
@@ -83,7 +84,7 @@ describe('the address to listen on', () => {
   test.each(['0.0.0.0', '::', '192.168.1.5', 'fe80::1', 'hub.local', '127.0.0.1.evil.example', ''])(
     '%s is refused with what to do instead',
     (host) => {
-      expect(() => requireLoopback(host)).toThrow(
+      expect(() => requireTls(host)).toThrow(
         expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('ATMO_HTTP_HOST') }),
       );
     },

@@ -90,13 +90,13 @@ describe('errors', () => {
     const answer = await ask(gateway, '/api/v1/tool');
     expect([answer.status, answer.json.code]).toEqual([404, 'NOT_FOUND']);
     expect(answer.json.details.nearest).toContain('/api/v1/tools');
-    for (const path of ['/api/v1/audit', '/api/v1/mesh', '/api/v1/approvals', '/mcp']) expect((await ask(gateway, path)).status).toBe(404);
+    for (const path of ['/api/v1/audit', '/api/v1/mesh', '/api/v1/approvals']) expect((await ask(gateway, path)).status).toBe(404);
     expect((await ask(gateway, '/api/v1/tokens', { body: {} })).status).toBe(404);
   });
 
   test('a wrong method is told which are right', async () => {
     const answer = await ask(gateway, '/api/v1/jobs/1', { method: 'PUT' });
-    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, DELETE']);
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, DELETE, OPTIONS']);
     expect((await ask(gateway, '/api/v1/tools', { body: {} })).status).toBe(405);
   });
 

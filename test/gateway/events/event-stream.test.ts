@@ -3,6 +3,7 @@ import type { Peer } from '../../../src/core/mesh-view.ts';
 import type { Authenticator, Principal } from '../../../src/core/principal.ts';
 import { CallerSight } from '../../../src/gateway/devices/caller-sight.ts';
 import { createDoor } from '../../../src/gateway/door/door.ts';
+import { GuessGuard } from '../../../src/gateway/door/guess-guard.ts';
 import { EventAudience } from '../../../src/gateway/events/event-audience.ts';
 import { EventFeed } from '../../../src/gateway/events/event-feed.ts';
 import { eventRoutes } from '../../../src/gateway/events/event-routes.ts';
@@ -25,7 +26,15 @@ function makeStream(principalOf: (token: string) => Principal = () => owner, sub
   const remote = new RemoteEventStreams({ events: { subscribe: (...asked) => subscribe(...asked) }, clock });
   const mesh = { peers: () => [{ id: 'hub-2', name: 'attic' } as Peer] };
   const routes = eventRoutes({ feed, remote, mesh, audience, authenticator });
-  const app = createDoor(routes, { authenticator, clock, logger: collaborators.logger, onAnswer: () => {}, port: () => PORT });
+  const app = createDoor(routes, {
+    authenticator,
+    clock,
+    logger: collaborators.logger,
+    onAnswer: () => {},
+    port: () => PORT,
+    isOwnName: () => false,
+    guesses: new GuessGuard(clock, () => {}),
+  });
   const open = (path: string, headers: Record<string, string> = {}) =>
     app.request(`http://${HOST}${path}`, { headers: { host: HOST, authorization: 'Bearer x', ...headers } });
   return { events, feed, open };

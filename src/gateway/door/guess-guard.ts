@@ -1,0 +1,91 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
+import { AtmoError } from '../../core/errors.ts';
+
+/** What is known of a source that sent tokens. */
+interface Record {
+  failures: number;
+  lastFailureMs: number;
+  lockedUntilMs: number;
+  /** Digest of the last token that failed: who repeats it learns nothing, and guesses nothing. */
+  lastFailed: string;
+}
+
+/** Tells that a source was locked out. */
+type OnLockout = (source: string, facts: { readonly failures: number; readonly lockedMs: number }) => void;
+
+/** Wrong tokens that cost nothing: an old one in a script is no attack. */
+const FREE_FAILURES = 100;
+const FIRST_LOCK_MS = 30_000;
+const LONGEST_LOCK_MS = 3_600_000;
+/** After this long without another one, what was is forgotten. */
+const FORGET_MS = 2 * LONGEST_LOCK_MS;
+const MAX_SOURCES = 4_096;
+const MAX_KNOWN = 1_024;
+
+/**
+ * Locks out sources that guess tokens: after 100 different wrong ones for 30 s, after each further one for twice as long,
+ * at most an hour. A token that was right before is let in all the same, so that nobody can lock out those who share an
+ * address with him; who guesses gains nothing from that.
+ */
+export class GuessGuard {
+  readonly #clock: Clock;
+  readonly #onLockout: OnLockout;
+  /** The one that failed last is last. */
+  readonly #sources = new Map<string, Record>();
+  /** Digests of tokens that were right, the newest last. */
+  readonly #known = new Set<string>();
+
+  constructor(clock: Clock, onLockout: OnLockout) {
+    this.#clock = clock;
+    this.#onLockout = onLockout;
+  }
+
+  /** RATE_LIMITED, with `retry_after_ms`, while the source is locked out and the token is not one that was right before. */
+  admit(source: string, token: string): void {
+    const record = this.#sources.get(source);
+    const waitMs = (record?.lockedUntilMs ?? 0) - this.#clock.monotonic();
+    if (record === undefined || waitMs <= 0 || this.#known.has(digestOf(token))) return;
+    throw new AtmoError('RATE_LIMITED', `Too many wrong tokens came from here; try again in ${Math.ceil(waitMs / 1000)} s`, {
+      retry_after_ms: Math.ceil(waitMs),
+    });
+  }
+
+  /** The token was right. */
+  succeeded(token: string): void {
+    const digest = digestOf(token);
+    if (this.#known.has(digest)) return;
+    this.#known.add(digest);
+    dropOldest(this.#known, MAX_KNOWN);
+  }
+
+  /** The token was wrong. */
+  failed(source: string, token: string): void {
+    const nowMs = this.#clock.monotonic();
+    const lastFailed = digestOf(token);
+    const before = this.#fresh(source, nowMs);
+    if (before?.lastFailed === lastFailed) return;
+    const failures = (before?.failures ?? 0) + 1;
+    const lockedMs = failures < FREE_FAILURES ? 0 : Math.min(FIRST_LOCK_MS * 2 ** (failures - FREE_FAILURES), LONGEST_LOCK_MS);
+    this.#sources.delete(source);
+    this.#sources.set(source, { failures, lastFailureMs: nowMs, lockedUntilMs: nowMs + lockedMs, lastFailed });
+    dropOldest(this.#sources, MAX_SOURCES);
+    if (failures === FREE_FAILURES) this.#onLockout(source, { failures, lockedMs });
+  }
+
+  #fresh(source: string, nowMs: number): Record | undefined {
+    const record = this.#sources.get(source);
+    return record && nowMs - record.lastFailureMs < FORGET_MS ? record : undefined;
+  }
+}
+
+/** Tokens are not kept as they are. */
+function digestOf(token: string): string {
+  return hash('sha256', token, 'base64url');
+}
+
+function dropOldest(collection: { readonly size: number; keys(): Iterator<string>; delete(key: string): boolean }, limit: number): void {
+  if (collection.size <= limit) return;
+  const oldest = collection.keys().next();
+  if (!oldest.done) collection.delete(oldest.value);
+}

@@ -1,0 +1,118 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { AtmoError } from '../../core/errors.ts';
+import { makeAuthority, makeServerCertificate } from './certificate.ts';
+import type { CertificateSource, ServedCertificate } from './served-certificate.ts';
+import type { TlsFiles } from './tls-files.ts';
+import { namesIn } from './tls-names.ts';
+
+const DAY_MS = 86_400_000;
+const AUTHORITY_DAYS = 3_650;
+/** What browsers accept of a server (CA/Browser Forum BR §6.3.2). */
+const SERVER_DAYS = 397;
+const RENEW_BEFORE_DAYS = 30;
+/** A board without a clock may wake in the past: what people have to trust by hand counts from a time that has surely passed. */
+const AUTHORITY_FROM_MS = Date.UTC(2025, 0, 1);
+
+interface Authority {
+  readonly certificate: X509Certificate;
+  readonly key: KeyObject;
+}
+
+/** The hub's own authority, made once for ten years, and the certificate that it signs for the hub whenever that is due. */
+export class OwnCertificates implements CertificateSource {
+  readonly #files: TlsFiles;
+  readonly #names: () => readonly string[];
+
+  constructor(files: TlsFiles, names: () => readonly string[]) {
+    this.#files = files;
+    this.#names = names;
+  }
+
+  current(nowMs: number): ServedCertificate {
+    const authority = this.#authority(nowMs);
+    const wanted = this.#names();
+    const present = this.#present();
+    const reason = present ? faultOf(present.certificate, { authority, wanted, nowMs }) : 'there was none';
+    if (present && reason === undefined) return served(present.certificate, present.key, authority);
+    const made = this.#make(authority, wanted, nowMs);
+    return { ...served(new X509Certificate(made.certificate), made.key, authority), ...(reason !== undefined && { madeBecause: reason }) };
+  }
+
+  #authority(nowMs: number): Authority {
+    const key = this.#files.read('ca.key');
+    const text = this.#files.read('ca.crt');
+    // A key alone is left of a first start that was cut off: nobody trusts it yet.
+    if (key === undefined || text === undefined) return this.#makeAuthority(nowMs);
+    const authority = this.#parsed(text, key);
+    const endsMs = Date.parse(authority.certificate.validTo);
+    return nowMs > endsMs - RENEW_BEFORE_DAYS * DAY_MS ? this.#makeAuthority(nowMs) : authority;
+  }
+
+  #parsed(text: string, key: string): Authority {
+    const authority = pairOf(text, key);
+    if (authority?.certificate.ca) return authority;
+    const [certificate, secret] = [this.#files.path('ca.crt'), this.#files.path('ca.key')];
+    throw new AtmoError(
+      'STORAGE_FAILED',
+      `${certificate} and ${secret} are no authority and its key. Restore both from a backup, or delete both: the next start makes a new authority, which every client then has to trust anew`,
+      { path: certificate },
+    );
+  }
+
+  #makeAuthority(nowMs: number): Authority {
+    const untilMs = nowMs + AUTHORITY_DAYS * DAY_MS;
+    const year = new Date(untilMs).getUTCFullYear();
+    const made = makeAuthority(`atmosphere-edge ${this.#names()[0] ?? 'hub'} until ${year}`, { fromMs: AUTHORITY_FROM_MS, untilMs });
+    this.#files.write('ca.key', made.key);
+    this.#files.write('ca.crt', made.certificate);
+    return { certificate: new X509Certificate(made.certificate), key: createPrivateKey(made.key) };
+  }
+
+  /** Undefined for what is not there or damaged: it is made anew, no client knows it. */
+  #present() {
+    const [text, key] = [this.#files.read('server.crt'), this.#files.read('server.key')];
+    const pair = text === undefined || key === undefined ? undefined : pairOf(text, key);
+    return pair && key !== undefined ? { certificate: pair.certificate, key } : undefined;
+  }
+
+  #make(authority: Authority, names: readonly string[], nowMs: number) {
+    const fromMs = Math.max(nowMs - DAY_MS, AUTHORITY_FROM_MS);
+    const untilMs = Math.min(fromMs + SERVER_DAYS * DAY_MS, Date.parse(authority.certificate.validTo));
+    const issuer = { name: authority.certificate.subject.replace(/^CN=/, ''), key: authority.key };
+    const made = makeServerCertificate(issuer, names, { fromMs, untilMs });
+    this.#files.write('server.key', made.key);
+    this.#files.write('server.crt', made.certificate);
+    return made;
+  }
+}
+
+interface Wish {
+  readonly authority: Authority;
+  readonly wanted: readonly string[];
+  readonly nowMs: number;
+}
+
+/** Why another certificate is due; undefined while this one does. */
+function faultOf(certificate: X509Certificate, { authority, wanted, nowMs }: Wish): string | undefined {
+  if (!certificate.verify(authority.certificate.publicKey)) return 'the authority is another one';
+  if (nowMs < Date.parse(certificate.validFrom)) return 'the clock was ahead when it was made';
+  if (nowMs > Date.parse(certificate.validTo) - RENEW_BEFORE_DAYS * DAY_MS) return 'it ends soon';
+  const present = new Set(namesIn(certificate));
+  const missing = wanted.filter((name) => !present.has(name));
+  return missing.length > 0 ? `the hub is also reached as ${missing.join(', ')}` : undefined;
+}
+
+function pairOf(text: string, keyText: string): Authority | undefined {
+  try {
+    const [certificate, key] = [new X509Certificate(text), createPrivateKey(keyText)];
+    return certificate.checkPrivateKey(key) ? { certificate, key } : undefined;
+  } catch {
+    // Damaged; the caller says what that means. The parser's reason could quote a key.
+    return undefined;
+  }
+}
+
+function served(certificate: X509Certificate, key: string, authority: Authority): ServedCertificate {
+  const root = authority.certificate.toString();
+  return { chain: `${certificate.toString()}${root}`, key, authority: root, names: namesIn(certificate) };
+}

@@ -1,0 +1,59 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AtmoError } from '../../core/errors.ts';
+
+type FileName = 'ca.crt' | 'ca.key' | 'server.crt' | 'server.key';
+
+/** The folder of the hub's own certificates and keys; everything in it is its user's alone. */
+export class TlsFiles {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  path(name: FileName): string {
+    return join(this.#directory, name);
+  }
+
+  /** Undefined when there is none. STORAGE_FAILED when other users could read it too. */
+  read(name: FileName): string | undefined {
+    const path = this.path(name);
+    return guarded(path, () => {
+      const mode = statSync(path, { throwIfNoEntry: false })?.mode;
+      if (mode === undefined) return undefined;
+      if ((mode & 0o077) === 0) return readFileSync(path, 'utf8');
+      throw new AtmoError(
+        'STORAGE_FAILED',
+        `${path} can be read by other users (mode ${(mode & 0o777).toString(8)}). Run chmod 600 ${path}; if others were on this machine, delete the folder instead: the next start makes new certificates`,
+        { path },
+      );
+    });
+  }
+
+  /** On the disk when it returns; a crash leaves the old text or the new one. */
+  write(name: FileName, text: string): void {
+    const path = this.path(name);
+    guarded(path, () => {
+      mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+      rmSync(`${path}.partial`, { force: true });
+      writeFileSync(`${path}.partial`, text, { mode: 0o600, flag: 'wx', flush: true });
+      renameSync(`${path}.partial`, path);
+    });
+  }
+}
+
+function guarded<Result>(path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (cause) {
+    if (cause instanceof AtmoError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new AtmoError(
+      'STORAGE_FAILED',
+      `${path} cannot be read or written; free space or mend its permissions (${reason})`,
+      { path },
+      { cause },
+    );
+  }
+}
