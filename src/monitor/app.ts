@@ -1,10 +1,20 @@
+import type { Json, JsonObject } from '../core/json.ts';
 import { EventStream, waitInPage } from './api/event-stream.ts';
 import { HubClient } from './api/hub-client.ts';
 import { loginOfFragment } from './api/login.ts';
 import { browserShelf, tabShelf } from './api/login-shelf.ts';
 import { Session } from './api/session.ts';
 import { HomeStore } from './api/store.ts';
+import { type CallEnd, WaitingCalls } from './api/waiting-calls.ts';
 import { Router } from './router.ts';
+
+/** A call that a person wants. */
+export interface Wish {
+  readonly tool: string;
+  readonly params?: JsonObject;
+  /** What it does, for people, such as `Unlock Front door`. */
+  readonly label: string;
+}
 
 /** The page's parts, given to every page as `app`. */
 export class Monitor {
@@ -12,10 +22,13 @@ export class Monitor {
   readonly hub: HubClient;
   readonly store: HomeStore;
   readonly router: Router;
+  /** Calls of this page that wait for approval. */
+  readonly calls: WaitingCalls;
   readonly #stream: EventStream;
   #isListening = false;
 
-  constructor() {
+  /** Hears how calls ended that had to wait. */
+  constructor(onCallEnd: (end: CallEnd) => void) {
     this.session = new Session({ tab: tabShelf(sessionStorage), browser: browserShelf(indexedDB) });
     this.hub = new HubClient({
       fetch: (path, init) => fetch(path, init),
@@ -24,6 +37,8 @@ export class Monitor {
     });
     this.store = new HomeStore(this.hub);
     this.router = new Router(window);
+    this.calls = new WaitingCalls(this.hub, onCallEnd);
+    this.store.onEvent((event) => this.calls.take(event));
     this.#stream = new EventStream(
       {
         open: (lastEventId, signal) =>
@@ -55,6 +70,16 @@ export class Monitor {
     document.addEventListener('visibilitychange', () => document.hidden || this.#stream.wake());
   }
 
+  /** Calls a tool; undefined when it waits for approval now, and will run by itself once it is given. Errors are HubError. */
+  async call({ tool, params = {}, label }: Wish): Promise<Json | undefined> {
+    try {
+      return await this.hub.invoke(tool, params);
+    } catch (error) {
+      if (this.calls.keep(error, { tool, params, label })) return undefined;
+      throw error;
+    }
+  }
+
   #follow(): void {
     const isSignedIn = this.session.login !== undefined;
     if (isSignedIn === this.#isListening) return;
@@ -66,5 +91,6 @@ export class Monitor {
   #leave(): void {
     this.#stream.stop();
     this.store.clear();
+    this.calls.clear();
   }
 }

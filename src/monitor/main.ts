@@ -2,7 +2,9 @@ import { Monitor } from './app.ts';
 import { Shell } from './shell.ts';
 
 customElements.define('atmo-shell', Shell);
-const app = new Monitor();
-await app.start();
 const shell = document.querySelector<Shell>('atmo-shell');
-if (shell) shell.app = app;
+if (shell) {
+  const app = new Monitor((end) => shell.tellEnd(end));
+  await app.start();
+  shell.app = app;
+}

@@ -1,7 +1,10 @@
 import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { canDecide, decide } from './api/decide.ts';
+import { messageOf } from './api/hub-error.ts';
+import type { CallEnd, WaitingCall } from './api/waiting-calls.ts';
 import type { Monitor } from './app.ts';
 import { PAGES, type Page } from './pages.ts';
-import { modal } from './parts/dialog.ts';
+import { closeMine, modal } from './parts/dialog.ts';
 import { icon } from './parts/icon.ts';
 import type { Notice, PageElement } from './parts/page-element.ts';
 import { signInView } from './sign-in.ts';
@@ -17,6 +20,7 @@ export class Shell extends LitElement {
   declare notice: Notice | undefined;
   declare isMenuOpen: boolean;
   #shown: PageElement | undefined;
+  readonly #asked = new Set<string>();
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
   #clock: ReturnType<typeof setInterval> | undefined;
 
@@ -37,13 +41,19 @@ export class Shell extends LitElement {
     clearInterval(this.#clock);
   }
 
+  /** Says how a call ended that had to wait for approval. */
+  tellEnd({ call, error }: CallEnd): void {
+    this.#tell(error === undefined ? { text: `${call.label}: done`, tone: 'good' } : { text: messageOf(error), tone: 'bad' });
+  }
+
   protected override createRenderRoot(): HTMLElement {
     return this;
   }
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (!changes.has('app') || !this.app) return;
-    const { session, store, router } = this.app;
+    const { calls, session, store, router } = this.app;
+    calls.subscribe(() => this.requestUpdate());
     session.subscribe(() => this.requestUpdate());
     store.subscribe(() => this.requestUpdate());
     router.subscribe(() => this.#follow());
@@ -60,7 +70,7 @@ export class Shell extends LitElement {
         ${this.#navigation(app)}
         <main id="main" tabindex="-1">${this.#shown ?? html`<p class="quiet center">One moment …</p>`}</main>
       </div>
-      ${this.isMenuOpen ? this.#menu() : nothing}
+      ${this.isMenuOpen ? this.#menu() : nothing} ${this.#question(app)}
       <div class="notices" role="status" aria-live="polite">
         ${this.notice ? html`<p class="notice ${this.notice.tone}">${this.notice.text}</p>` : nothing}
       </div>
@@ -108,6 +118,39 @@ export class Shell extends LitElement {
       <li><button type="button" class="nav-link" @click=${() => this.app?.session.signOut()}>${icon('out')}<span>Sign out</span></button></li>
     </ul>`;
     return modal({ title: 'More', onClose: () => this.#closeMenu() }, content);
+  }
+
+  /** Asks the person who wants something dangerous whether to agree to it at once, where this browser can sign. */
+  #question(app: Monitor): TemplateResult | typeof nothing {
+    const call = app.calls.all.find(({ approvalId }) => !this.#asked.has(approvalId));
+    if (!call) return nothing;
+    const until = new Date(call.expiresAt).toLocaleTimeString([], { timeStyle: 'short' });
+    const onClose = () => {
+      this.#asked.add(call.approvalId);
+      this.requestUpdate();
+    };
+    const canSign = canDecide(app.session.login);
+    return modal(
+      { title: call.label, onClose },
+      html`<p>This is dangerous, so a person has to approve it before it happens. The request waits until ${until}.</p>
+        ${canSign ? nothing : html`<p class="quiet">Somebody with an approver key can do so here, or with <code>atmo approve ${call.approvalId}</code>.</p>`}
+        <footer>
+          <button type="button" class="button" @click=${closeMine}>${canSign ? 'Leave it for somebody else' : 'Fine'}</button>
+          ${canSign ? html`<button type="button" class="button primary" @click=${() => void this.#approve(app, call)}>Approve and do it</button>` : nothing}
+        </footer>`,
+    );
+  }
+
+  async #approve(app: Monitor, call: WaitingCall): Promise<void> {
+    this.#asked.add(call.approvalId);
+    this.requestUpdate();
+    try {
+      await app.store.refresh('approvals');
+      const approval = app.store.state.approvals.find((one) => one.approval_id === call.approvalId);
+      if (approval) await decide(app.hub, approval, { decision: 'approve', login: app.session.login });
+    } catch (error) {
+      this.#tell({ text: messageOf(error), tone: 'bad' });
+    }
   }
 
   #openMenu(): void {

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getPublicKeyAsync, signAsync } from '@noble/ed25519';
 import { describe, expect, test } from 'vitest';
-import { type ApprovalStatement, isSignedStatement, signStatement } from '../../src/wire/approval-statement.ts';
+import type { ApprovalStatement } from '../../src/wire/approval-payload.ts';
+import { isSignedStatement, signStatement } from '../../src/wire/approval-statement.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/approvals.md'), 'utf8');
 const vector = JSON.parse(/```json\n([\s\S]*?)```/.exec(PAGE)?.[1] ?? '') as {

@@ -5,7 +5,7 @@ import { isoTime } from '../../core/iso-time.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Principal } from '../../core/principal.ts';
 import { principalKey } from '../../core/principal.ts';
-import type { ApprovalStatement } from '../../wire/approval-statement.ts';
+import type { ApprovalStatement } from '../../wire/approval-payload.ts';
 
 /** One person's approval of a request. */
 export interface GivenApproval {

@@ -1,6 +1,7 @@
 import { LitElement } from 'lit';
+import type { Json } from '../../core/json.ts';
 import { messageOf } from '../api/hub-error.ts';
-import type { Monitor } from '../app.ts';
+import type { Monitor, Wish } from '../app.ts';
 import type { RouteParams } from '../route-match.ts';
 
 /** What the shell shows for a moment. */
@@ -31,6 +32,16 @@ export abstract class PageElement extends LitElement {
 
   protected override createRenderRoot(): HTMLElement {
     return this;
+  }
+
+  /** Calls a tool and shows why it failed; a call that waits for approval is asked about by the shell. */
+  protected async wish(wish: Wish): Promise<Json | undefined> {
+    try {
+      return await this.app.call(wish);
+    } catch (error) {
+      this.sayError(error);
+      return undefined;
+    }
   }
 
   /** Shows a notice and tells it to screen readers. */

@@ -9,7 +9,8 @@ import { EventBus, type HubEvent } from '../../../src/core/events.ts';
 import type { KeyValueStore } from '../../../src/core/key-value-store.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { Principal } from '../../../src/core/principal.ts';
-import { type ApprovalStatement, signStatement } from '../../../src/wire/approval-statement.ts';
+import type { ApprovalStatement } from '../../../src/wire/approval-payload.ts';
+import { signStatement } from '../../../src/wire/approval-statement.ts';
 import { rawPublicKey } from '../../../src/wire/ed25519-key.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 

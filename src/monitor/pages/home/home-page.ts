@@ -1,11 +1,71 @@
-import { html, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+import { icon } from '../../parts/icon.ts';
 import { PageElement } from '../../parts/page-element.ts';
+import { type AreaView, areasOf, summaryOf } from './areas.ts';
+import './home-tile.ts';
+import type { TileCall } from './tile-controls.ts';
 
-/** First form. */
+/** The home by rooms, live. */
 export class HomePage extends PageElement {
+  static override properties = { ...PageElement.properties, room: { state: true } };
+  /** The room that is looked at; all when undefined. */
+  declare room: string | undefined;
+  readonly #act = async (call: TileCall): Promise<void> => void (await this.wish(call));
+
   protected override render(): TemplateResult {
-    return html`<header class="page-head"><h1>Home</h1></header>`;
+    const { store } = this.app;
+    if (!store.isLoaded) return html`<p class="quiet center">${store.problem ?? 'One moment …'}</p>`;
+    const areas = areasOf(store.state);
+    const shown = areas.filter(({ name }) => this.room === undefined || name === this.room);
+    return html`
+      <header class="page-head">
+        <div><h1>${greeting(new Date().getHours())}</h1><p>${summaryOf(store.state)}</p></div>
+      </header>
+      ${areas.length > 1 ? this.#rooms(areas) : nothing}
+      ${
+        areas.length === 0
+          ? this.#empty()
+          : repeat(
+              shown,
+              ({ name }) => name,
+              (area) => this.#area(area),
+            )
+      }
+    `;
   }
+
+  #rooms(areas: readonly AreaView[]): TemplateResult {
+    const tab = (name: string | undefined) =>
+      html`<button type="button" aria-pressed=${this.room === name} @click=${() => {
+        this.room = name;
+      }}>${name ?? 'Everything'}</button>`;
+    return html`<div class="tabs rooms" role="group" aria-label="Rooms">${tab(undefined)}${areas.map(({ name }) => tab(name))}</div>`;
+  }
+
+  #area({ name, facts, tiles }: AreaView): TemplateResult {
+    return html`<section class="area" aria-label=${name}>
+      <header><h2>${name}</h2>${facts.map((fact) => html`<span class="quiet number">${fact}</span>`)}</header>
+      <div class="tiles">
+        ${repeat(
+          tiles,
+          ({ id }) => id,
+          (model) => html`<atmo-home-tile .model=${model} .act=${this.#act}></atmo-home-tile>`,
+        )}
+      </div>
+    </section>`;
+  }
+
+  #empty(): TemplateResult {
+    return html`<div class="empty card">${icon('home')}<h2>No devices yet</h2><p>Add your first device with the code on its box.</p>
+      <a class="button primary" href="#/add-device">${icon('plus')}Add a device</a></div>`;
+  }
+}
+
+function greeting(hour: number): string {
+  if (hour < 5) return 'Good night';
+  if (hour < 11) return 'Good morning';
+  return hour < 18 ? 'Good afternoon' : 'Good evening';
 }
 
 customElements.define('atmo-page-home', HomePage);

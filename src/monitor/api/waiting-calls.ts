@@ -1,0 +1,76 @@
+import type { Json, JsonObject } from '../../core/json.ts';
+import type { HubClient } from './hub-client.ts';
+import { HubError } from './hub-error.ts';
+import type { EventView } from './hub-types.ts';
+import { Observable } from './observable.ts';
+
+/** A call that a person began here and that waits for somebody's approval. */
+export interface WaitingCall {
+  readonly approvalId: string;
+  readonly tool: string;
+  readonly params: JsonObject;
+  /** What the person wanted, such as `Unlock Front door`. */
+  readonly label: string;
+  readonly expiresAt: string;
+}
+
+/** How a call of this page ended that people had to agree to. */
+export interface CallEnd {
+  readonly call: WaitingCall;
+  readonly result?: Json;
+  readonly error?: unknown;
+}
+
+/** Calls of this page that wait for approval: each is made again, once, when it is approved, with the same arguments. */
+export class WaitingCalls extends Observable {
+  readonly #hub: Pick<HubClient, 'invoke'>;
+  readonly #calls = new Map<string, WaitingCall>();
+  readonly #onEnd: (end: CallEnd) => void;
+
+  constructor(hub: Pick<HubClient, 'invoke'>, onEnd: (end: CallEnd) => void) {
+    super();
+    this.#hub = hub;
+    this.#onEnd = onEnd;
+  }
+
+  get all(): readonly WaitingCall[] {
+    return [...this.#calls.values()];
+  }
+
+  /** Remembers the call if this error says that it waits; true when it does. */
+  keep(error: unknown, wish: Pick<WaitingCall, 'tool' | 'params' | 'label'>): boolean {
+    if (!(error instanceof HubError) || error.code !== 'APPROVAL_REQUIRED') return false;
+    const { approval_id: approvalId, expires_at: expiresAt } = error.details;
+    if (typeof approvalId !== 'string' || typeof expiresAt !== 'string') return false;
+    this.#calls.set(approvalId, { ...wish, approvalId, expiresAt });
+    this.changed();
+    return true;
+  }
+
+  /** Follows what people decided. */
+  take(event: EventView): void {
+    if (event.type !== 'approval.decided') return;
+    const call = this.#calls.get(event.subject);
+    const { state } = event.data;
+    // With two persons to agree, the first one leaves it pending.
+    if (!call || state === 'pending') return;
+    this.#calls.delete(call.approvalId);
+    this.changed();
+    if (state === 'approved') void this.#run(call);
+    else this.#onEnd({ call, error: new HubError('PERMISSION_DENIED', `${call.label}: denied`, { status: 0 }) });
+  }
+
+  /** The person wants none of them any more. */
+  clear(): void {
+    this.#calls.clear();
+    this.changed();
+  }
+
+  async #run(call: WaitingCall): Promise<void> {
+    try {
+      this.#onEnd({ call, result: await this.#hub.invoke(call.tool, call.params) });
+    } catch (error) {
+      this.#onEnd({ call, error });
+    }
+  }
+}
