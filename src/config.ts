@@ -164,7 +164,10 @@ function bootstrapFilesOf(own: string | undefined, stateDir: string): readonly s
 }
 
 /** The variable's name is that of source 003. */
-function allowedPermissionsOf(text: string | undefined, own: readonly string[] | undefined): { readonly allowedPermissions?: readonly string[] } {
+function allowedPermissionsOf(
+  text: string | undefined,
+  own: readonly string[] | undefined,
+): { readonly allowedPermissions?: readonly string[] } {
   const listed = text
     ?.split(',')
     .map((permission) => permission.trim())
@@ -174,7 +177,10 @@ function allowedPermissionsOf(text: string | undefined, own: readonly string[] |
   const wrong = allowed.find((permission) => !parseGrant(permission));
   if (wrong === undefined) return { allowedPermissions: allowed };
   const where = listed === allowed ? 'ALLOWED_TOOL_PERMS' : 'tools.allowed_permissions';
-  throw new AtmoError('CONFIG_INVALID', `${where} holds ${JSON.stringify(wrong)}, which is no permission such as net:read or device:control:*`);
+  throw new AtmoError(
+    'CONFIG_INVALID',
+    `${where} holds ${JSON.stringify(wrong)}, which is no permission such as net:read or device:control:*`,
+  );
 }
 
 function meshOf(mesh: ConfigFile['mesh'], portText: string | undefined): HubConfig['mesh'] {

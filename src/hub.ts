@@ -10,6 +10,8 @@ import type { DeviceDirectory } from './core/device-directory.ts';
 import type { DeviceRoom } from './core/device-room.ts';
 import { AtmoError } from './core/errors.ts';
 import { EventBus } from './core/events.ts';
+import { NO_HOME_NAMES } from './core/home-names.ts';
+import type { DeviceId } from './core/ids.ts';
 import type { JsonObject } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
 import { NO_DEVICES } from './core/no-devices.ts';
@@ -29,6 +31,7 @@ import type { MeshRoom } from './mesh/mesh-room.ts';
 import { meshTools } from './mesh/mesh-tools.ts';
 import type { Access } from './open-access.ts';
 import { openMesh, openTrust } from './open-mesh.ts';
+import { openRegistration } from './open-registration.ts';
 import { openWorkshop, type Workshop } from './open-workshop.ts';
 import { classTools } from './profiles/class-tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from './profiles/control-matter-device.ts';
@@ -45,11 +48,12 @@ import { thermalTool } from './tools/builtin/thermal-tool.ts';
 import type { CallPipeline } from './tools/calls/call-pipeline.ts';
 import { namesOfNone } from './tools/calls/tool-offer.ts';
 import { ToolOrchestrator } from './tools/forms/tool-orchestrator.ts';
+import type { ToolRegistrar } from './tools/registration/tool-registrar.ts';
 import { deviceNames } from './tools/resolve-device.ts';
+import { LexicalToolSearch } from './tools/search/lexical-tool-search.ts';
 import type { RegisteredTool } from './tools/tool-definition.ts';
 import { loadManifest } from './tools/tool-manifest.ts';
 import type { ToolRegistry } from './tools/tool-registry.ts';
-import { lexicalSearch } from './tools/tool-search.ts';
 
 const DAY_MS = 86_400_000;
 const DRAIN_MS = 10_000;
@@ -133,10 +137,11 @@ export class Hub implements Service {
     this.#registerAll(workshop.registry, [...basicTools, ...jobTools(workshop.jobs), ...sensorTools(ground.readings)]);
     this.#registerAll(workshop.registry, accessTools({ ...ground, ...workshop }, this.#config));
     if (ground.room) await this.#admitDevices(ground, ground.room, workshop);
-    await this.#startAgents(ground, workshop);
     await this.#loadOwnTools(workshop.registry);
+    const registrations = await openRegistration({ ...shared, ...ground }, workshop, { config: this.#config, stack: this.#stack });
+    await this.#startAgents(ground, workshop);
     this.#warnOfUnknownNames(workshop.registry);
-    const gateway = this.#makeDoor(ground, workshop);
+    const gateway = this.#makeDoor(ground, { ...workshop, registrations });
     const mesh = this.#makeMesh(ground, workshop, gateway);
     this.#registerAll(workshop.registry, meshTools(mesh));
     const { authenticator } = ground.access;
@@ -241,11 +246,11 @@ export class Hub implements Service {
     }
   }
 
-  #makeDoor({ access, events, readings, directory }: Ground, workshop: Workshop): HttpGateway {
+  #makeDoor({ access, events, readings, directory }: Ground, workshop: Workshop & { readonly registrations: ToolRegistrar }): HttpGateway {
     const gateway = new HttpGateway(
       {
         ...workshop,
-        search: lexicalSearch,
+        search: new LexicalToolSearch({ names: NO_HOME_NAMES, device: (id) => directory.get(id as DeviceId) }),
         directory,
         readings,
         events,

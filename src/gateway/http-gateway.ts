@@ -11,8 +11,8 @@ import type { KnownTools } from '../tools/known-tools.ts';
 import type { MeshPorts } from '../tools/mesh-outlook.ts';
 import type { ToolRegistrar } from '../tools/registration/tool-registrar.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import type { ToolSearch } from '../tools/search/search.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
-import type { ToolSearch } from '../tools/tool-search.ts';
 import { callRoutes } from './calls/call-routes.ts';
 import { jobRoutes } from './calls/job-routes.ts';
 import { toolCallRoutes } from './calls/tool-call-routes.ts';
@@ -46,6 +46,7 @@ import { tlsRoutes } from './tls/tls-routes.ts';
 import { capabilityRoutes } from './tools/capability-routes.ts';
 import { discoverRoutes } from './tools/discover-routes.ts';
 import { monitorRoutes } from './tools/monitor-routes.ts';
+import { registrationRoutes } from './tools/registration-routes.ts';
 import { ToolCatalogue } from './tools/tool-catalogue.ts';
 import { toolRoutes } from './tools/tool-routes.ts';
 
@@ -188,6 +189,7 @@ export class HttpGateway implements Service {
       ...systemRoutes({ ...all, openApi, port: () => this.#port }),
       ...tlsRoutes({ keeper: this.#tls, url: () => this.url }),
       ...toolRoutes({ ...all, catalogue, sight }),
+      ...registrationRoutes(all.pipeline),
       ...discoverRoutes({ ...all, catalogue, sight }),
       ...callRoutes(all.pipeline),
       ...toolCallRoutes({ ...all, nodeId: () => all.health.health().nodeId }),

@@ -35,6 +35,7 @@ export function toolRoute<const Spec extends QuerySpec = Record<never, never>>(
     defineRoute<Spec>({
       scope: head.method === 'GET' ? 'read_registry' : 'invoke_tool',
       ...head,
+      tool,
       answers: { [status]: `result of ${tool}`, 202: 'approval needed' },
       async handle(request, query) {
         const answer = await answerOfTool(pipeline, request, { tool, params: params?.(request, query) ?? request.body });

@@ -217,8 +217,9 @@ async function bodyOf(route: Route, request: Request, context: BodyContext): Pro
   return { body: {} };
 }
 
-function requireScope(header: string | null, needed: Scope): void {
-  if (header === null) return;
+/** PERMISSION_DENIED when X-Caller-Scopes leaves out what is needed. */
+export function requireScope(header: string | null | undefined, needed: Scope): void {
+  if (header === null || header === undefined) return;
   const scopes = header.split(',').map((scope) => scope.trim());
   if (scopes.includes(needed)) return;
   throw new AtmoError('PERMISSION_DENIED', `X-Caller-Scopes leaves out ${needed}, which this route needs`, { required: [needed] });

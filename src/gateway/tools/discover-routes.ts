@@ -1,15 +1,24 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { CATEGORIES } from '../../tools/tool-definition.ts';
-import { json } from '../door/answer.ts';
-import { defineRoute, type Route } from '../door/route.ts';
+import { answerOfTool, bareAnswer } from '../calls/tool-route.ts';
+import { type Answer, json } from '../door/answer.ts';
+import { requireScope } from '../door/door.ts';
+import { type DoorRequest, defineRoute, type Route } from '../door/route.ts';
+import type { CallPort } from '../ports.ts';
 import { rankedTools, type ToolRouteCollaborators } from './tool-routes.ts';
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
+const texts = { type: 'array', items: { type: 'string' } };
+const FOUND = {
+  anyOf: [
+    { $ref: '#/components/schemas/ToolMatches' },
+    { type: 'object', required: ['registered', 'known', 'waiting'], properties: { registered: texts, known: texts, waiting: texts } },
+  ],
+};
 const BODY = {
   type: 'object',
-  required: ['query'],
   properties: {
     query: { type: 'string', description: 'what is to be done, in a sentence', maxLength: 1_000 },
     limit: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
@@ -19,24 +28,38 @@ const BODY = {
   },
 };
 
-/** Finds tools of the whole mesh from a sentence (source 000 §3, discovery queries). */
-export function discoverRoutes(collaborators: ToolRouteCollaborators): readonly Route[] {
+interface DiscoverCollaborators extends ToolRouteCollaborators {
+  readonly pipeline: Pick<CallPort, 'call'>;
+}
+
+/**
+ * Finds tools of the whole mesh from a sentence (source 000 §3, discovery queries). Without a sentence it registers what the
+ * hub brings and finds on its board (source 003, seed discovery), which is a call of `hub:discover_tools`.
+ */
+export function discoverRoutes(collaborators: DiscoverCollaborators): readonly Route[] {
   return [
     defineRoute({
       method: 'POST',
       path: '/api/v1/tools/discover',
-      summary: 'The tools of all hubs that fit a sentence, best first, with scores and why',
+      summary:
+        'With `query` the tools of all hubs that fit a sentence, best first, with scores and why; without a body seed discovery: what the hub brings or finds on its board is registered where it is missing',
       body: BODY,
-      answers: { 200: 'matches' },
-      handle(request) {
+      answers: { 200: { description: 'matches, or what was registered', schema: FOUND } },
+      async handle(request) {
+        if (Object.keys(request.body).length === 0) return seed(collaborators.pipeline, request);
         const { query, limit = DEFAULT_LIMIT, ...filter } = request.body;
         if (typeof query !== 'string' || query === '') throw wrong('query has to be a sentence that says what is to be done');
         if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
           throw wrong(`limit has to be a whole number from 1 to ${MAX_LIMIT}`);
-        return json({ tools: rankedTools(collaborators, request, { q: query, limit, ...filterOf(filter) }) });
+        return json(rankedTools(collaborators, request, { q: query, limit, ...filterOf(filter) }));
       },
     }),
   ];
+}
+
+async function seed(pipeline: Pick<CallPort, 'call'>, request: DoorRequest): Promise<Answer> {
+  requireScope(request.header('x-caller-scopes'), 'invoke_tool');
+  return bareAnswer(await answerOfTool(pipeline, request, { tool: 'hub:discover_tools', params: {} }), request);
 }
 
 function filterOf({ capability, category, node, ...unknown }: JsonObject) {

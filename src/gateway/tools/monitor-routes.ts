@@ -1,35 +1,41 @@
 import type { Authorizer } from '../../core/authorizer.ts';
 import type { ToolUsage, UsageRecord } from '../../tools/calls/usage-counter.ts';
+import { toHdnRecord } from '../../tools/forms/hdn-record.ts';
+import type { ToolRegistrar } from '../../tools/registration/tool-registrar.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { isOwnCall, seesAllCalls } from '../calls/call-privacy.ts';
 import { timeText } from '../devices/device-view.ts';
 import { json } from '../door/answer.ts';
 import { field } from '../door/query.ts';
 import { defineRoute, type Route } from '../door/route.ts';
-import type { CallPort } from '../ports.ts';
+import type { CallPort, HealthSource } from '../ports.ts';
 import type { ToolCatalogue } from './tool-catalogue.ts';
 
 interface MonitorCollaborators {
   readonly catalogue: ToolCatalogue;
   readonly pipeline: CallPort;
   readonly authorizer: Authorizer;
+  readonly health: HealthSource;
+  readonly registrations?: Pick<ToolRegistrar, 'record'>;
 }
 
 /** The two lists that a monitor shows (source 003 §UI integration). */
-export function monitorRoutes({ catalogue, pipeline, authorizer }: MonitorCollaborators): readonly Route[] {
-  return [toolsRoute(catalogue), usageRoute(pipeline, authorizer)];
+export function monitorRoutes(collaborators: MonitorCollaborators): readonly Route[] {
+  return [toolsRoute(collaborators), usageRoute(collaborators.pipeline, collaborators.authorizer)];
 }
 
-function toolsRoute(catalogue: ToolCatalogue): Route {
+/** What the hub brings is as old as its run. */
+function toolsRoute({ catalogue, health, registrations }: MonitorCollaborators): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/tools',
-    summary: 'Every tool in short, for a monitor',
+    summary: 'Every tool as a record of the HTTP tool service, for a monitor',
     query: { created_by: field.choice('only tools of this origin', ['system', 'agent']) },
-    answers: { 200: 'tools' },
+    answers: { 200: { description: 'tools', schema: { $ref: '#/components/schemas/ToolRecords' } } },
     handle(request, { created_by: createdBy }) {
       const tools = catalogue.all(request.principal, createdBy === undefined ? {} : { createdBy });
-      return json({ tools: tools.map(shortView) });
+      const { startedAtMs } = health.health();
+      return json({ tools: tools.map((tool) => recordView(tool, registrations?.record(tool.id)?.createdAtMs ?? startedAtMs)) });
     },
   });
 }
@@ -40,7 +46,7 @@ function usageRoute(pipeline: CallPort, authorizer: Authorizer): Route {
     path: '/api/tools/usage',
     summary: "Calls per tool and per agent, and the newest calls: everybody's for owner and admin:audit, else the caller's own of late",
     query: { limit: field.integer('at most this many calls', 1, 500), agent: field.text('only calls of this agent') },
-    answers: { 200: 'usage' },
+    answers: { 200: { description: 'usage', schema: { $ref: '#/components/schemas/Usage' } } },
     handle({ principal }, { limit = 100, agent }) {
       const isAll = seesAllCalls(principal, authorizer);
       const known = isAll
@@ -70,15 +76,9 @@ function countedOf(records: readonly UsageRecord[]): readonly ToolUsage[] {
   return counted.sort((a, b) => b.calls - a.calls);
 }
 
-function shortView({ id, definition }: RegisteredTool) {
-  return {
-    id,
-    name: definition.metadata.title,
-    description: definition.description,
-    category: definition.metadata.category,
-    permissions: definition.requires.permissions,
-    created_by: definition.metadata.createdBy,
-  };
+/** The record of source 003, with what a monitor sorts by. */
+function recordView({ definition, isAvailable }: RegisteredTool, createdAtMs: number) {
+  return { ...toHdnRecord(definition, createdAtMs), category: definition.metadata.category, available: isAvailable?.() ?? true };
 }
 
 function totalsView({ calls, errors, totalMs, lastMs, lastError }: Omit<ToolUsage, 'toolId'>) {

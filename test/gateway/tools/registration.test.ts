@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/core/json.ts';
+import { silentLogger } from '../../../src/core/logger.ts';
+import { registrationTools } from '../../../src/tools/builtin/registration-tools.ts';
+import { SeedDiscovery } from '../../../src/tools/registration/seed-discovery.ts';
+import { ToolRecordStore } from '../../../src/tools/registration/tool-record-store.ts';
+import { ToolRegistrar } from '../../../src/tools/registration/tool-registrar.ts';
+import { record } from '../../tools/registration/registrar-room.ts';
+import { agent, makeTool, owner } from '../../tools/tool-room.ts';
+import { ask, authenticatorOf, makeGateway } from '../gateway-room.ts';
+
+const MAKER = 'maker-secret';
+const OTHER = 'other-secret';
+const READER = 'reader-secret';
+
+function makeHub() {
+  let registrar: ToolRegistrar | undefined;
+  const registrations = { record: (id: string) => registrar?.record(id) };
+  const authenticator = authenticatorOf({
+    [MAKER]: agent('tool:register', 'sensor:read:*'),
+    [OTHER]: { ...agent('tool:register', 'sensor:read:*'), id: 'agent-2' },
+    [READER]: { ...agent('sensor:read:*'), id: 'reader' },
+  });
+  const room = makeGateway({ authenticator, registrations });
+  const { store, clock, registry, pipeline, validator, tools, collaborators } = room;
+  const records = new ToolRecordStore({ store, logger: silentLogger });
+  const parts = { registry, tools, validator, pipeline, clock, authorizer: collaborators.authorizer, records, logger: silentLogger };
+  registrar = new ToolRegistrar(parts);
+  const nucleus = [makeTool({ name: 'nucleus' })];
+  const seed = new SeedDiscovery({ ...parts, registrar, nucleus, probe: async () => [], bootstrap: () => [], owner });
+  for (const tool of registrationTools({ registrar, discover: () => seed.discover() })) registry.register(tool);
+  room.addTool({ name: 'temperature', permissions: ['sensor:read:hall/temperature'], handler: async () => ({ celsius: 21 }) });
+  const register = (body: JsonObject, token?: string) =>
+    ask(room.gateway, '/api/v1/tools', { body, ...(token !== undefined && { token }) });
+  return { ...room, register };
+}
+
+const hall = record('hall_now', [{ tool: 'temperature' }], { result: { hall: { $result: '0/celsius' } } });
+const read = `/api/v1/tools/hall_now/invoke`;
+
+describe('POST /api/v1/tools', () => {
+  test('registers, lists, describes, calls and removes, as source 003 writes it with curl', async () => {
+    const { gateway, register, clock } = makeHub();
+    const made = await register({ ...hall, created_by: 'system', created_at: '2001-01-01T00:00:00Z' }, MAKER);
+    expect([made.status, made.json]).toEqual([
+      201,
+      {
+        id: 'agent:hall_now@1.0.0',
+        created_by: 'agent',
+        made_by: 'agent-1',
+        created_at: new Date(clock.now()).toISOString(),
+        permissions: ['sensor:read:hall/temperature'],
+        available: true,
+      },
+    ]);
+    expect((await ask(gateway, read, { body: {}, token: READER })).json.result).toEqual({ hall: 21 });
+    expect((await ask(gateway, '/api/v1/tools/hall_now')).json).toMatchObject({ id: made.json.id, metadata: { created_by: 'agent' } });
+    const listed = await ask(gateway, '/api/tools?created_by=agent');
+    expect(listed.json.tools).toEqual([
+      {
+        id: made.json.id,
+        name: 'hall_now',
+        description: 'Does what a test wants. Calls core:temperature.',
+        input_schema: {},
+        output_schema: {},
+        permissions: ['sensor:read:hall/temperature'],
+        safety_level: 'low',
+        created_by: 'agent',
+        created_at: made.json.created_at,
+        category: 'managing',
+        available: true,
+      },
+    ]);
+    expect((await ask(gateway, '/api/v1/tools/hall_now', { method: 'DELETE', token: MAKER })).json).toEqual({ removed: made.json.id });
+    expect((await ask(gateway, read, { body: {} })).status).toBe(404);
+    expect((await ask(gateway, '/api/tools?created_by=agent')).json.tools).toEqual([]);
+  });
+
+  test('tells what is wrong as a problem, with the place', async () => {
+    const { register } = makeHub();
+    const wrong = await register(record('x', [{ tool: 'temperature', params: { a: 1 } }], { input_schema: { a: 'datetime' } }));
+    expect([wrong.status, wrong.json.code, wrong.json.details.pointer]).toEqual([400, 'VALIDATION_ERROR', '/input_schema/a']);
+    const unknown = await register(record('x', [{ tool: 'temperatur' }]));
+    expect([unknown.status, unknown.json.details.suggestions]).toEqual([404, ['core:temperature']]);
+    await register(hall);
+    expect((await register(hall)).status).toBe(409);
+  });
+
+  test('takes the permission tool:register, and the scope invoke_tool where scopes are named', async () => {
+    const { gateway, register } = makeHub();
+    expect((await register(hall, READER)).json.code).toBe('TOOL_NOT_FOUND');
+    const headers = { 'x-caller-scopes': 'read_registry' };
+    expect((await ask(gateway, '/api/v1/tools', { body: hall, headers })).status).toBe(403);
+    expect((await ask(gateway, '/api/v1/tools/hall_now', { method: 'DELETE', headers })).status).toBe(403);
+  });
+
+  test('who somebody is stands in the token: X-Agent-ID and X-Project-ID make nobody of anybody', async () => {
+    const { gateway, register } = makeHub();
+    await register(hall);
+    const headers = { 'x-agent-id': 'owner', 'x-project-id': 'house' };
+    const { json } = await ask(gateway, '/api/v1/tools', { body: { ...hall, id: 'mine' }, token: MAKER, headers });
+    expect(json).toMatchObject({ made_by: 'agent-1', created_by: 'agent' });
+    await ask(gateway, read, { body: {}, token: READER, headers });
+    expect((await ask(gateway, '/api/tools/usage')).json.recent[0]).toMatchObject({ tool: 'custom:hall_now@1.0.0', agent: 'reader' });
+  });
+});
+
+describe('DELETE /api/v1/tools/{id}', () => {
+  test('is 403 for what the hub brings, and for what others made', async () => {
+    const { gateway, register } = makeHub();
+    const remove = (id: string, token?: string) =>
+      ask(gateway, `/api/v1/tools/${id}`, { method: 'DELETE', ...(token !== undefined && { token }) });
+    await register(hall, MAKER);
+    expect((await remove('temperature')).status).toBe(403);
+    expect((await remove('agent:hall_now@1.0.0', OTHER)).status).toBe(403);
+    expect((await remove('nothing')).status).toBe(404);
+    expect((await remove('agent:hall_now@1.0.0')).status).toBe(200);
+  });
+});
+
+describe('POST /api/v1/tools/discover', () => {
+  test('without a sentence registers what is missing of what the hub brings', async () => {
+    const { gateway, registry, heard } = makeHub();
+    const first = await ask(gateway, '/api/v1/tools/discover', { method: 'POST' });
+    expect([first.status, first.json]).toEqual([200, { registered: ['core:nucleus@1.0.0'], known: [], waiting: [] }]);
+    expect(registry.has('core:nucleus')).toBe(true);
+    expect(heard.at(-1)).toMatchObject({ type: 'agi.tool.result', subject: 'hub:discover_tools@1.0.0' });
+    expect((await ask(gateway, '/api/v1/tools/discover', { body: {} })).json).toMatchObject({
+      registered: [],
+      known: ['core:nucleus@1.0.0'],
+    });
+  });
+
+  test('registering is calling: a reader, and a caller that narrows itself to reading, may not', async () => {
+    const { gateway } = makeHub();
+    const discover = (extra: object) => ask(gateway, '/api/v1/tools/discover', { method: 'POST', ...extra });
+    expect((await discover({ token: READER })).status).toBe(404);
+    expect((await discover({ headers: { 'x-caller-scopes': 'read_registry' } })).json.details.required).toEqual(['invoke_tool']);
+    expect((await discover({ body: { query: 'temperature' }, headers: { 'x-caller-scopes': 'read_registry' } })).status).toBe(200);
+  });
+});
