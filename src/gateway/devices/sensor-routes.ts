@@ -1,23 +1,11 @@
 import type { Clock } from '../../core/clock.ts';
-import { nearestTexts } from '../../core/edit-distance.ts';
-import { AtmoError } from '../../core/errors.ts';
-import { parseSensorId, type SensorId } from '../../core/ids.ts';
-import { AGGREGATIONS, type HistoryQuery, type Reading, type ReadingStore } from '../../core/reading-store.ts';
+import type { ReadingStore } from '../../core/reading-store.ts';
 import { json } from '../door/answer.ts';
-import { field, type QueryOf } from '../door/query.ts';
+import { field } from '../door/query.ts';
 import { defineRoute, type Route } from '../door/route.ts';
 import type { CallerSight } from './caller-sight.ts';
-import { timeText } from './device-view.ts';
 import { readingView } from './reading-view.ts';
-
-const DAY_MS = 86_400_000;
-const HISTORY_QUERY = {
-  since: field.time('begin of the range, 24 h ago by default'),
-  until: field.time('end of the range, now by default'),
-  every: field.duration('width of one bucket'),
-  agg: field.choice('how a bucket becomes one value: avg when `every` is given, else none', AGGREGATIONS),
-  limit: field.integer('at most this many points, the newest', 1, 10_000),
-};
+import { HISTORY_QUERY, historyView } from './sensor-history.ts';
 
 interface SensorCollaborators {
   readonly readings: ReadingStore;
@@ -50,7 +38,7 @@ function listRoute({ sight, clock }: SensorCollaborators): Route {
   });
 }
 
-function historyRoute({ readings, sight, clock }: SensorCollaborators): Route {
+function historyRoute(collaborators: SensorCollaborators): Route {
   return defineRoute({
     method: 'GET',
     // Sensor ids hold a slash; it may come as %2F or as it is.
@@ -58,48 +46,10 @@ function historyRoute({ readings, sight, clock }: SensorCollaborators): Route {
     summary: 'History of one sensor, raw or in buckets',
     query: HISTORY_QUERY,
     answers: { 200: 'points, oldest first' },
-    handle({ principal, path }, query) {
-      const id = parseSensorId(path.id ?? '');
-      if (!sight.mayRead(principal, id)) throw sensorNotFound(id, sight.readings(principal));
-      const history = historyQuery(id, query, clock.now());
-      const points = readings.history(history);
-      const current = readings.current(id);
-      if (!current && points.length === 0) throw sensorNotFound(id, sight.readings(principal));
-      return json({
-        sensor: current ? readingView(current, clock.now()) : { id },
-        since: timeText(history.startMs),
-        until: timeText(history.endMs),
-        aggregation: history.aggregation,
-        points: points.map(({ atMs, value }) => ({ at: timeText(atMs), value })),
-      });
-    },
+    handle: ({ principal, path }, query) => json(historyView(collaborators, principal, { sensor: path.id ?? '', query })),
   });
-}
-
-function historyQuery(sensor: SensorId, query: QueryOf<typeof HISTORY_QUERY>, nowMs: number): HistoryQuery {
-  const startMs = query.since ?? nowMs - DAY_MS;
-  const endMs = query.until ?? nowMs;
-  if (startMs > endMs)
-    throw new AtmoError('VALIDATION_ERROR', `since (${timeText(startMs)}) lies after until (${timeText(endMs)}); swap them`);
-  return {
-    sensor,
-    startMs,
-    endMs,
-    aggregation: query.agg ?? (query.every === undefined ? 'none' : 'avg'),
-    ...(query.every !== undefined && { everyMs: query.every }),
-    ...(query.limit !== undefined && { limit: query.limit }),
-  };
 }
 
 function fits(value: string | undefined, wanted: string | undefined): boolean {
   return wanted === undefined || value?.toLowerCase() === wanted.toLowerCase();
-}
-
-function sensorNotFound(id: SensorId, known: readonly Reading[]): AtmoError {
-  const near = nearestTexts(
-    id,
-    known.map(({ sensor }) => sensor.id),
-  );
-  const hint = near.length > 0 ? `; near it are ${near.join(', ')}` : '; GET /api/v1/sensors lists them';
-  return new AtmoError('SENSOR_NOT_FOUND', `There is no sensor ${id}${hint}`, { nearest: [...near] });
 }

@@ -42,6 +42,8 @@ export interface McpFeature {
   readonly capabilities: JsonObject;
   /** By method name, such as `resources/read`. */
   readonly methods: Readonly<Record<string, McpMethod>>;
+  /** Lets go of what it listens to. */
+  close?(): void;
 }
 
 /** What open sessions and subscriptions are told of. */

@@ -4,19 +4,18 @@ import type { ReadingStore } from '../../core/reading-store.ts';
 import type { KnownTools } from '../../tools/known-tools.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { ToolSearchResult } from '../../tools/search/search.ts';
-import type { ToolSearch } from '../../tools/tool-search.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import type { CallPort, HealthSource } from '../ports.ts';
 import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
+import { type HomeFeatureParts, homeFeatures } from './home-features.ts';
 import { McpEndpoint, type McpEndpointCollaborators } from './mcp-endpoint.ts';
 import { toolFeature } from './tool-feature.ts';
 import { pipelineRunner } from './tool-runner.ts';
 
 /** What the parts of the MCP door work with. */
-export interface McpCollaborators extends McpEndpointCollaborators {
+export interface McpCollaborators extends McpEndpointCollaborators, HomeFeatureParts {
   readonly catalogue: ToolCatalogue;
   readonly tools: KnownTools;
-  readonly search: ToolSearch;
   readonly sight: CallerSight;
   readonly readings: ReadingStore;
   readonly validator: SchemaValidator;
@@ -27,14 +26,11 @@ export interface McpCollaborators extends McpEndpointCollaborators {
 
 /** The MCP door with all its parts. */
 export function openMcp(collaborators: McpCollaborators): McpEndpoint {
-  const { catalogue, health, pipeline, search } = collaborators;
+  const { catalogue, health, pipeline } = collaborators;
   const run = pipelineRunner(pipeline);
-  const find = (principal: Principal, text: string, limit: number): ToolSearchResult => ({
-    matches: search.search({ text, limit }, catalogue.all(principal)),
-    nearMisses: [],
-  });
+  const find = (principal: Principal, text: string, limit: number): ToolSearchResult => catalogue.find(principal, { text, limit });
   return new McpEndpoint(collaborators, {
     version: () => health.health().version,
-    features: () => [toolFeature({ ...collaborators, run, find })],
+    features: (notices) => [toolFeature({ ...collaborators, run, find }), ...homeFeatures(collaborators, notices)],
   });
 }

@@ -1,0 +1,75 @@
+import type { Clock } from '../../core/clock.ts';
+import { nearestTexts } from '../../core/edit-distance.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { parseSensorId, type SensorId } from '../../core/ids.ts';
+import type { Principal } from '../../core/principal.ts';
+import { AGGREGATIONS, type HistoryQuery, type Reading, type ReadingStore } from '../../core/reading-store.ts';
+import { field, type QueryOf } from '../door/query.ts';
+import type { CallerSight } from './caller-sight.ts';
+import { timeText } from './device-view.ts';
+import { readingView } from './reading-view.ts';
+
+const DAY_MS = 86_400_000;
+
+/** How a history is asked for. */
+export const HISTORY_QUERY = {
+  since: field.time('begin of the range, 24 h ago by default'),
+  until: field.time('end of the range, now by default'),
+  every: field.duration('width of one bucket'),
+  agg: field.choice('how a bucket becomes one value: avg when `every` is given, else none', AGGREGATIONS),
+  limit: field.integer('at most this many points, the newest', 1, 10_000),
+};
+
+interface HistoryCollaborators {
+  readonly readings: ReadingStore;
+  readonly sight: CallerSight;
+  readonly clock: Clock;
+}
+
+interface HistoryRequest {
+  /** Id of the sensor as the caller wrote it. */
+  readonly sensor: string;
+  readonly query: QueryOf<typeof HISTORY_QUERY>;
+}
+
+/** The history of a sensor, oldest point first. SENSOR_NOT_FOUND also for one that the caller may not read; VALIDATION_ERROR. */
+export function historyView({ readings, sight, clock }: HistoryCollaborators, principal: Principal, { sensor, query }: HistoryRequest) {
+  const id = parseSensorId(sensor);
+  if (!sight.mayRead(principal, id)) throw sensorNotFound(id, sight.readings(principal));
+  const history = historyQuery(id, query, clock.now());
+  const points = readings.history(history);
+  const current = readings.current(id);
+  if (!current && points.length === 0) throw sensorNotFound(id, sight.readings(principal));
+  return {
+    sensor: current ? readingView(current, clock.now()) : { id },
+    since: timeText(history.startMs),
+    until: timeText(history.endMs),
+    aggregation: history.aggregation,
+    points: points.map(({ atMs, value }) => ({ at: timeText(atMs), value })),
+  };
+}
+
+function historyQuery(sensor: SensorId, query: QueryOf<typeof HISTORY_QUERY>, nowMs: number): HistoryQuery {
+  const startMs = query.since ?? nowMs - DAY_MS;
+  const endMs = query.until ?? nowMs;
+  if (startMs > endMs)
+    throw new AtmoError('VALIDATION_ERROR', `since (${timeText(startMs)}) lies after until (${timeText(endMs)}); swap them`);
+  return {
+    sensor,
+    startMs,
+    endMs,
+    aggregation: query.agg ?? (query.every === undefined ? 'none' : 'avg'),
+    ...(query.every !== undefined && { everyMs: query.every }),
+    ...(query.limit !== undefined && { limit: query.limit }),
+  };
+}
+
+/** The same for a sensor that is not there and for one that the caller may not read. */
+function sensorNotFound(id: SensorId, known: readonly Reading[]): AtmoError {
+  const near = nearestTexts(
+    id,
+    known.map(({ sensor }) => sensor.id),
+  );
+  const hint = near.length > 0 ? `; near it are ${near.join(', ')}` : '; GET /api/v1/sensors lists them';
+  return new AtmoError('SENSOR_NOT_FOUND', `There is no sensor ${id}${hint}`, { nearest: [...near] });
+}

@@ -1,0 +1,35 @@
+import type { Clock } from '../../core/clock.ts';
+import type { DeviceDirectory } from '../../core/device-directory.ts';
+import type { EventBus } from '../../core/events.ts';
+import type { ReadingStore } from '../../core/reading-store.ts';
+import type { CallerSight } from '../devices/caller-sight.ts';
+import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
+import { completionFeature } from './completion-feature.ts';
+import type { McpFeature, McpNotices } from './mcp-feature.ts';
+import { ResourceNotices } from './notices.ts';
+import { promptFeature } from './prompt-feature.ts';
+import { HomePrompts } from './prompt-home.ts';
+import { resourceFeature } from './resource-feature.ts';
+import { HomeResources } from './resource-home.ts';
+
+/** Whom the features beside the tools work with. */
+export interface HomeFeatureParts {
+  readonly sight: CallerSight;
+  readonly readings: ReadingStore;
+  readonly directory: Pick<DeviceDirectory, 'get'>;
+  readonly catalogue: ToolCatalogue;
+  readonly events: EventBus;
+  readonly clock: Clock;
+}
+
+/** Resources, prompts and completion of the home. */
+export function homeFeatures(parts: HomeFeatureParts, notices: McpNotices): readonly McpFeature[] {
+  const home = new HomeResources(parts);
+  const resources = [home];
+  const prompts = [new HomePrompts({ sight: parts.sight, resources: home })];
+  return [
+    resourceFeature({ sources: resources, notices: new ResourceNotices({ ...parts, notices }) }),
+    promptFeature({ sources: prompts }),
+    completionFeature({ prompts, resources }),
+  ];
+}

@@ -1,0 +1,70 @@
+import { areaKey } from '../../core/device-facts.ts';
+import { nearestTexts } from '../../core/edit-distance.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { CallerSight } from '../devices/caller-sight.ts';
+import type { McpCaller } from './mcp-feature.ts';
+import { CHORES, type Chore } from './prompt-chores.ts';
+import type { PromptArguments, PromptEntry, PromptMessage, PromptSource } from './prompt-source.ts';
+import type { HomeResources } from './resource-home.ts';
+
+const TIMES = ['24h', '7d', '30d'];
+
+interface HomePromptParts {
+  readonly sight: CallerSight;
+  readonly resources: Pick<HomeResources, 'areas' | 'devices'>;
+}
+
+/** The chores of the home as prompts. */
+export class HomePrompts implements PromptSource {
+  readonly #sight: CallerSight;
+  readonly #resources: HomePromptParts['resources'];
+
+  constructor({ sight, resources }: HomePromptParts) {
+    this.#sight = sight;
+    this.#resources = resources;
+  }
+
+  list(): readonly PromptEntry[] {
+    return CHORES.map(({ name, title, description, arguments: known }) => ({
+      name,
+      title,
+      description,
+      arguments: known.map(({ of: _of, ...argument }) => argument),
+    }));
+  }
+
+  async messages(name: string, given: PromptArguments, caller: McpCaller): Promise<readonly PromptMessage[]> {
+    const chore = CHORES.find((known) => known.name === name);
+    if (!chore) return [];
+    const checked = chore.arguments.map(
+      (argument) => [argument.name, this.#checked(argument, given[argument.name] ?? '', caller)] as const,
+    );
+    return [{ role: 'user', content: { type: 'text', text: chore.text(Object.fromEntries(checked)) } }];
+  }
+
+  values(name: string, argument: string, caller: McpCaller): readonly string[] | undefined {
+    const kind = CHORES.find((known) => known.name === name)?.arguments.find((known) => known.name === argument)?.of;
+    if (kind === 'area') return this.#resources.areas(caller);
+    if (kind === 'device') return this.#resources.devices(caller).flatMap((device) => [device.name, device.id]);
+    if (kind === 'time') return TIMES;
+    return kind && [];
+  }
+
+  /** Quoted, so that no name can be taken for an instruction of ours. Areas and devices have to be there. */
+  #checked({ of: kind }: Chore['arguments'][number], text: string, caller: McpCaller): string {
+    if (text === '') return '';
+    if (kind === 'device') return JSON.stringify(this.#sight.device(caller.principal, text).id);
+    if (kind === 'area') return JSON.stringify(areaNamed(text, this.#resources.areas(caller)));
+    return JSON.stringify(text.slice(0, 200));
+  }
+}
+
+function areaNamed(text: string, areas: readonly string[]): string {
+  const found = areas.find((area) => areaKey(area) === areaKey(text));
+  if (found !== undefined) return found;
+  const near = nearestTexts(text, areas);
+  const candidates = near.length > 0 ? near : areas.slice(0, 10);
+  throw new AtmoError('NOT_FOUND', `There is no area ${JSON.stringify(text.slice(0, 80))}; there is ${candidates.join(', ') || 'none'}`, {
+    candidates: [...candidates],
+  });
+}

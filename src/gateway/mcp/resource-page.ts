@@ -1,0 +1,36 @@
+import { AtmoError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+
+/** How many lines a page of resources or prompts has. */
+const PER_PAGE = 100;
+
+interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Absent on the last page. */
+  readonly nextCursor?: string;
+}
+
+/**
+ * One page of a list in a fixed order. The cursor holds the key of the last item: what comes and goes between two pages makes
+ * a client miss none of the others. VALIDATION_ERROR for a cursor that is none of ours.
+ */
+export function listPage<Item>(items: readonly Item[], keyOf: (item: Item) => string, cursor: Json | undefined): Page<Item> {
+  const start = cursor === undefined ? 0 : startAfter(items.map(keyOf), keyIn(cursor));
+  const page = items.slice(start, start + PER_PAGE);
+  const last = page.at(-1);
+  if (last === undefined || start + PER_PAGE >= items.length) return { items: page };
+  return { items: page, nextCursor: Buffer.from(`after:${start + PER_PAGE}:${keyOf(last)}`).toString('base64url') };
+}
+
+/** After the item of the key; where that is gone, at its place. */
+function startAfter(keys: readonly string[], { key, place }: { readonly key: string; readonly place: number }): number {
+  const at = keys.indexOf(key);
+  return at === -1 ? Math.min(Math.max(0, place - 1), keys.length) : at + 1;
+}
+
+function keyIn(cursor: Json): { readonly key: string; readonly place: number } {
+  const text = typeof cursor === 'string' && cursor.length <= 4_096 ? Buffer.from(cursor, 'base64url').toString() : '';
+  const [, place, key] = /^after:(\d{1,9}):(.+)$/s.exec(text) ?? [];
+  if (key !== undefined) return { key, place: Number(place) };
+  throw new AtmoError('VALIDATION_ERROR', 'The cursor is not one that this list gave; begin without a cursor');
+}

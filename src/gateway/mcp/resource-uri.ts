@@ -1,0 +1,38 @@
+/** What a URI of the home names; ids are as the client wrote them, decoded. */
+export type HomeUri =
+  | { readonly kind: 'device'; readonly id: string }
+  | { readonly kind: 'area'; readonly id: string }
+  /** A sensor now, or its history where that is asked for. */
+  | { readonly kind: 'sensor'; readonly id: string; readonly query: string };
+
+const URI = /^atmo:\/\/(device|area|sensor)s\/([^?#]{1,512})(?:\?([^#]{0,1024}))?$/;
+/** Last segment of the path to a sensor's history. */
+const HISTORY = '/history';
+
+export const deviceUri = (id: string): string => `atmo://devices/${encodeURIComponent(id)}`;
+export const areaUri = (name: string): string => `atmo://areas/${encodeURIComponent(name)}`;
+/** The slashes of the id stay. */
+export const sensorUri = (id: string): string => `atmo://sensors/${id.split('/').map(encodeURIComponent).join('/')}`;
+
+/** Takes a URI of the home apart; undefined for any other. */
+export function parseHomeUri(uri: string): HomeUri | undefined {
+  const [, kind, path = '', query] = URI.exec(uri) ?? [];
+  const id = decoded(path);
+  if (id === undefined) return undefined;
+  if (kind === 'sensor') return { kind, id, query: query ?? '' };
+  if (query !== undefined) return undefined;
+  return kind === 'device' || kind === 'area' ? { kind, id } : undefined;
+}
+
+/** The sensor whose history a path names; undefined where it names none. */
+export function historyOf(id: string): string | undefined {
+  return id.endsWith(HISTORY) ? id.slice(0, -HISTORY.length) : undefined;
+}
+
+function decoded(path: string): string | undefined {
+  try {
+    return path === '' ? undefined : decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}
