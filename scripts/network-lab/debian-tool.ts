@@ -13,6 +13,8 @@ const PACKAGES = {
   nft: ['nftables', 'libnftables1', 'libnftnl11', 'libmnl0', 'libjansson4', 'libedit2', 'libbsd0', 'libmd0', 'libxtables12'],
   serf: ['serf'],
   faketime: ['faketime', 'libfaketime'],
+  zsh: ['zsh', 'zsh-common'],
+  fish: ['fish', 'fish-common', 'libpcre2-32-0'],
 } as const;
 
 /** A program that the lab can do without, at the price of skipping what needs it. */

@@ -6,7 +6,7 @@ import { auditCommands } from './commands/audit.ts';
 import { call } from './commands/call.ts';
 import { clockCommands } from './commands/clock.ts';
 import { commission } from './commands/commission.ts';
-import { completionCommand } from './commands/completion.ts';
+import { completionCommands } from './commands/completion.ts';
 import { credentialCommands } from './commands/credentials.ts';
 import { deviceAdminCommands } from './commands/device-admin.ts';
 import { devices } from './commands/devices.ts';
@@ -27,38 +27,21 @@ import { share } from './commands/share.ts';
 import { status } from './commands/status.ts';
 import { tokenCommands } from './commands/token.ts';
 import { tools } from './commands/tools.ts';
+import type { CommandSection } from './help.ts';
+
+/** Every command, in the sections and the order of the help. */
+export const SECTIONS: readonly CommandSection[] = [
+  { title: 'Hub', commands: [serve, status, doctor, events, login, logout, ...clockCommands] },
+  {
+    title: 'Devices',
+    commands: [commission, devices, ...deviceAdminCommands, share, ...groupCommands, ...credentialCommands, halfCommissioned, forget],
+  },
+  { title: 'Tools', commands: [tools, call, sensors, read, jobs, jobCancel] },
+  { title: 'Agents', commands: [mcp, ...agentCommands, ...tokenCommands] },
+  { title: 'Approvals, rules and the journal', commands: [...approvalCommands, ...approverCommands, ...ruleCommands, ...auditCommands] },
+  { title: 'Mesh', commands: meshCommands },
+  { title: 'For those who write', commands: [...profileCommands, ...completionCommands(() => COMMANDS)] },
+];
 
 /** Every command, in the order of the help. */
-export const COMMANDS: readonly Command[] = [
-  serve,
-  status,
-  doctor,
-  commission,
-  devices,
-  ...deviceAdminCommands,
-  share,
-  ...groupCommands,
-  tools,
-  call,
-  sensors,
-  read,
-  jobs,
-  jobCancel,
-  ...agentCommands,
-  ...meshCommands,
-  events,
-  mcp,
-  ...tokenCommands,
-  ...approvalCommands,
-  ...approverCommands,
-  ...ruleCommands,
-  ...auditCommands,
-  login,
-  logout,
-  ...clockCommands,
-  ...credentialCommands,
-  halfCommissioned,
-  forget,
-  ...profileCommands,
-  completionCommand(() => COMMANDS),
-];
+export const COMMANDS: readonly Command[] = SECTIONS.flatMap(({ commands }) => commands);

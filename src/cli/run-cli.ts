@@ -3,7 +3,7 @@ import { AtmoError, toAtmoError } from '../core/errors.ts';
 import { findCommand, parseCommandLine } from './arguments.ts';
 import type { CliIo } from './cli-io.ts';
 import { Invocation } from './command.ts';
-import { COMMANDS } from './command-table.ts';
+import { COMMANDS, SECTIONS } from './command-table.ts';
 import { commandHelp, overview } from './help.ts';
 import { HubClient } from './hub-client.ts';
 import { Output } from './output.ts';
@@ -30,7 +30,7 @@ function helpFor(argv: readonly string[], output: Output): number | undefined {
   const isAsked = words[0] === 'help' || argv.includes('--help') || argv.includes('-h');
   if (words.length > 0 && !isAsked) return undefined;
   if (topic.length > 0) return topicHelp(topic, output);
-  output.answer({ commands: COMMANDS.map(({ name, summary }) => ({ name, summary })) }, () => overview(COMMANDS));
+  output.answer({ commands: COMMANDS.map(({ name, summary }) => ({ name, summary })) }, () => overview(SECTIONS));
   return isAsked ? 0 : 2;
 }
 
@@ -48,7 +48,9 @@ function topicHelp(topic: readonly string[], output: Output): number {
       `There is no command ${JSON.stringify(topic.join(' '))}${near.map((name) => `; did you mean ${name}?`).join('')}`,
     );
   }
-  output.answer({ commands: commands.map(({ name, summary }) => ({ name, summary })) }, () => commands.map(commandHelp).join('\n'));
+  output.answer({ commands: commands.map(({ name, summary }) => ({ name, summary })) }, () =>
+    commands.flatMap((one, index) => [index === 0 ? '' : '\n', ...commandHelp(one)]),
+  );
   return 0;
 }
 

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { parseCommandLine } from '../../src/cli/arguments.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
-import { completionScript } from '../../src/cli/completion.ts';
 import { atmo } from './cli-room.ts';
 
 describe('the help', () => {
@@ -43,6 +42,66 @@ describe('the help', () => {
     expect(COMMANDS.some((command) => command.name.split(' ')[0] === name)).toBe(false);
   });
 });
+
+/** The commands that scripts outside rely on, word for word. */
+const PROMISED = [
+  ['serve'],
+  ['status'],
+  ['doctor'],
+  ['commission', 'CODE', '--name', 'N', '--area', 'A', '--wifi', 'W', '--address', 'host:1'],
+  ['commission', 'CODE', '--thread', 'T'],
+  ['devices'],
+  ['devices', 'ID'],
+  ...['identify', 'ping', 'interview', 'share', 'fabrics', 'remove', 'area'].map((verb) => ['device', verb, 'ID']),
+  ['device', 'rename', 'ID', 'NAME'],
+  ['tools', '--search', 'TEXT', '--device', 'ID', '--capability', 'C', '--category', 'C', '--format', 'openai'],
+  ['tools', 'NAME'],
+  ['call', 'TOOL', 'key=value', '--async', '--timeout', '5'],
+  ['call', 'TOOL', '--params', '{}'],
+  ['sensors'],
+  ['read', 'SENSOR', '--since', '24h', '--every', '5m', '--agg', 'avg'],
+  ['jobs'],
+  ['jobs', 'ID'],
+  ['job', 'cancel', 'ID'],
+  ['token', 'mint', '--agent', 'ID', '--allow', 'a:b', 'c:d', '--ttl', '24h', '--max-hops', '1', '--rate', '30/min'],
+  ['token', 'show', 'TOKEN'],
+  ['token', 'revoke', 'CTI'],
+  ['token', 'check', '--allow', 'a:b', '--require', 'a:b'],
+  ['token', 'rotate-owner'],
+  ['approvals'],
+  ['approve', 'ID'],
+  ['deny', 'ID'],
+  ...['tail', 'verify', 'replay', 'export'].map((verb) => ['audit', verb]),
+  ...['create', 'invite', 'leave', 'peers'].map((verb) => ['mesh', verb]),
+  ['mesh', 'join', 'CODE'],
+  ['mesh', 'revoke', 'HUB'],
+  ['profile', 'draft', 'DEVICE'],
+  ['profile', 'check', 'FILE', 'FILE'],
+  ['login'],
+  ['clock', 'set', 'TIME'],
+  ['mcp', '--agent', 'NAME'],
+];
+
+describe('the commands that others rely on', () => {
+  test.each(PROMISED)('atmo %s %s', (...words) => {
+    const { options } = parseCommandLine(COMMANDS, [...words, '--json']);
+    expect(options.json).toBe(true);
+  });
+});
+
+describe('examples', () => {
+  test.each(COMMANDS.map((command) => [command.name, command] as const))('of %s are there, and right', async (name, command) => {
+    expect(command.examples?.length).toBeGreaterThan(0);
+    expect((await atmo([...name.split(' '), '--help'])).out).toContain(`\n  atmo ${command.examples?.[0]}\n`);
+    for (const example of command.examples ?? []) expect(parseCommandLine(COMMANDS, shellWords(example)).command.name).toBe(name);
+  });
+});
+
+/** The words of a command line as a shell would read them. */
+function shellWords(line: string): readonly string[] {
+  const { stdout } = spawnSync('bash', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8' });
+  return stdout.split('\0').slice(0, -1);
+}
 
 describe('mistakes in the command line', () => {
   test.each([
@@ -99,23 +158,5 @@ describe('the parser', () => {
       const operands = (command.operands ?? []).map(() => 'x');
       expect(parseCommandLine(COMMANDS, [...command.name.split(' '), ...operands]).command.name).toBe(command.name);
     }
-  });
-});
-
-describe('shell completion', () => {
-  test('bash completes commands, verbs and options', () => {
-    const complete = (words: string[]) => {
-      const script = `${completionScript('bash', COMMANDS)}
-COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _atmo; echo "\${COMPREPLY[@]}"`;
-      return spawnSync('bash', ['-c', script], { encoding: 'utf8' }).stdout.trim().split(' ');
-    };
-    expect(complete(['atmo', 'comm'])).toEqual(['commission']);
-    expect(complete(['atmo', 'device', 're'])).toEqual(['rename', 'remove-fabric', 'remove']);
-    expect(complete(['atmo', 'call', '--t'])).toEqual(['--timeout']);
-  });
-
-  test.each(['zsh', 'fish'] as const)('%s gets a script with every first word', (shell) => {
-    const script = completionScript(shell, COMMANDS);
-    for (const { name } of COMMANDS) expect(script).toContain(name.split(' ')[0]);
   });
 });

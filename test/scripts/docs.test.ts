@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { cliPage } from '../../scripts/cli-page.ts';
 import { errorTable } from '../../scripts/error-table.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -14,6 +15,10 @@ const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'].co
 describe('documents', () => {
   test('docs/errors.md is what the error table says (npm run docs writes it)', () => {
     expect(read('docs/errors.md')).toBe(errorTable());
+  });
+
+  test('docs/cli.md is what the table of commands says (npm run docs writes it)', () => {
+    expect(read('docs/cli.md')).toBe(cliPage());
   });
 
   test('CONTRIBUTING.md draws the rooms that the architecture test allows', () => {

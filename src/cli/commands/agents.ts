@@ -6,12 +6,13 @@ import { objectsIn } from '../json-list.ts';
 import { readInput } from '../text-input.ts';
 import { cellText, textTable } from '../text-table.ts';
 
-const AGENT = { name: 'ID', help: 'id of the agent, as atmo agents lists it' };
+const AGENT = { name: 'ID', help: 'id of the agent, as atmo agents lists it', completes: 'agent' } as const;
 const REASON = { value: 'TEXT', help: 'why, for the journal and the list' };
 
 const agents: Command = {
   name: 'agents',
   summary: 'automations of the hub and outside agents that it gave a token',
+  examples: ['agents'],
   async run({ hub, output }) {
     const answer = await hub.call('list_agents', {});
     const headings = ['AGENT', 'TYPE', 'STATUS', 'RUNS', 'LAST RUN', 'PARAMETERS', 'UNTIL', 'LAST ERROR'];
@@ -23,6 +24,10 @@ const agents: Command = {
 const spawn: Command = {
   name: 'agent spawn',
   summary: 'let the hub run an automation, or make a token for an agent elsewhere',
+  examples: [
+    'agent spawn night-watch --config night.yaml --allow device:control:hall-lamp',
+    'agent spawn helper --external --allow device:control:@area/kitchen --ttl 30d',
+  ],
   operands: [
     { name: 'NAME', help: 'its name; an id is made of it' },
     { name: 'PERMISSION', help: 'more of what --allow began', isOptional: true, isRepeated: true },
@@ -47,6 +52,7 @@ const spawn: Command = {
 const kill = commandOf({
   name: 'agent kill',
   summary: 'end an agent and all that it spawned',
+  examples: ["agent kill night-watch --reason 'no longer needed'"],
   tool: 'kill_agent',
   operands: [AGENT],
   options: { reason: REASON },
@@ -57,6 +63,7 @@ const kill = commandOf({
 const dismiss = commandOf({
   name: 'agent dismiss',
   summary: 'for agents: end one of your own',
+  examples: ['agent dismiss helper'],
   tool: 'dismiss_agent',
   operands: [{ name: 'CHILD', help: 'the part of its id after your own and the slash' }],
   options: { reason: REASON },
@@ -67,6 +74,7 @@ const dismiss = commandOf({
 const set = commandOf({
   name: 'agent set',
   summary: 'change a parameter that an agent declares, such as a threshold',
+  examples: ['agent set night-watch threshold 21.5'],
   tool: 'adjust_threshold',
   operands: [AGENT, { name: 'PARAM', help: 'name of the parameter' }, { name: 'VALUE', help: 'its new value' }],
   params: async (call) => ({ agent_id: call.operand(0), param: call.operand(1), value: await typedValue(call) }),

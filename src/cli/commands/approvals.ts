@@ -7,13 +7,14 @@ import { objectsIn } from '../json-list.ts';
 import type { Printable } from '../terminal/page.ts';
 import { textPairs, textTable } from '../text-table.ts';
 
-const ID = { name: 'ID', help: 'id of the request; its first characters are enough where they fit one' };
+const ID = { name: 'ID', help: 'id of the request; its first characters are enough where they fit one', completes: 'approval' } as const;
 const KEY_FILE = { 'key-file': { value: 'FILE', help: 'approver key to sign with' } };
 const FULL_ID = /^[0-9a-f]{32}$/;
 
 const list: Command = {
   name: 'approvals',
   summary: 'dangerous calls that wait for people, or one of them',
+  examples: ['approvals', 'approvals 7d1e'],
   operands: [{ ...ID, isOptional: true }],
   options: { all: { help: 'decided and expired ones of the last hour too' }, ...HUB_OPTION },
   async run(call) {
@@ -34,6 +35,7 @@ const list: Command = {
 const approve: Command = {
   name: 'approve',
   summary: 'approve a dangerous call, signed with your approver key',
+  examples: ['approve 7d1e'],
   operands: [ID],
   options: { ...KEY_FILE, ...HUB_OPTION },
   run: (call) => decide(call, 'approve'),
@@ -42,6 +44,7 @@ const approve: Command = {
 const deny: Command = {
   name: 'deny',
   summary: 'deny a dangerous call; one denial ends it',
+  examples: ['deny 7d1e'],
   operands: [ID],
   options: { ...KEY_FILE, ...HUB_OPTION },
   run: (call) => decide(call, 'deny'),

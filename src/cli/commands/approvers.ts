@@ -7,6 +7,7 @@ import { textTable } from '../text-table.ts';
 const list: Command = {
   name: 'approvers',
   summary: 'the persons who may approve dangerous calls, with their keys',
+  examples: ['approvers'],
   async run({ hub, output }) {
     const answer = await hub.get('/api/v1/approvers');
     const rows = objectsIn(answer, 'approvers').map((one) => [one.person, one.key_id, one.label, one.enrolled_at]);
@@ -18,6 +19,7 @@ const list: Command = {
 const enroll: Command = {
   name: 'approver enroll',
   summary: 'let a person approve dangerous calls; an approver has to agree',
+  examples: ['approver enroll ann --key 3p7bfXt9wbTTW2HC7OQ1Nz-DQ8hbeGdNrfx-FG-IK08 --label phone'],
   operands: [{ name: 'PERSON', help: 'name, such as ann' }],
   options: {
     key: { value: 'RAW', help: 'public key, as "atmo approver key" prints it' },
@@ -35,6 +37,7 @@ const enroll: Command = {
 const remove: Command = {
   name: 'approver remove',
   summary: 'remove an approver key; an approver has to agree',
+  examples: ['approver remove 5f3a'],
   operands: [{ name: 'KEY', help: 'id of the key, as atmo approvers lists it' }],
   async run(call) {
     const approver = await call.hub.delete(`/api/v1/approvers/${encodeURIComponent(call.operand(0))}`);
@@ -46,6 +49,7 @@ const remove: Command = {
 const key: Command = {
   name: 'approver key',
   summary: 'the public half of your own approver key, made at the first use',
+  examples: ['approver key'],
   options: { 'key-file': { value: 'FILE', help: 'where the key lies instead of ~/.config/atmosphere-edge/approver.key' } },
   async run(call) {
     const { env } = call.io;

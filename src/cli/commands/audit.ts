@@ -19,9 +19,10 @@ const UNTIL = { value: 'TIME', help: 'up to here' };
 const tail: Command = {
   name: 'audit tail',
   summary: 'the newest rows of the journal of calls',
+  examples: ['audit tail', 'audit tail --agent kitchen-assistant --follow'],
   options: {
     limit: { value: 'N', help: 'this many rows (20)' },
-    agent: { value: 'ID', help: 'only calls of this agent' },
+    agent: { value: 'ID', help: 'only calls of this agent', completes: 'agent' },
     tool: { value: 'TOOL', help: 'only calls of this tool, as atmo tools lists it' },
     follow: { help: 'go on with what comes, until Ctrl-C; with --json one row a line' },
   },
@@ -42,6 +43,7 @@ const tail: Command = {
 const verify: Command = {
   name: 'audit verify',
   summary: 'recompute the chain of the journal: exit code 0 when nothing was changed, removed, inserted or cut off',
+  examples: ['audit verify', 'audit verify --head "$(cat head.txt)"'],
   options: { head: { value: 'HEAD', help: 'a line of atmo audit head that was kept elsewhere, or its SEQ:HASH alone' } },
   async run(call) {
     const answer = await call.hub.post('/api/v1/audit/verify', expectedHead(call.text('head')));
@@ -59,6 +61,7 @@ const verify: Command = {
 const head: Command = {
   name: 'audit head',
   summary: 'where the chain of the journal stands; keep it elsewhere for audit verify --head',
+  examples: ['audit head'],
   async run(call) {
     const answer = await call.hub.get('/api/v1/audit/head');
     call.output.answer(answer, () => `${answer.seq}:${answer.hash}  ${answer.hub}  ${answer.at}\n`);
@@ -69,8 +72,9 @@ const head: Command = {
 const exportCommand: Command = {
   name: 'audit export',
   summary: 'the whole journal, oldest first, with its head at the end',
+  examples: ['audit export --format csv --since 30d --output journal.csv'],
   options: {
-    format: { value: 'FORMAT', help: 'jsonl (default) or csv' },
+    format: { value: 'FORMAT', help: 'jsonl (default) or csv', completes: [...EXPORT_FORMATS.keys()] },
     since: SINCE,
     until: UNTIL,
     output: { value: 'FILE', help: 'a new file instead of standard output' },
@@ -88,6 +92,7 @@ const exportCommand: Command = {
 const replay: Command = {
   name: 'audit replay',
   summary: 'run pure calls of the past again and compare; nothing that acts is done again',
+  examples: ['audit replay --since 24h'],
   operands: [{ name: 'REQUEST', help: 'request id of one call, as atmo audit tail --json tells it', isOptional: true }],
   options: {
     since: SINCE,

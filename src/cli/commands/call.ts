@@ -11,6 +11,11 @@ import { typedParams } from '../tool-params.ts';
 export const call: Command = {
   name: 'call',
   summary: 'call a tool by name',
+  examples: [
+    'call living_room_lamp_set_brightness brightness=40',
+    `call living_room_lamp_set_brightness --params '{"brightness": 40}' --json`,
+    'call living_room_blind_open --async',
+  ],
   operands: [
     { name: 'TOOL', help: 'tool name, as atmo tools lists it' },
     { name: 'KEY=VALUE', help: "parameters, typed by the tool's schema", isOptional: true, isRepeated: true },

@@ -9,6 +9,11 @@ import { cellText, textTable } from '../text-table.ts';
 export const commission: Command = {
   name: 'commission',
   summary: 'bring a Matter device into the home and tell its tools',
+  examples: [
+    "commission MT:Y.K9042C00KA0648G00 --name 'Reading lamp' --area 'Living room'",
+    'commission 34970112332 --wifi home',
+    'commission --passcode - --address 192.168.1.20:5540',
+  ],
   operands: [{ name: 'CODE', help: 'QR text (MT:…) or manual code; - reads stdin, @FILE a file', isOptional: true }],
   options: {
     name: { value: 'NAME', help: 'what to call the device' },
@@ -18,7 +23,7 @@ export const commission: Command = {
     address: { value: 'HOST:PORT', help: 'known address: no discovery' },
     passcode: { value: 'N', help: 'instead of a code; - reads stdin, @FILE a file' },
     discriminator: { value: 'N', help: 'with --passcode: which device' },
-    attestation: { value: 'POLICY', help: 'strict, ask or off' },
+    attestation: { value: 'POLICY', help: 'strict, ask or off', completes: ['strict', 'ask', 'off'] },
     'accept-attestation': { help: 'accept the findings that a first try told' },
   },
   async run(call) {

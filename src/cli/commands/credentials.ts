@@ -7,6 +7,7 @@ const SET = { name: 'SET', help: 'name of the credential set' };
 const credentialsList = commandOf({
   name: 'credentials list',
   summary: 'the credential sets; their secrets are never told',
+  examples: ['credentials list'],
   tool: 'hub:list_credentials',
   columns: ['name', 'kind', 'network'],
   params: () => ({}),
@@ -15,6 +16,7 @@ const credentialsList = commandOf({
 const credentialsRemove = commandOf({
   name: 'credentials remove',
   summary: 'forget a credential set',
+  examples: ['credentials remove home'],
   tool: 'hub:remove_credentials',
   operands: [SET],
   params: (call) => ({ name: call.operand(0) }),
@@ -23,6 +25,7 @@ const credentialsRemove = commandOf({
 const threadImport = commandOf({
   name: 'credentials thread-import',
   summary: "keep a Thread dataset from an OpenThread Border Router's REST API",
+  examples: ['credentials thread-import home http://192.168.1.5:8081'],
   tool: 'hub:import_thread_credentials',
   operands: [SET, { name: 'URL', help: 'such as http://192.168.1.5:8081' }],
   params: (call) => ({ name: call.operand(0), router_url: call.operand(1) }),
@@ -31,6 +34,7 @@ const threadImport = commandOf({
 const wifi: Command = {
   name: 'credentials wifi',
   summary: 'keep Wi-Fi credentials for devices that join over Bluetooth',
+  examples: ["credentials wifi home 'My network' --password @wifi.txt"],
   operands: [SET, { name: 'SSID', help: 'name of the network' }],
   options: { password: { value: 'SOURCE', help: '- (stdin, the default) or @FILE' } },
   async run(call) {
@@ -44,6 +48,7 @@ const wifi: Command = {
 const thread: Command = {
   name: 'credentials thread',
   summary: 'keep a Thread operational dataset (TLV in hex)',
+  examples: ['credentials thread home --dataset @dataset.txt'],
   operands: [SET],
   options: { dataset: { value: 'SOURCE', help: '- (stdin, the default) or @FILE' } },
   async run(call) {

@@ -7,6 +7,7 @@ import { ageText, cellText, textPairs, textTable } from '../text-table.ts';
 export const devices: Command = {
   name: 'devices',
   summary: 'list the devices, or tell all about one',
+  examples: ['devices', 'devices living-room-lamp', 'devices --json'],
   operands: [{ name: 'DEVICE', help: 'id or unique name of one device', isOptional: true }],
   async run({ hub, output, operands: [id] }) {
     if (id !== undefined) {

@@ -17,6 +17,7 @@ const PAGE = 1_000;
 export const doctor: Command = {
   name: 'doctor',
   summary: 'look for what is wrong and say what to do; with TOOL, why an agent cannot use it',
+  examples: ['doctor', 'doctor living_room_lamp_on', 'doctor living_room_lamp_on --as @helper.token'],
   operands: [{ name: 'TOOL', help: 'check list of one tool', isOptional: true }],
   options: { as: { value: 'TOKEN', help: "with TOOL: look with this agent's token (its text, @FILE, or - for stdin)" } },
   async run(call) {

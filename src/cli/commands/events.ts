@@ -10,6 +10,7 @@ const RECONNECT_MS = 1_000;
 export const events: Command = {
   name: 'events',
   summary: 'tell what happens, until Ctrl-C; with --json one CloudEvent a line',
+  examples: ['events', "events --types 'device.*,agi.tool.failed'", 'events --count 1 --json'],
   options: {
     types: { value: 'LIST', help: 'only these types, such as device.*,agi.tool.failed' },
     count: { value: 'N', help: 'end after N events' },

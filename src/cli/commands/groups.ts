@@ -13,6 +13,7 @@ const VERBS: readonly ToolVerb[] = [
   {
     name: 'device bindings',
     summary: 'what a device controls by itself',
+    examples: ['device bindings hall-switch/1'],
     tool: 'hub:get_bindings',
     operands: [SOURCE],
     params: (call) => endpointOf(call.operand(0)),
@@ -20,6 +21,7 @@ const VERBS: readonly ToolVerb[] = [
   {
     name: 'device bind',
     summary: 'let one device control another without the hub',
+    examples: ['device bind hall-switch/1 hall-lamp/1 --cluster OnOff'],
     tool: 'hub:bind_devices',
     operands: [SOURCE, TARGET],
     options: CLUSTER,
@@ -28,6 +30,7 @@ const VERBS: readonly ToolVerb[] = [
   {
     name: 'device unbind',
     summary: 'end what bind began',
+    examples: ['device unbind hall-switch/1 hall-lamp/1'],
     tool: 'hub:unbind_devices',
     operands: [SOURCE, TARGET],
     options: CLUSTER,
@@ -36,6 +39,7 @@ const VERBS: readonly ToolVerb[] = [
   {
     name: 'groups',
     summary: 'the groups and their members',
+    examples: ['groups'],
     tool: 'hub:list_groups',
     columns: ['id', 'name', 'members'],
     params: () => ({}),
@@ -43,6 +47,7 @@ const VERBS: readonly ToolVerb[] = [
   {
     name: 'group create',
     summary: 'make a group of devices that one frame reaches',
+    examples: ['group create evening living-room-lamp hall-lamp/1'],
     tool: 'hub:create_group',
     operands: [
       { name: 'NAME', help: 'what to call it' },
@@ -53,6 +58,7 @@ const VERBS: readonly ToolVerb[] = [
   {
     name: 'group add',
     summary: 'add a device to a group',
+    examples: ['group add evening kitchen-lamp'],
     tool: 'hub:add_group_member',
     operands: [GROUP, { name: 'MEMBER', help: 'DEVICE or DEVICE/ENDPOINT' }],
     params: async (call) => ({ group: await groupOf(call), ...endpointOf(call.operand(1)) }),
@@ -60,6 +66,7 @@ const VERBS: readonly ToolVerb[] = [
   {
     name: 'group drop',
     summary: 'take a device out of a group',
+    examples: ['group drop evening kitchen-lamp'],
     tool: 'hub:remove_group_member',
     operands: [GROUP, { name: 'MEMBER', help: 'DEVICE or DEVICE/ENDPOINT' }],
     params: async (call) => ({ group: await groupOf(call), ...endpointOf(call.operand(1)) }),
@@ -67,6 +74,7 @@ const VERBS: readonly ToolVerb[] = [
   {
     name: 'group remove',
     summary: 'remove a group from its members and from the hub',
+    examples: ['group remove evening'],
     tool: 'hub:delete_group',
     operands: [GROUP],
     params: async (call) => ({ group: await groupOf(call) }),
@@ -74,6 +82,10 @@ const VERBS: readonly ToolVerb[] = [
   {
     name: 'group call',
     summary: 'send one command to all members at once; nobody acknowledges it',
+    examples: [
+      'group call evening OnOff Off',
+      `group call evening LevelControl MoveToLevel --params '{"level": 80, "transitionTime": 10}'`,
+    ],
     tool: 'hub:invoke_group',
     operands: [GROUP, { name: 'CLUSTER', help: 'such as OnOff' }, { name: 'COMMAND', help: 'such as Off' }],
     options: { params: { value: 'JSON', help: 'fields of the command, in raw Matter units' } },

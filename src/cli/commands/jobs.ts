@@ -6,6 +6,7 @@ import { textPairs, textTable } from '../text-table.ts';
 export const jobs: Command = {
   name: 'jobs',
   summary: 'list the jobs, or tell the state and result of one',
+  examples: ['jobs', 'jobs 4f0c8d'],
   operands: [{ name: 'JOB', help: 'job id', isOptional: true }],
   async run({ hub, output, operands: [id] }) {
     if (id !== undefined) {
@@ -23,6 +24,7 @@ export const jobs: Command = {
 export const jobCancel: Command = {
   name: 'job cancel',
   summary: 'cancel a job',
+  examples: ['job cancel 4f0c8d'],
   operands: [{ name: 'JOB', help: 'job id' }],
   async run({ hub, output, operands: [id = ''] }) {
     const job = await hub.delete(`/api/v1/jobs/${encodeURIComponent(id)}`);

@@ -17,6 +17,7 @@ const TTL_SECONDS = 90 * 86_400;
 export const login: Command = {
   name: 'login',
   summary: "give yourself a token and an approver key of your own (with sudo, or as the hub's user)",
+  examples: ['login', 'login --person ann'],
   options: { person: { value: 'NAME', help: 'your name on this hub; your user name when absent' } },
   async run(call) {
     const user = loginUser(call.io.env);
@@ -38,6 +39,7 @@ export const login: Command = {
 export const logout: Command = {
   name: 'logout',
   summary: 'forget your login on this machine; your token ends with "atmo token revoke"',
+  examples: ['logout'],
   async run({ io, output }) {
     const wasLoggedIn = removeLogin(homeOf(io.env));
     output.answer({ was_logged_in: wasLoggedIn }, () => (wasLoggedIn ? 'logged out\n' : 'nobody was logged in\n'));

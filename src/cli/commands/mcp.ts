@@ -10,6 +10,7 @@ const AREA = /^areas\/(.+)$/;
 export const mcp: Command = {
   name: 'mcp',
   summary: 'speak MCP with an agent over stdin and stdout, with a token of the agent alone',
+  examples: ['mcp --agent claude', 'mcp --agent reader --allow sensor:read:* --view areas/kitchen'],
   options: {
     agent: { value: 'NAME', help: 'make a token for this agent once, keep and renew it; without it ATMO_TOKEN counts' },
     allow: { value: 'PERMISSION', help: 'what --agent may do instead of using the whole home; may be repeated', isRepeated: true },

@@ -9,6 +9,7 @@ const HUB = { name: 'HUB', help: 'id or unique name of the hub, as atmo mesh pee
 const revoke: Command = {
   name: 'mesh revoke',
   summary: 'end the membership of another hub, and of those that it let in, at once and for good',
+  examples: ['mesh revoke shed'],
   operands: [HUB],
   options: PASSPHRASE_OPTION,
   async run(call) {
@@ -23,6 +24,7 @@ const revoke: Command = {
 const delegate: Command = {
   name: 'mesh delegate',
   summary: 'let a hub of the mesh invite others and renew memberships, for five years',
+  examples: ['mesh delegate shed'],
   operands: [HUB],
   options: PASSPHRASE_OPTION,
   async run(call) {
@@ -36,6 +38,7 @@ const delegate: Command = {
 const exportRoot: Command = {
   name: 'mesh export-root',
   summary: 'write the root key of the mesh, sealed under its passphrase, to a file for a safe place',
+  examples: ['mesh export-root mesh-root.key'],
   operands: [{ name: 'FILE', help: 'new file, readable by you alone; - for stdout' }],
   options: PASSPHRASE_OPTION,
   async run(call) {
@@ -54,6 +57,7 @@ const exportRoot: Command = {
 const importRoot: Command = {
   name: 'mesh import-root',
   summary: 'bring an exported root key of the mesh to this hub',
+  examples: ['mesh import-root mesh-root.key'],
   operands: [{ name: 'FILE', help: 'what atmo mesh export-root wrote; - for stdin' }],
   options: PASSPHRASE_OPTION,
   async run(call) {

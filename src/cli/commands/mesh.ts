@@ -16,6 +16,7 @@ const TTL_SECONDS = { least: 60, most: 86_400 } as const;
 const create: Command = {
   name: 'mesh create',
   summary: 'make a mesh with this hub as its first member',
+  examples: ['mesh create --name home'],
   options: { name: { value: 'NAME', help: 'what you call the mesh' }, ...PASSPHRASE_OPTION },
   async run(call) {
     await requireNoMesh(call);
@@ -31,6 +32,7 @@ const create: Command = {
 const invite: Command = {
   name: 'mesh invite',
   summary: 'let one hub in: one line that it joins with, once; whoever has the line can use it',
+  examples: ['mesh invite', 'mesh invite --ttl 1h --qr'],
   options: {
     ttl: { value: 'TIME', help: 'how long it can be used: 15m (the default), at most 24h' },
     allow: { value: 'PERMISSION', help: 'what its tokens may do on other hubs at most; may be repeated', isRepeated: true },
@@ -52,6 +54,7 @@ const invite: Command = {
 const join: Command = {
   name: 'mesh join',
   summary: 'make this hub a member of the mesh that an invite is for',
+  examples: ['mesh join @invite.txt', 'mesh join -'],
   operands: [{ name: 'LINE', help: 'what atmo mesh invite printed, or @FILE, or - for stdin' }],
   async run(call) {
     const line = await readInput(call.operand(0), call.io);
@@ -66,6 +69,7 @@ const join: Command = {
 const leave: Command = {
   name: 'mesh leave',
   summary: 'end the membership of this hub',
+  examples: ['mesh leave'],
   options: { 'delete-root-key': { help: 'delete the root key that is on this hub; without a copy the mesh loses it for ever' } },
   async run(call) {
     const answer = await call.hub.post('/api/v1/mesh/leave', { delete_root_key: call.isSet('delete-root-key') });
@@ -77,6 +81,7 @@ const leave: Command = {
 const peers: Command = {
   name: 'mesh peers',
   summary: 'the other hubs: whether each can be reached and how fast, its version and tools',
+  examples: ['mesh peers', 'mesh peers --reachable'],
   options: { reachable: { help: 'only those that can be reached' } },
   async run(call) {
     const { mesh_id: meshId, ...mesh } = await call.hub.get('/api/v1/mesh', call.isSet('reachable') ? { reachable: true } : {});
@@ -95,6 +100,7 @@ const peers: Command = {
 const status: Command = {
   name: 'mesh status',
   summary: 'which mesh this hub is in, what it may do there, and until when',
+  examples: ['mesh status'],
   async run(call) {
     const { peers: list, ...facts } = await call.hub.get('/api/v1/mesh');
     call.output.answer(facts, () => textPairs(membershipPairs(facts)));
@@ -105,6 +111,7 @@ const status: Command = {
 const renew: Command = {
   name: 'mesh renew',
   summary: 'get a new membership certificate now; it happens by itself 30 days before the end',
+  examples: ['mesh renew'],
   async run(call) {
     const facts = await call.hub.post('/api/v1/mesh/renew', {});
     call.output.answer(facts, () => `this hub is a member of ${facts.mesh_id} until ${facts.expires_at}\n`);

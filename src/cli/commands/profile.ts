@@ -6,6 +6,7 @@ import type { Command } from '../command.ts';
 const profileCheck: Command = {
   name: 'profile check',
   summary: 'check profile files and explain each mistake; needs no hub',
+  examples: ['profile check', 'profile check my-lamp.json'],
   operands: [{ name: 'FILE', help: 'files to check; all by default', isOptional: true, isRepeated: true }],
   async run({ io, output, operands }) {
     if (!io.profileCheck) throw notHere();
@@ -22,6 +23,7 @@ const profileCheck: Command = {
 const profileDraft: Command = {
   name: 'profile draft',
   summary: 'print profile files for a device, ready to edit',
+  examples: ['profile draft living-room-lamp'],
   operands: [{ name: 'DEVICE', help: 'device id or unique name' }],
   async run({ io, hub, output, operands: [id = ''] }) {
     if (!io.profileDraft) throw notHere();

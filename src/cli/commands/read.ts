@@ -12,12 +12,13 @@ import { readingText } from './devices.ts';
 export const read: Command = {
   name: 'read',
   summary: "a sensor's value now, or its history",
+  examples: ['read hall-sensor/temperature', 'read hall-sensor/temperature --since 24h --every 1h --agg max'],
   operands: [{ name: 'SENSOR', help: 'sensor id such as hall-sensor/temperature (atmo sensors lists them)' }],
   options: {
     since: { value: 'TIME', help: 'history from here: 24h, 7d, or ISO 8601' },
     until: { value: 'TIME', help: 'history up to here' },
     every: { value: 'WIDTH', help: 'one value for each 5m, 1h, 1d …' },
-    agg: { value: 'HOW', help: 'avg, min, max, sum or none' },
+    agg: { value: 'HOW', help: 'avg, min, max, sum or none', completes: ['avg', 'min', 'max', 'sum', 'none'] },
     limit: { value: 'N', help: 'at most the newest N points' },
     ...HUB_OPTION,
   },

@@ -19,6 +19,7 @@ const WRONG = 2;
 const rules: Command = {
   name: 'rules',
   summary: "list the owner's rules that hold now",
+  examples: ['rules'],
   async run({ hub, output }) {
     const listing = asObject(await hub.call('hub:list_rules', {}));
     output.answer(listing, () => listingText(listing));
@@ -29,6 +30,7 @@ const rules: Command = {
 const check: Command = {
   name: 'rules check',
   summary: 'check a rules file and explain its mistakes; needs no hub',
+  examples: ['rules check', 'rules check new-rules.yaml'],
   operands: [{ name: 'FILE', help: 'file to check; rules.yaml in the state directory by default', isOptional: true }],
   async run({ io, hub, output, operands: [file] }) {
     if (!io.rulesCheck)
@@ -44,6 +46,7 @@ const check: Command = {
 const test: Command = {
   name: 'rules test',
   summary: 'tell which rule would decide about a call, and why; nothing runs',
+  examples: ['rules test front_door_lock_unlock', 'rules test living_room_lamp_set_brightness brightness=40'],
   operands: [
     { name: 'TOOL', help: 'tool name, as atmo tools lists it' },
     { name: 'KEY=VALUE', help: "parameters, typed by the tool's schema", isOptional: true, isRepeated: true },

@@ -6,8 +6,9 @@ import { readingText } from './devices.ts';
 export const sensors: Command = {
   name: 'sensors',
   summary: 'every sensor with its value, unit and age',
+  examples: ['sensors', 'sensors --area kitchen', 'sensors --kind temperature'],
   options: {
-    device: { value: 'ID', help: 'only sensors of this device' },
+    device: { value: 'DEVICE', help: 'only sensors of this device' },
     kind: { value: 'KIND', help: 'only this kind, such as temperature' },
     area: { value: 'AREA', help: 'only sensors in this area' },
   },

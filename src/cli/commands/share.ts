@@ -5,6 +5,7 @@ import { qrPicture } from '../qr-picture.ts';
 export const share: Command = {
   name: 'device share',
   summary: 'open a device for another controller and show the QR code to scan there',
+  examples: ['device share living-room-lamp', 'device share living-room-lamp --close'],
   operands: [{ name: 'DEVICE', help: 'device id or unique name' }],
   options: { seconds: { value: 'N', help: 'how long it stays open: 180 to 900, 300 by default' }, close: { help: 'close it again' } },
   async run(call) {

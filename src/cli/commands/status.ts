@@ -7,6 +7,7 @@ import { ageText, textPairs } from '../text-table.ts';
 export const status: Command = {
   name: 'status',
   summary: 'how the hub is and what it has',
+  examples: ['status', 'status --json'],
   async run({ hub, output }) {
     const health = await hub.health();
     const [devices, tools, sensors, mesh] = await Promise.all([

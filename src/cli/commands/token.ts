@@ -14,6 +14,10 @@ const MORE = { name: 'PERMISSION', help: 'more of what --allow began', isOptiona
 const mint: Command = {
   name: 'token mint',
   summary: 'make a token for an agent; its text is all that stdout gets, and is told this once',
+  examples: [
+    'token mint --agent kitchen-assistant --allow device:control:@area/kitchen --ttl 30d',
+    'token mint --agent reader --allow sensor:read --rate 30/min',
+  ],
   operands: [MORE],
   options: {
     agent: { value: 'ID', help: 'what to call the agent' },
@@ -37,6 +41,7 @@ const mint: Command = {
 const show: Command = {
   name: 'token show',
   summary: 'what a token says and whether it still holds',
+  examples: ['token show @helper.token'],
   operands: [{ name: 'TOKEN', help: 'the text of the token, @FILE, or - for stdin' }],
   async run(call) {
     const given = call.operand(0);
@@ -50,6 +55,7 @@ const show: Command = {
 const list: Command = {
   name: 'tokens',
   summary: 'the tokens that this hub made',
+  examples: ['tokens'],
   async run(call) {
     const answer = await call.hub.call('hub:list_tokens', {});
     const tokens = isJsonObject(answer) ? objectsIn(answer, 'tokens') : [];
@@ -61,8 +67,15 @@ const list: Command = {
 const revoke = commandOf({
   name: 'token revoke',
   summary: 'end a token and all that come from it',
+  examples: ['token revoke 0b6c'],
   tool: 'hub:revoke_token',
-  operands: [{ name: 'ID', help: 'id of the token, as atmo tokens lists it; its first characters are enough where they fit one' }],
+  operands: [
+    {
+      name: 'ID',
+      help: 'id of the token, as atmo tokens lists it; its first characters are enough where they fit one',
+      completes: 'token',
+    },
+  ],
   params: async (call) => ({ token_id: await fullId(call) }),
   sentence: ({ revoked }, call) =>
     revoked === true ? `token ${call.operand(0)} is revoked, with all that came from it` : `token ${call.operand(0)} was revoked before`,
@@ -71,6 +84,7 @@ const revoke = commandOf({
 const rotateOwner = commandOf({
   name: 'token rotate-owner',
   summary: "replace the owner's token; the old one ends at once",
+  examples: ['token rotate-owner'],
   tool: 'hub:rotate_owner',
   params: () => ({}),
   sentence: () => "the owner's token is a new one, in owner.token of the state directory; the old one has ended",
@@ -79,6 +93,7 @@ const rotateOwner = commandOf({
 const check: Command = {
   name: 'token check',
   summary: 'whether permissions would allow something; needs no hub (exit code 0 yes, 3 no)',
+  examples: ["token check --allow 'device:control:*' --require device:control:lamp"],
   operands: [MORE],
   options: { allow: ALLOW, require: { value: 'PERMISSION', help: 'what would be needed; may be repeated', isRepeated: true } },
   async run(call) {

@@ -7,18 +7,25 @@ import { heading, type Printable } from '../terminal/page.ts';
 import { cellText, textPairs, textTable } from '../text-table.ts';
 
 const PAGE = 1_000;
+const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'];
 
 export const tools: Command = {
   name: 'tools',
   summary: 'list or search the tools, or tell all about one',
+  examples: [
+    'tools',
+    "tools --search 'make the living room bright'",
+    'tools living_room_lamp_set_brightness',
+    'tools --device living-room-lamp --format openai',
+  ],
   operands: [{ name: 'TOOL', help: 'name of one tool', isOptional: true }],
   options: {
     search: { value: 'TEXT', help: 'best matches for a sentence' },
     device: { value: 'DEVICE', help: 'only tools of this device, by id or unique name' },
     capability: { value: 'NAME', help: 'only tools that need this capability' },
-    category: { value: 'NAME', help: 'sensing, acting, communicating, querying, computing or managing' },
+    category: { value: 'NAME', help: CATEGORIES.join(', '), completes: CATEGORIES },
     hub: { value: 'HUB', help: 'only tools that this hub of the mesh has, by id or name' },
-    format: { value: 'NAME', help: 'openai, anthropic or mcp: the form that model APIs take' },
+    format: { value: 'NAME', help: 'openai, anthropic or mcp: the form that model APIs take', completes: ['openai', 'anthropic', 'mcp'] },
   },
   async run(call) {
     const [name] = call.operands;

@@ -1,0 +1,56 @@
+import type { Command } from '../src/cli/command.ts';
+import { SECTIONS } from '../src/cli/command-table.ts';
+import { usageOf } from '../src/cli/help.ts';
+
+const INTRODUCTION = `# The command line
+
+This page is written by \`npm run docs\` from the table in \`src/cli/command-table.ts\`; \`--help\` behind a command
+tells the same.
+
+Every command takes \`--json\` (one JSON document on standard output; everything else goes to standard error) and \`--help\`.
+Tables are cut to the width of a terminal and whole in a pipe. Colours are for terminals: \`NO_COLOR=1\` and \`TERM=dumb\` end
+them, \`FORCE_COLOR=1\` wants them in a pipe too.
+
+| exit code | means |
+|---|---|
+| 0 | success |
+| 1 | anything else, such as a check that found something |
+| 2 | wrong usage |
+| 3 | refused: authentication, permission, or a person has to approve first |
+| 4 | a tool or device failed or cannot be reached |
+| 5 | no hub answers |
+
+Completion, with the names of tools, devices, areas and hubs that the hub knows:
+
+\`\`\`
+source <(atmo completion bash)        in ~/.bashrc
+source <(atmo completion zsh)         in ~/.zshrc, after compinit
+atmo completion fish | source         in ~/.config/fish/config.fish
+\`\`\`
+`;
+
+/** docs/cli.md: every command with its operands, options and examples, from the table that the CLI itself reads. */
+export function cliPage(): string {
+  const sections = SECTIONS.map(({ title, commands }) => `## ${title}\n\n${commands.map(commandText).join('\n')}`);
+  return `${INTRODUCTION}\n${sections.join('\n')}`;
+}
+
+function commandText(command: Command): string {
+  const rows = [
+    ...(command.operands ?? []).map(({ name, help }) => [name, help] as const),
+    ...Object.entries(command.options ?? {}).map(
+      ([name, { value, help }]) => [value === undefined ? `--${name}` : `--${name} ${value}`, help] as const,
+    ),
+  ];
+  const table = rows.map(([word, help]) => `| \`${word}\` | ${help.replaceAll('|', '\\|')} |\n`).join('');
+  const examples = (command.examples ?? []).map((example) => `atmo ${example}\n`).join('');
+  return [
+    `### atmo ${usageOf(command)}\n\n${sentence(command.summary)}\n`,
+    table === '' ? '' : `\n| | |\n|---|---|\n${table}`,
+    examples === '' ? '' : `\n\`\`\`\n${examples}\`\`\`\n`,
+  ].join('');
+}
+
+function sentence(summary: string): string {
+  return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
+}
