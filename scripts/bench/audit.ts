@@ -24,8 +24,8 @@ import { KnownJobs } from '../../src/tools/known-jobs.ts';
 import { KnownTools } from '../../src/tools/known-tools.ts';
 import { MeshOutlook } from '../../src/tools/mesh-outlook.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
+import { LexicalToolSearch } from '../../src/tools/search/lexical-tool-search.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
-import { lexicalSearch } from '../../src/tools/tool-search.ts';
 import type { BenchFigure } from './figure.ts';
 import { median } from './statistics.ts';
 import { Workspace } from './workspace.ts';
@@ -77,7 +77,7 @@ class Station implements AsyncDisposable {
         jobs: new KnownJobs({ jobs, places: { hubOf: () => undefined, list: () => [] } }),
         pipeline,
         capabilities: new CapabilityCatalogue(registry),
-        search: lexicalSearch,
+        search: new LexicalToolSearch(),
         directory: NO_DEVICES,
         readings,
         authenticator,

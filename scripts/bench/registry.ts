@@ -4,7 +4,6 @@ import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
 import { toolId } from '../../src/tools/tool-name.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
-import { lexicalSearch } from '../../src/tools/tool-search.ts';
 import type { BenchFigure } from './figure.ts';
 import { median } from './statistics.ts';
 
@@ -21,7 +20,7 @@ interface Measured {
   readonly bar?: number;
 }
 
-/** Registers, finds, lists, validates and searches; each time is the median of its rounds. */
+/** Registers, finds, lists and validates; each time is the median of its rounds. */
 export async function run(): Promise<BenchFigure[]> {
   const rssBefore = process.memoryUsage.rss();
   const validator = new SchemaValidator();
@@ -59,15 +58,6 @@ export async function run(): Promise<BenchFigure[]> {
       { ...batch, bar: LIST_BAR_MS },
     ),
     ...validationFigures(registry),
-    figure(
-      'registry.search',
-      repeated(() => lexicalSearch.search({ text: 'dim the kitchen lamp' }, allTools(registry))),
-      {
-        ...batch,
-        samples: ROUNDS,
-        vs: 'word matching, no index',
-      },
-    ),
   ];
 }
 
@@ -112,10 +102,6 @@ function makeTool(index: number): RegisteredTool {
 function listAfterChange(registry: ToolRegistry, round: number): void {
   registry.register(makeTool(round), { replace: true });
   registry.list({ limit: 100 });
-}
-
-function allTools(registry: ToolRegistry): readonly RegisteredTool[] {
-  return registry.listByCategory('acting');
 }
 
 function repeated(work: (round: number) => unknown): number {

@@ -94,7 +94,12 @@ export class KnownTools {
 
   /** One page of tools in the order of their ids. VALIDATION_ERROR for a limit out of range or a name of several hubs, NOT_FOUND for a hub that is not known. */
   list(filter: KnownToolFilter = {}): ToolPage {
-    return filterTools(filter.node === undefined ? this.all() : this.#allOf(filter.node), filter);
+    return filterTools(this.of(filter.node), filter);
+  }
+
+  /** Every tool that a hub can run itself, all there are where none is named. Errors as `list`. */
+  of(node: string | undefined): readonly RegisteredTool[] {
+    return node === undefined ? this.all() : this.#allOf(node);
   }
 
   /** The name that models use for a tool; no tool of another hub gets one that a tool here has. */

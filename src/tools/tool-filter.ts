@@ -34,12 +34,21 @@ export function filterTools(tools: readonly RegisteredTool[], filter: ToolFilter
   const offset = requireWithin('offset', filter.offset ?? 0, [0, Number.MAX_SAFE_INTEGER]);
   const limit = requireWithin('limit', filter.limit ?? DEFAULT_LIMIT, [1, MAX_LIMIT]);
   const conditions = conditionsOf(filter);
-  const passing = conditions.length === 0 ? tools : tools.filter((tool) => conditions.every((condition) => condition(tool)));
+  const passing = conditions.length === 0 ? tools : tools.filter(allOf(conditions));
   const end = offset + limit;
   return { tools: passing.slice(offset, end), total: passing.length, ...(end < passing.length && { nextOffset: end }) };
 }
 
+/** Whether a tool passes the filter, paging aside. */
+export function passes(filter: ToolFilter): (tool: RegisteredTool) => boolean {
+  return allOf(conditionsOf(filter));
+}
+
 type Condition = (tool: RegisteredTool) => boolean;
+
+function allOf(conditions: readonly Condition[]): Condition {
+  return (tool) => conditions.every((condition) => condition(tool));
+}
 
 function conditionsOf(filter: ToolFilter): readonly Condition[] {
   const { capability, category, device, area, text, createdBy, isVisible } = filter;

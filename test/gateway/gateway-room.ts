@@ -6,14 +6,14 @@ import type { DeviceId, SensorId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import type { Authenticator, Principal } from '../../src/core/principal.ts';
 import type { HistoryPoint, HistoryQuery, Reading, ReadingStore } from '../../src/core/reading-store.ts';
-import { type GatewayCollaborators, HttpGateway } from '../../src/gateway/http-gateway.ts';
+import { type GatewayCollaborators, type GatewayOptions, HttpGateway } from '../../src/gateway/http-gateway.ts';
 import { MetricRegistry } from '../../src/gateway/metrics/metrics.ts';
 import type { HealthReport } from '../../src/gateway/ports.ts';
 import type { PipelineOptions } from '../../src/tools/calls/call-collaborators.ts';
 import type { ToolFeatures } from '../../src/tools/calls/tool-features.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
 import { MeshOutlook, type MeshPorts } from '../../src/tools/mesh-outlook.ts';
-import { lexicalSearch } from '../../src/tools/tool-search.ts';
+import { LexicalToolSearch } from '../../src/tools/search/lexical-tool-search.ts';
 import { agent, jobsHere, makeRoom, makeTool, owner } from '../tools/tool-room.ts';
 
 export const PORT = 8081;
@@ -104,8 +104,7 @@ export function makeReading(id: string, value: number, atMs: number): Reading {
   return { sensor, value, atMs, reachability: 'reachable' };
 }
 
-interface RoomOptions {
-  readonly port?: number;
+interface RoomOptions extends Partial<GatewayOptions> {
   readonly approvals?: ApprovalQueue;
   readonly features?: ToolFeatures;
   readonly pipeline?: PipelineOptions;
@@ -114,7 +113,10 @@ interface RoomOptions {
 }
 
 /** A gateway over a real pipeline, without a socket. */
-export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = PORT, pipeline, ...collaborators }: RoomOptions = {}) {
+export function makeGateway(
+  extra: Partial<GatewayCollaborators> = {},
+  { host = '127.0.0.1', port = PORT, tls, pipeline, ...collaborators }: RoomOptions = {},
+) {
   const outlook = new MeshOutlook(() => collaborators.ports);
   const room = makeRoom(
     { capabilities: () => [], remote: outlook.tools, mesh: outlook.view, router: outlook.router, ...collaborators },
@@ -138,12 +140,12 @@ export function makeGateway(extra: Partial<GatewayCollaborators> = {}, { port = 
       readings,
       authenticator: authenticatorOf({ [AGENT_TOKEN]: agent('sensor:read') }),
       metrics,
-      search: lexicalSearch,
+      search: new LexicalToolSearch(),
       health: { health: () => health },
       logger: createLogger('debug', (line) => logged.push(line)),
       ...extra,
     },
-    { host: '127.0.0.1', port },
+    { host, port, ...(tls && { tls }) },
   );
   const addTool = (input: Parameters<typeof makeTool>[0]) => room.registry.register(makeTool(input));
   return { ...room, capabilities, gateway, directory, readings, metrics, logged, addTool };

@@ -1,8 +1,9 @@
 import type { Authorizer } from '../../core/authorizer.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { KnownToolFilter, KnownTools } from '../../tools/known-tools.ts';
+import type { SearchQuery, ToolSearch, ToolSearchResult } from '../../tools/search/search.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
-import type { ToolPage } from '../../tools/tool-filter.ts';
+import { passes, type ToolPage } from '../../tools/tool-filter.ts';
 import { canSeeTool } from '../../tools/visibility.ts';
 import type { CallPort } from '../ports.ts';
 
@@ -12,6 +13,7 @@ interface CatalogueCollaborators {
   readonly tools: KnownTools;
   readonly authorizer: Authorizer;
   readonly pipeline: Pick<CallPort, 'offeredTo'>;
+  readonly search: ToolSearch;
 }
 
 /** The tools that one caller may know of: the others do not exist for it. */
@@ -19,11 +21,13 @@ export class ToolCatalogue {
   readonly #tools: KnownTools;
   readonly #authorizer: Authorizer;
   readonly #pipeline: Pick<CallPort, 'offeredTo'>;
+  readonly #search: ToolSearch;
 
-  constructor({ tools, authorizer, pipeline }: CatalogueCollaborators) {
+  constructor({ tools, authorizer, pipeline, search }: CatalogueCollaborators) {
     this.#tools = tools;
     this.#authorizer = authorizer;
     this.#pipeline = pipeline;
+    this.#search = search;
   }
 
   page(principal: Principal, filter: KnownToolFilter): ToolPage {
@@ -38,6 +42,13 @@ export class ToolCatalogue {
       offset = page.nextOffset;
     }
     return found;
+  }
+
+  /** The caller's tools that pass the filter and fit a sentence. */
+  find(principal: Principal, query: SearchQuery, filter: KnownToolFilter = {}): ToolSearchResult {
+    const isVisible = passes({ ...filter, isVisible: this.visibleTo(principal) });
+    // The whole list and a condition, not a list of what passes: the search keeps its index for the list.
+    return this.#search.search(query, this.#tools.of(filter.node), isVisible);
   }
 
   /** Of a hub when it is named. TOOL_NOT_FOUND and AMBIGUOUS_TOOL as the registry tells them. */

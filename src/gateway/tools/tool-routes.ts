@@ -1,6 +1,6 @@
 import type { KnownToolFilter } from '../../tools/known-tools.ts';
+import type { ToolMatch } from '../../tools/search/search.ts';
 import { CATEGORIES, type RegisteredTool } from '../../tools/tool-definition.ts';
-import type { ToolSearch } from '../../tools/tool-search.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import { json } from '../door/answer.ts';
 import { field, type QueryOf } from '../door/query.ts';
@@ -26,7 +26,6 @@ type ListQuery = QueryOf<typeof LIST_QUERY>;
 /** What lists of tools are made from. */
 export interface ToolRouteCollaborators {
   readonly catalogue: ToolCatalogue;
-  readonly search: ToolSearch;
   readonly sight: CallerSight;
 }
 
@@ -41,7 +40,7 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
       query: LIST_QUERY,
       answers: { 200: 'one page of tools' },
       handle(request, query) {
-        if (query.q !== undefined) return json({ tools: rankedTools(collaborators, request, query) });
+        if (query.q !== undefined) return json(rankedTools(collaborators, request, query));
         const filter = { ...filterOf(collaborators, request, query), limit: query.limit ?? 100, offset: query.cursor ?? 0 };
         const page = catalogue.page(request.principal, filter);
         return json({
@@ -75,13 +74,14 @@ function filterOf({ sight }: ToolRouteCollaborators, { principal }: DoorRequest,
   };
 }
 
-/** The tools that fit the sentence `q` best, with scores and why. */
-export function rankedTools(collaborators: ToolRouteCollaborators, request: DoorRequest, query: ListQuery): readonly object[] {
-  const { catalogue, search } = collaborators;
-  const tools = catalogue.all(request.principal, filterOf(collaborators, request, query));
-  const matches = search.search({ text: query.q ?? '', limit: query.limit ?? 20 }, tools);
-  if (query.format !== undefined) return matches.map(({ tool }) => shown(catalogue, tool, query.format));
-  return matches.map(({ tool, score, reasons }) => ({ ...shown(catalogue, tool, undefined), score, reasons }));
+/** What fits the sentence `q` best, with scores and why, and what almost does. */
+export function rankedTools(collaborators: ToolRouteCollaborators, request: DoorRequest, query: ListQuery): object {
+  const { catalogue } = collaborators;
+  const wanted = { text: query.q ?? '', limit: query.limit ?? 20 };
+  const { matches, nearMisses } = catalogue.find(request.principal, wanted, filterOf(collaborators, request, query));
+  if (query.format !== undefined) return { tools: matches.map(({ tool }) => shown(catalogue, tool, query.format)) };
+  const view = ({ tool, score, reasons }: ToolMatch) => ({ ...shown(catalogue, tool, undefined), score, reasons });
+  return { tools: matches.map(view), near_misses: nearMisses.map(view) };
 }
 
 function shown(catalogue: ToolCatalogue, tool: RegisteredTool, format: ToolFormat | undefined): object {

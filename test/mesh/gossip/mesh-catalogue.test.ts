@@ -7,9 +7,9 @@ import type { HubDirectory, KnownHub } from '../../../src/mesh/gossip/known-hub.
 import { MeshCatalogue } from '../../../src/mesh/gossip/mesh-catalogue.ts';
 import { offeredDefinition } from '../../../src/mesh/gossip/offered-definition.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
+import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
 import type { RegisteredTool } from '../../../src/tools/tool-definition.ts';
 import { filterTools } from '../../../src/tools/tool-filter.ts';
-import { lexicalSearch } from '../../../src/tools/tool-search.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 
 type Hubs = Readonly<Record<string, readonly RegisteredTool[]>>;
@@ -128,7 +128,7 @@ describe('MeshCatalogue', () => {
     const { catalogue } = makeCatalogue({ 'hub-a': [notify()], 'hub-b': [vision] });
     expect(filterTools(catalogue.all(), { capability: 'vision' }).tools.map(({ id }) => id)).toEqual(['core:ocr@1.0.0']);
     expect(filterTools(catalogue.all(), { category: 'communicating' }).tools.map(({ id }) => id)).toEqual(['core:send_push@1.0.0']);
-    const [best] = lexicalSearch.search({ text: 'send an alert to the user' }, catalogue.all());
+    const [best] = new LexicalToolSearch().search({ text: 'send an alert to the user' }, catalogue.all()).matches;
     expect(best?.tool.id).toBe('core:send_push@1.0.0');
   });
 

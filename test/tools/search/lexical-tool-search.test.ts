@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { lexicalSearch } from '../../src/tools/tool-search.ts';
-import { makeTool } from './tool-room.ts';
+import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
+import { makeTool } from '../tool-room.ts';
 
 const tools = [
   makeTool({
@@ -18,7 +18,8 @@ const tools = [
   makeTool({ name: 'notify', description: 'Send notification to a person', metadata: { tags: ['alert', 'messaging'] } }),
   makeTool({ name: 'read_temperature', description: 'Tells the temperature in a room' }),
 ];
-const found = (text: string) => lexicalSearch.search({ text }, tools).map(({ tool }) => tool.definition.name);
+const search = new LexicalToolSearch();
+const found = (text: string) => search.search({ text }, tools).matches.map(({ tool }) => tool.definition.name);
 
 describe('search', () => {
   test('finds tools from a sentence, best first', () => {
@@ -29,13 +30,13 @@ describe('search', () => {
   });
 
   test('says why', () => {
-    const [match] = lexicalSearch.search({ text: 'kitchen lamp' }, tools);
-    expect(match?.reasons).toEqual(['name: kitchen', 'name: light']);
+    const [match] = search.search({ text: 'kitchen lamp' }, tools).matches;
+    expect(match?.reasons).toEqual(['area: kitchen', 'device: lamp (light)']);
     expect(match?.score).toBeGreaterThan(0);
   });
 
   test('is the same whatever the order of the tools, and bounded', () => {
-    const ids = (list: typeof tools) => lexicalSearch.search({ text: 'light on', limit: 2 }, list).map(({ tool }) => tool.id);
+    const ids = (list: typeof tools) => search.search({ text: 'light on', limit: 2 }, list).matches.map(({ tool }) => tool.id);
     expect(ids(tools)).toEqual(ids(tools.toReversed()));
     expect(ids(tools)).toHaveLength(2);
   });

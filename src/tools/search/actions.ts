@@ -1,0 +1,159 @@
+import { ACTION_KIN, ACTION_PHRASES, PARTICLE_VERBS, PARTICLES, QUESTION_WORDS, TITLE_PHRASES } from './action-words.ts';
+import { isHomeWord } from './lexicon.ts';
+import { type Word, wordsOf } from './words.ts';
+
+/** What is to be done, and how surely (0 to 1). */
+export type Actions = ReadonlyMap<string, number>;
+
+/** Actions in a text, with the places of the words that say so. */
+export interface SaidActions {
+  readonly actions: Actions;
+  readonly places: ReadonlySet<number>;
+}
+
+interface Said {
+  readonly actions: Actions;
+  readonly at: readonly number[];
+}
+
+const LONGEST_PHRASE = 4;
+/** How far a particle may stand behind its verb. */
+const PARTICLE_REACH = 10;
+/** What follows a particle that is no preposition. */
+const PREDICATE_ENDS = new Set(['in', 'at', 'please', 'now', 'for', 'upstairs', 'downstairs', 'outside', 'im', 'bitte']);
+/** Actions that others make more precise, and those others. */
+const VAGUE = new Set(['play', 'set']);
+const SPECIFIC = new Set(['next', 'previous', 'pause', 'stop', 'mute', 'unmute', 'on', 'off', 'open', 'close', 'lock', 'unlock', 'dock']);
+
+const phrases = readLines(ACTION_PHRASES);
+const titlePhrases = readLines([...ACTION_PHRASES, ...TITLE_PHRASES]);
+const particles = readLines(PARTICLES);
+const particleVerbs = stemsOf(PARTICLE_VERBS);
+const questionWords = stemsOf(QUESTION_WORDS);
+
+/** The term under which an action is kept. */
+export function actionTerm(action: string): string {
+  return `!${action}`;
+}
+
+/** What is read instead of done. */
+export const READ_TERM = actionTerm('read');
+
+/** The actions that a sentence tells of; the strongest word for each counts. */
+export function actionsIn(words: readonly Word[]): SaidActions {
+  const said = phrasesIn(words, phrases);
+  const all = [...said, ...particlesIn(words, placesOf(said))];
+  return { actions: withoutVague(strongest(all)), places: placesOf(all) };
+}
+
+/** The actions that a tool's title promises. */
+export function actionsOfTitle(words: readonly Word[]): SaidActions {
+  const said = phrasesIn(words, titlePhrases);
+  return { actions: strongest(said), places: placesOf(said) };
+}
+
+/** True for verbs that mean nothing without their particle. */
+export function isParticleVerb(stem: string): boolean {
+  return particleVerbs.has(stem);
+}
+
+/** With what else meets a wanted action. */
+export function withKin(actions: Actions): Actions {
+  const wider = new Map(actions);
+  for (const [action, strength] of actions) {
+    for (const [kin, share] of Object.entries(ACTION_KIN[action] ?? {})) wider.set(kin, Math.max(wider.get(kin) ?? 0, strength * share));
+  }
+  return wider;
+}
+
+/** Does the text ask something instead of telling to do something? */
+export function isQuestion(text: string, words: readonly Word[]): boolean {
+  return /[?？]\s*$/.test(text) || (words[0] !== undefined && questionWords.has(words[0].stem));
+}
+
+function phrasesIn(words: readonly Word[], table: ReadonlyMap<string, Actions>): readonly Said[] {
+  const said: Said[] = [];
+  for (let start = 0; start < words.length; ) {
+    const length = phraseLength(words, start, table);
+    const actions = table.get(keyOf(words, start, length));
+    if (actions && length > 0) said.push({ actions, at: range(start, length) });
+    start += Math.max(1, length);
+  }
+  return said;
+}
+
+function phraseLength(words: readonly Word[], start: number, table: ReadonlyMap<string, Actions>): number {
+  for (let length = Math.min(LONGEST_PHRASE, words.length - start); length > 0; length--)
+    if (table.has(keyOf(words, start, length))) return length;
+  return 0;
+}
+
+function particlesIn(words: readonly Word[], taken: ReadonlySet<number>): readonly Said[] {
+  return words.flatMap((word, place) => {
+    const actions = taken.has(place) ? undefined : particles.get(word.stem);
+    if (!actions) return [];
+    const from = Math.max(0, place - PARTICLE_REACH);
+    const verb = words.slice(from, place).findLastIndex((before) => particleVerbs.has(before.stem));
+    if (verb >= 0) return [{ actions, at: [place, from + verb] }];
+    return isPredicate(words, place) ? [{ actions, at: [place] }] : [];
+  });
+}
+
+/** `light off`, `lamp on in the hall`: the particle says what is to be done without any verb. */
+function isPredicate(words: readonly Word[], place: number): boolean {
+  const before = words[place - 1];
+  const after = words[place + 1];
+  if (words[place]?.text === 'off') return true;
+  return before !== undefined && (after === undefined || (isHomeWord(before.stem) && PREDICATE_ENDS.has(after.text)));
+}
+
+function strongest(all: readonly Said[]): Actions {
+  const actions = new Map<string, number>();
+  for (const said of all) for (const [action, strength] of said.actions) actions.set(action, Math.max(actions.get(action) ?? 0, strength));
+  return actions;
+}
+
+/** `play the next song` asks for the next one, `set the lamp off` for off. */
+function withoutVague(actions: Actions): Actions {
+  const isSpecific = [...actions.keys()].some((action) => SPECIFIC.has(action));
+  return isSpecific ? new Map([...actions].filter(([action]) => !VAGUE.has(action))) : actions;
+}
+
+function placesOf(all: readonly Said[]): ReadonlySet<number> {
+  return new Set(all.flatMap(({ at }) => at));
+}
+
+function readLines(lines: readonly string[]): ReadonlyMap<string, Actions> {
+  const table = new Map<string, Actions>();
+  for (const line of lines) readLine(line, table);
+  return table;
+}
+
+function readLine(line: string, into: Map<string, Actions>): void {
+  const [head = '', rest = ''] = line.split(': ');
+  const actions = new Map(
+    head.split(' ').map((part) => {
+      const [name = '', strength = '1'] = part.split('=');
+      return [name, Number(strength)];
+    }),
+  );
+  for (const phrase of rest.split(/[\s|]+/).filter(Boolean)) {
+    const words = wordsOf(phrase.replaceAll('_', ' '));
+    const key = keyOf(words, 0, words.length);
+    into.set(key, new Map([...(into.get(key) ?? []), ...actions]));
+  }
+}
+
+function stemsOf(list: string): ReadonlySet<string> {
+  return new Set(wordsOf(list).map((word) => word.stem));
+}
+
+function keyOf(words: readonly Word[], start: number, length: number): string {
+  let key = words[start]?.stem ?? '';
+  for (let index = start + 1; index < start + length; index++) key += ` ${words[index]?.stem ?? ''}`;
+  return key;
+}
+
+function range(start: number, length: number): readonly number[] {
+  return Array.from({ length }, (_, index) => start + index);
+}

@@ -1,0 +1,33 @@
+import { isHomeWord } from './lexicon.ts';
+import { stem } from './stem.ts';
+import type { Word } from './words.ts';
+
+const SHORTEST_WHOLE = 7;
+const SHORTEST_HEAD = 3;
+const SHORTEST_TAIL = 4;
+/** What joins two words of German, longest first. */
+const JOINTS = ['en', 'es', 'n', 's', ''];
+
+/**
+ * The two parts of a word that ends with a thing of a home: `Wohnzimmerlampe` is `wohnzimmer` and `lampe`. Nothing for words
+ * that are known as a whole.
+ */
+export function compoundParts({ text, stem: whole }: Word): readonly Word[] {
+  if (text.length < SHORTEST_WHOLE || isHomeWord(whole) || !/^[a-z]+$/.test(text)) return [];
+  for (let cut = SHORTEST_HEAD; cut <= text.length - SHORTEST_TAIL; cut++) {
+    const tail = text.slice(cut);
+    if (!isHomeWord(stem(tail))) continue;
+    return [headOf(text.slice(0, cut)), wordOf(tail)];
+  }
+  return [];
+}
+
+/** Without the joint where that makes it a known word: `kuchen` before `lampe` is the `kuche`. */
+function headOf(head: string): Word {
+  const joint = JOINTS.find((end) => head.endsWith(end) && isHomeWord(stem(head.slice(0, head.length - end.length)))) ?? '';
+  return wordOf(head.slice(0, head.length - joint.length));
+}
+
+function wordOf(text: string): Word {
+  return { text, stem: stem(text) };
+}

@@ -1,0 +1,91 @@
+/** What somebody wants who tells how it is at home instead of what to do. */
+export interface Intent {
+  /** For people: `stuffy air`. */
+  readonly label: string;
+  /** Over the text in lower case without marks. */
+  readonly pattern: RegExp;
+  /** Kinds of things that help, most helpful first. */
+  readonly concepts: readonly string[];
+  /** What they should do; nothing where only something is to be read. */
+  readonly actions: readonly string[];
+}
+
+/** Situations of a home and what helps, most in English, a few in German and French. */
+export const INTENTS: readonly Intent[] = [
+  intent(
+    'stuffy air',
+    /\b(stuffy|stale|fresh air|smell\w*|stinks?|stinky|fumes|stickig|frische luft|lufte?n?|air frais)\b/,
+    'purifier fan hood window',
+    'on open',
+  ),
+  intent(
+    'too dark',
+    /\b(too dark|its? (is )?(so |very |getting )?dark|cant see|cannot see|pitch black|zu dunkel|trop sombre|more light|some light)\b/,
+    'light',
+    'on raise open',
+  ),
+  intent('too bright', /\b(too bright|glare|blinding|dazzl\w+|zu hell|trop de lumiere|less light)\b/, 'light cover', 'lower close set'),
+  intent(
+    'too cold',
+    /\b(too cold|cold|freezing|chilly|frozen|warm (it|me|the|us) up|zu kalt|kalt|friere|froid)\b/,
+    'thermostat heating temperature',
+    'raise set on',
+  ),
+  intent(
+    'too hot',
+    /\b(too (hot|warm)|boiling|sweltering|sweating|roasting|cool (it|me|the|us) (down|off)|zu (heiss|warm)|heiss|chaud)\b/,
+    'cooling fan thermostat temperature',
+    'lower set on',
+  ),
+  intent('too humid', /\b(muggy|damp|humid|clammy|mold|mould|feucht|schimmel)\b/, 'humidifier fan humidity', 'on'),
+  intent('too loud', /\b(too loud|noisy|too noisy|keep it down|zu laut|trop fort)\b/, 'volume speaker tv', 'lower mute'),
+  intent('too quiet', /\b(cant hear|cannot hear|too quiet|too soft|speak up|zu leise)\b/, 'volume speaker tv', 'raise set'),
+  intent(
+    'dirty floor',
+    /\b(dirty|dusty|crumbs?|messy|clean the (floor|carpet|house|rug)|dog hair|schmutzig|kruemel|krumel|staub)\b/,
+    'vacuum',
+    'start',
+  ),
+  intent(
+    'going out',
+    /\b(leav(e|ing)|going out|go out|heading out|away|good ?night|bed ?time|going to (bed|sleep)|gute nacht|ins bett|bonne nuit)\b/,
+    'lock light cover',
+    'lock off close',
+  ),
+  intent('who is home', /\b(any(one|body) (home|in|there)|some(one|body) (home|in|there)|ist jemand|quelqu un)\b/, 'motion', 'read'),
+  intent('at the door', /\b(at the (front )?door|visitor|delivery|parcel|package|rang|ringing)\b/, 'doorbell camera', 'read'),
+  intent(
+    'thirsty plants',
+    /\b(water(ing)? (the|my|our)|thirsty|dry (soil|lawn|grass)|giess\w*|arrose\w*)\b/,
+    'irrigation valve soil',
+    'open on start',
+  ),
+  intent('charging the car', /\b(charge (the|my) (car|ev|tesla)|charging|plug in the car|lade das auto)\b/, 'charger', 'on start'),
+  intent('laundry', /\b(laundry|wash (the|my) (clothes|sheets)|dirty clothes)\b/, 'washer dryer', 'start'),
+  intent('dishes', /\b((do|wash) the dishes|dirty (dishes|plates))\b/, 'dishwasher', 'start'),
+  intent('cooking', /\b(bake|baking|roast|cook dinner|preheat|pizza)\b/, 'oven cooktop', 'on set start'),
+  intent('film', /\b(watch (a |the )?(movie|film|show|tv|match|game)|film schauen|regarder un film)\b/, 'tv light cover', 'on play'),
+  intent('music', /\b(listen to|some music|hear (a|some) (song|music)|musik horen)\b/, 'speaker media', 'play on'),
+  intent(
+    'safety',
+    /\b(burglars?|intruders?|break in|secure the|is (the house|it) (safe|locked)|einbrecher)\b/,
+    'lock alarm camera contact',
+    'lock read',
+  ),
+  intent('fire', /\b(fire|burning|brennt|feu)\b/, 'smoke', 'read'),
+  intent('water where none should be', /\b(flood(ed|ing)?|dripping|wet floor|water on the floor|leaking)\b/, 'leak valve', 'close read'),
+  intent('too much sun', /\b(too sunny|sun (is )?(shining|in my)|block the sun|privacy|neighbou?rs can see)\b/, 'cover', 'close lower'),
+  intent('hot water', /\b(shower|hot water|take a bath|warmes wasser)\b/, 'water_heater', 'on start'),
+  intent(
+    'use of energy',
+    /\b(electricity bill|power (use|usage|consumption)|how much (energy|power|electricity)|stromverbrauch)\b/,
+    'energy',
+    'read',
+  ),
+  intent('telling somebody', /\b(alert|notify|remind|tell (him|her|them|everyone)|let \w+ know|send (a|an))\b/, 'notify', 'send'),
+  intent('seeing', /\b(vision|see what|look at|take a (picture|photo))\b/, 'image camera face', 'read'),
+];
+
+function intent(label: string, pattern: RegExp, concepts: string, actions: string): Intent {
+  return { label, pattern, concepts: concepts.split(' '), actions: actions.split(' ') };
+}

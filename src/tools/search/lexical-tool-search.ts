@@ -1,0 +1,77 @@
+import { NO_HOME_NAMES } from '../../core/home-names.ts';
+import type { RegisteredTool } from '../tool-definition.ts';
+import type { Need } from './need.ts';
+import { type Ranked, type Ranking, rank } from './rank.ts';
+import { reasonsOf } from './reasons.ts';
+import type { SearchQuery, ToolMatch, ToolSearch, ToolSearchResult } from './search.ts';
+import { TermIndex } from './term-index.ts';
+import { type HomeFacts, toolTerms } from './tool-document.ts';
+import { needsOf } from './understand.ts';
+
+const NO_FACTS: HomeFacts = { names: NO_HOME_NAMES, device: () => undefined };
+const DEFAULT_LIMIT = 10;
+/** What has less than this share of the best score is no match. */
+const FLOOR = 0.3;
+const MAX_NEAR_MISSES = 5;
+
+/** Finds tools by words, their meanings, actions and units, without any model: the same answer for the same list on every machine. */
+export class LexicalToolSearch implements ToolSearch {
+  readonly #facts: HomeFacts;
+  readonly #index: TermIndex<RegisteredTool>;
+  #revision: number;
+
+  constructor(facts: HomeFacts = NO_FACTS) {
+    this.#facts = facts;
+    this.#index = new TermIndex((tool) => toolTerms(tool, facts));
+    this.#revision = facts.names.revision;
+  }
+
+  search(
+    { text, limit = DEFAULT_LIMIT }: SearchQuery,
+    tools: readonly RegisteredTool[],
+    isVisible: (tool: RegisteredTool) => boolean = () => true,
+  ): ToolSearchResult {
+    this.#followNames();
+    const members = this.#index.membersOf(tools);
+    const accepts = (document: number): boolean => {
+      const tool = members[document] ? this.#index.item(document) : undefined;
+      return tool !== undefined && isVisible(tool);
+    };
+    const tieBreak = (document: number) => this.#index.item(document)?.id ?? '';
+    const ranking = rank(this.#index, { needs: needsOf(text), limit: limit + MAX_NEAR_MISSES, tieBreak }, accepts);
+    return this.#result(ranking, limit);
+  }
+
+  #result({ ranked, needs }: Ranking, limit: number): ToolSearchResult {
+    const floor = (ranked[0]?.score ?? 0) * FLOOR;
+    const matches = ranked.slice(0, limit).filter(({ score }) => score >= floor);
+    const others = ranked.slice(matches.length).filter((one) => missing(one, needs).length > 0);
+    return {
+      matches: matches.flatMap((one) => this.#match(one, needs)),
+      nearMisses: others.slice(0, MAX_NEAR_MISSES).flatMap((one) => this.#match(one, needs)),
+    };
+  }
+
+  #match(one: Ranked, needs: readonly Need[]): readonly ToolMatch[] {
+    const tool = this.#index.item(one.document);
+    if (!tool) return [];
+    const found = needs.flatMap((need, place) => {
+      const alternative = need.alternatives[one.metBy[place] ?? -1];
+      const posting = alternative && this.#index.posting(alternative.term, one.document);
+      return alternative && posting ? [{ need, alternative, field: posting.field }] : [];
+    });
+    return [{ tool, score: Math.round(one.score * 1000) / 1000, reasons: [...reasonsOf(found), ...missing(one, needs)] }];
+  }
+
+  /** Other names for devices and areas change what tools are found by. */
+  #followNames(): void {
+    const { revision } = this.#facts.names;
+    if (revision === this.#revision) return;
+    this.#revision = revision;
+    this.#index.clear();
+  }
+}
+
+function missing({ metBy }: Ranked, needs: readonly Need[]): readonly string[] {
+  return needs.filter((need, place) => need.kind !== 'hint' && (metBy[place] ?? -1) < 0).map(({ label }) => `missing: ${label}`);
+}

@@ -1,0 +1,153 @@
+import { FIELDS, type Field, type TermWeight } from './search-document.ts';
+
+/** One entry of a posting list, taken apart. */
+export interface Posting {
+  readonly document: number;
+  /** 0 to 1. */
+  readonly weight: number;
+  readonly field: Field;
+}
+
+type Terms = ReadonlyMap<string, TermWeight>;
+
+/** An entry is one number: document, then weight in 12 bits, then field in 4. Ten thousand tools take a few megabytes. */
+const SLOTS = 65_536;
+const FIELD_SLOTS = 16;
+const WEIGHT_STEPS = 4_095;
+/** Gone documents are swept out when there are this many and a quarter of all. */
+const SWEEP_AT = 256;
+const SWEEP_SHARE = 0.25;
+
+/**
+ * Which documents have a term. Follows lists of items: what is new is read, what is gone from a list that is about the
+ * whole is forgotten, what stayed is not looked at again.
+ */
+export class TermIndex<Item extends object> {
+  readonly #termsOf: (item: Item) => Terms;
+  readonly #postings = new Map<string, number[]>();
+  #items: (Item | undefined)[] = [];
+  #numbers = new Map<Item, number>();
+  #members = new WeakMap<readonly Item[], Uint8Array>();
+  #gone = 0;
+
+  constructor(termsOf: (item: Item) => Terms) {
+    this.#termsOf = termsOf;
+  }
+
+  /** Documents are numbered from 0 to below this. */
+  get bound(): number {
+    return this.#items.length;
+  }
+
+  /** Every term that some document has, or had lately. */
+  terms(): Iterable<string> {
+    return this.#postings.keys();
+  }
+
+  item(document: number): Item | undefined {
+    return this.#items[document];
+  }
+
+  /** The documents of a list, 1 at the number of each; known at once for a list that was asked for before. */
+  membersOf(list: readonly Item[]): Uint8Array {
+    const known = this.#members.get(list);
+    if (known) return known;
+    this.#take(list);
+    const members = new Uint8Array(this.#items.length);
+    for (const item of list) members[this.#numbers.get(item) ?? 0] = 1;
+    this.#members.set(list, members);
+    return members;
+  }
+
+  /** Entries for a term; decode them with `documentOf`, `weightOf` and `fieldOf`. */
+  entries(term: string): readonly number[] {
+    return this.#postings.get(term) ?? [];
+  }
+
+  /** What one document has of a term. */
+  posting(term: string, document: number): Posting | undefined {
+    const entries = this.entries(term);
+    let low = 0;
+    let high = entries.length - 1;
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      const entry = entries[middle] ?? 0;
+      const found = documentOf(entry);
+      if (found === document) return { document, weight: weightOf(entry), field: fieldOf(entry) };
+      if (found < document) low = middle + 1;
+      else high = middle - 1;
+    }
+    return undefined;
+  }
+
+  /** Forgets everything, for when what items are about has changed. */
+  clear(): void {
+    this.#postings.clear();
+    this.#items = [];
+    this.#numbers = new Map();
+    this.#members = new WeakMap();
+    this.#gone = 0;
+  }
+
+  /** A list of less than half of what is known is a part of it: it takes nothing away. */
+  #take(list: readonly Item[]): void {
+    const isWhole = list.length * 2 >= this.#numbers.size;
+    const kept = isWhole ? new Set(list) : undefined;
+    if (kept) for (const [item, number] of this.#numbers) if (!kept.has(item)) this.#forget(item, number);
+    if (this.#gone > Math.max(SWEEP_AT, this.#items.length * SWEEP_SHARE)) this.#sweep();
+    for (const item of list) if (!this.#numbers.has(item)) this.#add(item);
+  }
+
+  #add(item: Item): void {
+    const number = this.#items.length;
+    this.#items.push(item);
+    this.#numbers.set(item, number);
+    for (const [term, { weight, field }] of this.#termsOf(item)) {
+      const entry = number * SLOTS + Math.round(Math.min(1, weight) * WEIGHT_STEPS) * FIELD_SLOTS + FIELDS.indexOf(field);
+      const entries = this.#postings.get(term);
+      if (entries) entries.push(entry);
+      else this.#postings.set(term, [entry]);
+    }
+  }
+
+  #forget(item: Item, number: number): void {
+    this.#numbers.delete(item);
+    this.#items[number] = undefined;
+    this.#gone++;
+  }
+
+  /** Numbers what is left anew, in the same order. */
+  #sweep(): void {
+    const moved = new Map<number, number>();
+    const items = this.#items.filter((item, number) => {
+      if (item !== undefined) moved.set(number, moved.size);
+      return item !== undefined;
+    });
+    for (const [term, entries] of this.#postings) {
+      const left = entries.flatMap((entry) => {
+        const number = moved.get(documentOf(entry));
+        return number === undefined ? [] : [number * SLOTS + (entry % SLOTS)];
+      });
+      if (left.length > 0) this.#postings.set(term, left);
+      else this.#postings.delete(term);
+    }
+    this.#items = items;
+    this.#numbers = new Map(items.flatMap((item, number) => (item === undefined ? [] : [[item, number] as const])));
+    this.#members = new WeakMap();
+    this.#gone = 0;
+  }
+}
+
+/** The document that an entry is about. */
+export function documentOf(entry: number): number {
+  return Math.floor(entry / SLOTS);
+}
+
+/** The weight of an entry, 0 to 1. */
+export function weightOf(entry: number): number {
+  return Math.floor((entry % SLOTS) / FIELD_SLOTS) / WEIGHT_STEPS;
+}
+
+function fieldOf(entry: number): Field {
+  return FIELDS[entry % FIELD_SLOTS] ?? 'name';
+}
