@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { PageElement } from '../../parts/page-element.ts';
-import { valueOf } from '../field-value.ts';
+import { fieldValueOf } from '../field-value.ts';
 import { EVENT_KINDS } from './event-kinds.ts';
 import { type EventFilter, EventLog, type LoggedEvent } from './event-log.ts';
 
@@ -45,12 +45,12 @@ export class EventsPage extends PageElement {
     return html`
       <form class="filters" role="search" @submit=${(event: Event) => event.preventDefault()}>
         <label class="field"><span class="label">Kind</span>
-          <select name="type" @change=${(event: Event) => this.#narrow({ type: valueOf(event) })}>
+          <select name="type" @change=${(event: Event) => this.#narrow({ type: fieldValueOf(event) })}>
             <option value="">Everything</option>
             ${[...EVENT_KINDS].map(([kind, title]) => html`<option value=${kind}>${title}</option>`)}
           </select></label>
         <label class="field"><span class="label">Contains</span>
-          <input type="search" name="text" autocomplete="off" @input=${(event: Event) => this.#narrow({ text: valueOf(event) })} /></label>
+          <input type="search" name="text" autocomplete="off" @input=${(event: Event) => this.#narrow({ text: fieldValueOf(event) })} /></label>
         <button type="button" class="button" aria-pressed=${this.#log.isPaused} @click=${() => this.#toggle()}>
           ${this.#log.isPaused ? `Resume${this.#log.waitingCount > 0 ? ` (${this.#log.waitingCount} new)` : ''}` : 'Pause'}
         </button>

@@ -1,0 +1,40 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import { grantInWords } from './grant-draft.ts';
+import type { TokenView } from './token-view.ts';
+
+/** What can be done with a token of the list. */
+export interface TokenActs {
+  preview(permissions: readonly string[]): void;
+  narrow(token: TokenView): void;
+  revoke(token: TokenView): void;
+}
+
+/** The tokens that hold, and behind a line those that have ended. */
+export function tokenRows(tokens: readonly TokenView[], acts: TokenActs): TemplateResult {
+  // Those with which this page looked for what an agent sees are nobody's.
+  const real = tokens.filter(({ agent_id: agent }) => agent !== 'preview');
+  const valid = real.filter(({ state }) => state === 'valid');
+  const ended = real.filter(({ state }) => state !== 'valid');
+  return html`
+    ${valid.length === 0 ? html`<p class="quiet">No agent has a token.</p>` : html`<ul class="tokens">${valid.map((token) => tokenRow(token, acts))}</ul>`}
+    ${ended.length === 0 ? nothing : html`<details><summary>${ended.length} ended</summary><ul class="tokens">${ended.map((token) => tokenRow(token))}</ul></details>`}
+  `;
+}
+
+function tokenRow(token: TokenView, acts?: TokenActs): TemplateResult {
+  const { agent_id: agent, permissions, state, expires_at: expiresAt, issued_by: by } = token;
+  return html`<li>
+    <p><strong><bdi>${agent}</bdi></strong> <span class="chip ${state === 'valid' ? 'good' : ''}">${state}</span>
+      <span class="quiet small">until <time datetime=${expiresAt}>${new Date(expiresAt).toLocaleString()}</time>, made by <bdi>${by}</bdi></span></p>
+    <p class="quiet">${permissions.map(grantInWords).join('; ')}</p>
+    ${
+      acts === undefined
+        ? nothing
+        : html`<p class="row">
+            <button type="button" class="button small" aria-label="What ${agent} sees" @click=${() => acts.preview(permissions)}>What it sees</button>
+            <button type="button" class="button small" aria-label="Narrow ${agent}" @click=${() => acts.narrow(token)}>Narrow</button>
+            <button type="button" class="button small danger plain" aria-label="Revoke ${agent}" @click=${() => acts.revoke(token)}>Revoke</button>
+          </p>`
+    }
+  </li>`;
+}

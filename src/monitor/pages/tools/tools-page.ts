@@ -1,0 +1,95 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+import { icon } from '../../parts/icon.ts';
+import { PageElement } from '../../parts/page-element.ts';
+import { Asked } from '../asked.ts';
+import { askedView } from '../asked-view.ts';
+import { fieldValueOf } from '../field-value.ts';
+import { toolCard } from './tool-card.ts';
+import { type MatchView, type ToolPage, toolsPath } from './tool-match.ts';
+
+/** A person types faster than answers come. */
+const PAUSE_MS = 250;
+
+/** Every tool of this hub and its mesh: found by a sentence, with the reasons, and tried on the spot. */
+export class ToolsPage extends PageElement {
+  readonly #page = new Asked<ToolPage>(() => this.requestUpdate());
+  #words = '';
+  #open: string | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#words = this.params.q ?? '';
+    this.#ask();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    clearTimeout(this.#timer);
+  }
+
+  protected override render(): TemplateResult {
+    return html`
+      <header class="page-head"><h1>Tools</h1><p>What agents and people can do here.</p></header>
+      <form class="filters" role="search" @submit=${(event: Event) => this.#searchNow(event)}>
+        <label class="field grow"><span class="label">What do you want to do?</span>
+          <input type="search" name="q" .value=${this.#words} autocomplete="off" placeholder="make the living room bright" @input=${(event: Event) => this.#searchSoon(event)} /></label>
+        <button class="button primary">${icon('search')}Search</button>
+      </form>
+      <div aria-live="polite" aria-busy=${this.#page.isAsking}>${askedView(this.#page, (page) => this.#matches(page))}</div>
+    `;
+  }
+
+  #matches({ tools, near_misses: nearMisses = [], total, next_cursor: cursor }: ToolPage): TemplateResult {
+    return html`
+      <p class="quiet">${total === undefined ? `${tools.length} best matches` : `${total} tools`}</p>
+      ${tools.length === 0 ? html`<p class="empty">${icon('search')}Nothing fits. Say it in other words, or name the room or the device.</p>` : nothing}
+      ${this.#list(tools)}
+      ${nearMisses.length === 0 ? nothing : html`<h2 class="section-title">Almost</h2>${this.#list(nearMisses)}`}
+      ${cursor === undefined ? nothing : html`<p class="center"><button type="button" class="button" @click=${() => this.#more(cursor)}>More tools</button></p>`}
+    `;
+  }
+
+  #list(tools: readonly MatchView[]): TemplateResult {
+    return html`<ul class="stack">
+      ${repeat(
+        tools,
+        ({ id }) => id,
+        (tool) => html`<li>${toolCard(tool, { best: tools[0], isOpen: tool.id === this.#open, page: this })}</li>`,
+      )}
+    </ul>`;
+  }
+
+  /** Shows or hides the form of a tool. */
+  toggle(id: string): void {
+    this.#open = this.#open === id ? undefined : id;
+    this.requestUpdate();
+  }
+
+  #searchSoon(event: Event): void {
+    this.#words = fieldValueOf(event).trim();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#ask(), PAUSE_MS);
+  }
+
+  #searchNow(event: Event): void {
+    event.preventDefault();
+    clearTimeout(this.#timer);
+    this.#ask();
+  }
+
+  #ask(): void {
+    void this.#page.ask(() => this.app.hub.get<ToolPage>(toolsPath(this.#words)));
+  }
+
+  #more(cursor: string): void {
+    const shown = this.#page.value?.tools ?? [];
+    void this.#page.ask(async () => {
+      const page = await this.app.hub.get<ToolPage>(toolsPath(this.#words, cursor));
+      return { ...page, tools: [...shown, ...page.tools] };
+    });
+  }
+}
+
+customElements.define('atmo-page-tools', ToolsPage);
