@@ -55,8 +55,8 @@ export interface GatewayCollaborators {
   readonly pipeline: CallPort;
   readonly registry: ToolRegistry;
   readonly tools: KnownTools;
-  /** The other hubs, and their events. */
-  readonly outlook: Pick<MeshPorts, 'view' | 'events'>;
+  /** The other hubs, their tools and their events. */
+  readonly outlook: Pick<MeshPorts, 'view' | 'events' | 'tools'>;
   /** What the mesh dropped or refused since the start, by reason. */
   readonly meshDrops?: () => Readonly<Record<string, number>>;
   readonly search: ToolSearch;

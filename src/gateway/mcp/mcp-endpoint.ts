@@ -1,18 +1,24 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Authenticator, Principal } from '../../core/principal.ts';
+import type { Authenticator } from '../../core/principal.ts';
 import type { Answer } from '../door/answer.ts';
 import { type DoorRequest, defineRoute, type Route } from '../door/route.ts';
+import { ChangeLine } from './change-line.ts';
 import { answerOfResponse, rpcRefusal } from './mcp-answer.ts';
 import type { McpFeature, McpNotices } from './mcp-feature.ts';
 import type { McpGuest, McpOffer } from './mcp-server.ts';
 import type { ServerSession } from './mcp-server-session.ts';
 import type { McpView } from './mcp-view.ts';
 import { OpenLines } from './open-lines.ts';
+import { relayed } from './relayed-stream.ts';
 
 const SESSION_HEADER = 'mcp-session-id';
 const SESSION_NOT_FOUND = -32_001;
 const INVALID_REQUEST = -32_600;
+/** What may wait for a client that reads slowly. */
+const MAX_PENDING_BYTES = 1_048_576;
+/** Requests that open no stream hear of no changes. */
+const DEAF = { publish: () => {}, subscribe: () => () => {} };
 
 /** Whom the MCP door works with. */
 export interface McpEndpointCollaborators {
@@ -46,10 +52,10 @@ export class McpEndpoint implements AsyncDisposable {
 
   /** Tells those that listen now. */
   readonly notices: McpNotices = {
-    toolsChanged: () => this.#lines.tell({ kind: 'tools_list_changed' }),
+    toolsChanged: (concerns) => this.#lines.tell({ kind: 'tools_list_changed' }, concerns),
     promptsChanged: () => this.#lines.tell({ kind: 'prompts_list_changed' }),
     resourcesChanged: () => this.#lines.tell({ kind: 'resources_list_changed' }),
-    resourceUpdated: (uri, mayRead) => this.#lines.tell({ kind: 'resource_updated', uri }, mayRead),
+    resourceUpdated: (uri, mayRead) => this.#lines.tell({ kind: 'resource_updated', uri }, ({ principal }) => mayRead?.(principal) ?? true),
   };
 
   routes(): readonly Route[] {
@@ -63,6 +69,7 @@ export class McpEndpoint implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const feature of this.#offer?.features ?? []) feature.close?.();
     await this.#lines[Symbol.asyncDispose]();
+    for (const feature of this.#offer?.features ?? []) feature.close?.();
   }
 
   #routesOf(path: string, viewOf: (request: DoorRequest) => McpView): readonly Route[] {
@@ -97,15 +104,20 @@ export class McpEndpoint implements AsyncDisposable {
 
   async #post(request: DoorRequest, guest: McpGuest): Promise<Answer> {
     const sdk = await this.#load();
-    const body = request.list ?? request.body;
-    if (await sdk.isOfSession(request.request, body)) return this.#ofSession(request, guest);
-    const exchange = sdk.serveModern(this.#offerNow(), {
-      guest,
-      request: request.request,
-      body: request.body,
-      bus: this.#busFor(guest.principal),
-    });
+    if (await sdk.isOfSession(request.request, request.list ?? request.body)) return this.#ofSession(request, guest);
+    if (request.body.method === 'subscriptions/listen') return this.#listen(request, guest);
+    const exchange = sdk.serveModern(this.#offerNow(), { guest, request: request.request, body: request.body, bus: DEAF });
     return answerOfResponse(await exchange.response);
+  }
+
+  /** A stream of changes counts as what stays open, and ends with the token. */
+  async #listen(request: DoorRequest, guest: McpGuest): Promise<Answer> {
+    const sdk = await this.#load();
+    const line = new ChangeLine(guest);
+    this.#lines.add(line);
+    const exchange = sdk.serveModern(this.#offerNow(), { guest, request: request.request, body: request.body, bus: line });
+    line.onClose = exchange.close;
+    return this.#relay(await exchange.response, line.id, () => this.#lines.end(line.id));
   }
 
   async #ofSession(request: DoorRequest, guest: McpGuest): Promise<Answer> {
@@ -114,8 +126,27 @@ export class McpEndpoint implements AsyncDisposable {
     const { method } = request.request;
     const body = method === 'POST' ? (request.list ?? request.body) : undefined;
     const response = await session.handle(guest, request.request, body);
-    if (method === 'DELETE' && response.ok) this.#lines.end(session.id);
-    return answerOfResponse(response);
+    const isOver = method === 'DELETE' ? response.ok : body !== undefined && !session.isInitialized;
+    if (isOver) this.#lines.end(session.id);
+    return this.#relay(response, session.id);
+  }
+
+  /** While somebody reads a stream of a line, the line is in use. */
+  async #relay(response: Response, lineId: string, onEnd = () => {}): Promise<Answer> {
+    const answer = await answerOfResponse(response);
+    if (!(answer.body instanceof ReadableStream)) {
+      onEnd();
+      return answer;
+    }
+    const stopReading = this.#lines.reading(lineId);
+    const body = relayed(answer.body, {
+      maxPendingBytes: MAX_PENDING_BYTES,
+      onEnd: () => {
+        stopReading();
+        onEnd();
+      },
+    });
+    return { ...answer, body };
   }
 
   async #sessionOf(request: DoorRequest, guest: McpGuest): Promise<ServerSession | undefined> {
@@ -130,10 +161,6 @@ export class McpEndpoint implements AsyncDisposable {
     this.#lines.add(session);
     await session.open();
     return session;
-  }
-
-  #busFor(_principal: Principal) {
-    return { publish: () => {}, subscribe: () => () => {} };
   }
 
   #load(): Promise<Sdk> {

@@ -46,9 +46,13 @@ export interface McpFeature {
   close?(): void;
 }
 
+/** Somebody who is told of changes. */
+export type McpListener = Pick<McpCaller, 'principal' | 'view'>;
+
 /** What open sessions and subscriptions are told of. */
 export interface McpNotices {
-  toolsChanged(): void;
+  /** Those whose list it is about; everybody where `concerns` is absent. */
+  toolsChanged(concerns?: (listener: McpListener) => boolean): void;
   promptsChanged(): void;
   resourcesChanged(): void;
   /** Only those hear it who asked for this very URI and of whom `mayRead` holds now; everybody where it is absent. */

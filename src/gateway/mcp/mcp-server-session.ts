@@ -4,22 +4,43 @@ import type { Principal } from '../../core/principal.ts';
 import type { McpSession } from './mcp-feature.ts';
 import { authInfoOf, type McpGuest, type McpOffer, makeServer } from './mcp-server.ts';
 import type { McpView } from './mcp-view.ts';
-import type { Notice } from './open-lines.ts';
+import type { Notice, OpenLine } from './open-lines.ts';
+import { SessionEvents } from './session-events.ts';
+
+/** When clients come back to a stream that was cut. */
+const RETRY_MS = 2_000;
 
 /** A session of the handshake era (2025-11-25 and before), from `initialize` to DELETE. */
-export class ServerSession implements McpSession {
+export class ServerSession implements McpSession, OpenLine {
   readonly id = randomUUID();
   readonly subscriptions = new Set<string>();
-  readonly principal: Principal;
   readonly view: McpView;
+  #principal: Principal;
   readonly #server: Server;
   readonly #transport: WebStandardStreamableHTTPServerTransport;
 
   constructor(offer: McpOffer, { principal, view }: McpGuest) {
-    this.principal = principal;
+    this.#principal = principal;
     this.view = view;
     this.#server = makeServer(offer, { era: 'legacy', session: this });
-    this.#transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => this.id });
+    this.#transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => this.id,
+      eventStore: new SessionEvents(),
+      retryInterval: RETRY_MS,
+    });
+  }
+
+  get principal(): Principal {
+    return this.#principal;
+  }
+
+  /** False while no `initialize` has been understood. */
+  get isInitialized(): boolean {
+    return this.#transport.sessionId !== undefined;
+  }
+
+  renew(principal: Principal): void {
+    this.#principal = principal;
   }
 
   /** Readies it for its first request. */

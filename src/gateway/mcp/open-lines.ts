@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { type Authenticator, type Principal, principalKey } from '../../core/principal.ts';
 import { repeat } from '../../core/repeat.ts';
+import type { McpListener } from './mcp-feature.ts';
 
 /** What clients can be told without having asked. */
 export type Notice =
@@ -10,15 +11,16 @@ export type Notice =
   | { readonly kind: 'resource_updated'; readonly uri: string };
 
 /** Something that stays open for a client: a session, or a stream of changes. */
-export interface OpenLine {
+export interface OpenLine extends McpListener {
   readonly id: string;
-  readonly principal: Principal;
+  /** The account came back with another token: what it may hear and how long goes by that one. */
+  renew(principal: Principal): void;
   tell(notice: Notice): void;
   close(): Promise<void>;
 }
 
 /** How much may stay open. */
-export const LINE_LIMITS = { each: 16, all: 256, idleMs: 30 * 60_000, checkMs: 5_000 } as const;
+export const LINE_LIMITS = { each: 16, all: 128, idleMs: 30 * 60_000, checkMs: 5_000 } as const;
 
 interface Place {
   readonly line: OpenLine;
@@ -64,6 +66,7 @@ export class OpenLines implements AsyncDisposable {
     const place = this.#places.get(id);
     if (!place || principalKey(place.line.principal) !== principalKey(principal)) return undefined;
     place.usedAtMs = this.#clock.monotonic();
+    place.line.renew(principal);
     return place.line;
   }
 
@@ -87,8 +90,9 @@ export class OpenLines implements AsyncDisposable {
     place.line.close().catch(() => {});
   }
 
-  tell(notice: Notice, mayHear: (principal: Principal) => boolean = () => true): void {
-    for (const { line } of this.#places.values()) if (this.#isValid(line) && mayHear(line.principal)) line.tell(notice);
+  /** Tells those that are concerned and whose token counts. */
+  tell(notice: Notice, concerns: (listener: McpListener) => boolean = () => true): void {
+    for (const { line } of this.#places.values()) if (this.#isValid(line) && concerns(line)) line.tell(notice);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

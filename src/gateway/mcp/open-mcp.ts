@@ -2,8 +2,10 @@ import type { Authorizer } from '../../core/authorizer.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { ReadingStore } from '../../core/reading-store.ts';
 import type { KnownTools } from '../../tools/known-tools.ts';
+import type { MeshPorts } from '../../tools/mesh-outlook.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { ToolSearchResult } from '../../tools/search/search.ts';
+import type { ToolRegistry } from '../../tools/tool-registry.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import type { CallPort, HealthSource } from '../ports.ts';
 import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
@@ -16,6 +18,8 @@ import { pipelineRunner } from './tool-runner.ts';
 export interface McpCollaborators extends McpEndpointCollaborators, HomeFeatureParts {
   readonly catalogue: ToolCatalogue;
   readonly tools: KnownTools;
+  readonly registry: ToolRegistry;
+  readonly outlook: Pick<MeshPorts, 'tools'>;
   readonly sight: CallerSight;
   readonly readings: ReadingStore;
   readonly validator: SchemaValidator;
@@ -31,6 +35,6 @@ export function openMcp(collaborators: McpCollaborators): McpEndpoint {
   const find = (principal: Principal, text: string, limit: number): ToolSearchResult => catalogue.find(principal, { text, limit });
   return new McpEndpoint(collaborators, {
     version: () => health.health().version,
-    features: (notices) => [toolFeature({ ...collaborators, run, find }), ...homeFeatures(collaborators, notices)],
+    features: (notices) => [toolFeature({ ...collaborators, run, find }, notices), ...homeFeatures(collaborators, notices)],
   });
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { areaKey } from '../../core/device-facts.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { SensorId } from '../../core/ids.ts';
@@ -12,7 +13,6 @@ import { field } from '../door/query.ts';
 import { historySummary } from './history-summary.ts';
 import { areaOverview, homeOverview } from './home-overview.ts';
 import { type HomeTool, homeTool } from './home-tool.ts';
-import { isSameArea } from './tool-list-view.ts';
 import { successResult } from './tool-runner.ts';
 
 const DAY_MS = 86_400_000;
@@ -161,7 +161,7 @@ function oneSensor(text: string, readings: readonly Reading[]): Reading {
 /** The area as it is written. NOT_FOUND with the nearest. */
 function areaNamed(text: string, members: readonly { readonly area?: string }[]): string {
   const areas = [...new Set(members.flatMap(({ area }) => area ?? []))];
-  const found = areas.find((area) => isSameArea(area, text));
+  const found = areas.find((area) => areaKey(area) === areaKey(text));
   if (found !== undefined) return found;
   const near = nearestTexts(text, areas);
   const candidates = near.length > 0 ? [...near] : areas.slice(0, 20);

@@ -1,21 +1,35 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import type { McpCaller, McpFeature } from './mcp-feature.ts';
+import type { MeshPorts } from '../../tools/mesh-outlook.ts';
+import type { ToolRegistry } from '../../tools/tool-registry.ts';
+import type { McpCaller, McpFeature, McpNotices } from './mcp-feature.ts';
 import { type OverviewParts, overviewTools } from './overview-tools.ts';
 import { type ProxyParts, proxyTools } from './proxy-tools.ts';
 import { type SearchParts, searchTools } from './search-tools.ts';
-import { ToolHomeView } from './tool-home-view.ts';
-import { ToolListView } from './tool-list-view.ts';
+import { ToolChanges } from './tool-changes.ts';
+import { isDirect, ToolHomeView } from './tool-home-view.ts';
+import { isIn, ToolListView } from './tool-list-view.ts';
 
 /** What tools are listed and called with. */
-export type ToolFeatureParts = ProxyParts & SearchParts & OverviewParts;
+export interface ToolFeatureParts extends ProxyParts, SearchParts, OverviewParts {
+  readonly registry: ToolRegistry;
+  /** Tools of other hubs. */
+  readonly outlook: Pick<MeshPorts, 'tools'>;
+}
 
-/** `tools/list` and `tools/call` of every view. */
-export function toolFeature(parts: ToolFeatureParts): McpFeature {
+/** `tools/list` and `tools/call` of every view; tells of changes until it is closed. */
+export function toolFeature(parts: ToolFeatureParts, notices: McpNotices): McpFeature {
   const [overview, ...sensors] = overviewTools(parts);
   const own = [...(overview ? [overview] : []), ...searchTools(parts), ...proxyTools(parts), ...sensors];
   const home = new ToolHomeView(parts, own);
   const lists = new ToolListView(parts);
+  const changes = new ToolChanges({
+    ...parts,
+    remote: parts.outlook.tools,
+    notices,
+    isListed: (tool, view) => (view.kind === 'home' ? isDirect(tool) : isIn(tool, view)),
+    visibleTo: (principal) => parts.catalogue.visibleTo(principal),
+  });
   return {
     capabilities: { tools: { listChanged: true } },
     methods: {
@@ -29,6 +43,7 @@ export function toolFeature(parts: ToolFeatureParts): McpFeature {
         return (isHome(caller) ? home : lists).call(name, args, caller);
       },
     },
+    close: () => changes[Symbol.dispose](),
   };
 }
 

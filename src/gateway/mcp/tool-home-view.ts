@@ -2,6 +2,7 @@ import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import { toolKey } from '../../tools/tool-name.ts';
 import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
 import type { HomeTool } from './home-tool.ts';
 import type { McpCaller } from './mcp-feature.ts';
@@ -18,6 +19,12 @@ const DIRECT_TOOLS = [
   'core:job_status',
   'hub:list_approvals',
 ] as const;
+const DIRECT_KEYS: ReadonlySet<string> = new Set(DIRECT_TOOLS);
+
+/** Whether the default view lists a tool of the registry by itself. */
+export function isDirect(tool: Pick<RegisteredTool, 'definition'>): boolean {
+  return DIRECT_KEYS.has(toolKey(tool));
+}
 
 interface HomeViewParts {
   readonly catalogue: ToolCatalogue;

@@ -1,3 +1,4 @@
+import { areaKey } from '../../core/device-facts.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { Principal } from '../../core/principal.ts';
@@ -60,18 +61,10 @@ export class ToolListView {
 }
 
 /** The hub's own administration is in no list: it would be most of it. */
-function isIn({ definition: { metadata, namespace } }: RegisteredTool, view: McpView): boolean {
-  if (view.kind === 'area') return metadata.area !== undefined && isSameArea(metadata.area, view.area);
+export function isIn({ definition: { metadata, namespace } }: Pick<RegisteredTool, 'definition'>, view: McpView): boolean {
+  if (view.kind === 'home') return false;
+  if (view.kind === 'area') return metadata.area !== undefined && areaKey(metadata.area) === areaKey(view.area);
   return namespace !== 'hub' || metadata.device !== undefined;
-}
-
-/** Areas are called by people: case and the way an accent is written do not matter. */
-export function isSameArea(a: string, b: string): boolean {
-  return fold(a) === fold(b);
-}
-
-function fold(text: string): string {
-  return text.normalize('NFKC').trim().toLowerCase();
 }
 
 const severalOf = new WeakMap<readonly RegisteredTool[], ReadonlySet<string>>();

@@ -4,7 +4,7 @@ import type { EventListener, EventType } from '../../../src/core/events.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import type { Peer } from '../../../src/core/mesh-view.ts';
 import type { ForwardedCall } from '../../../src/tools/calls/call-collaborators.ts';
-import type { MeshPorts } from '../../../src/tools/mesh-outlook.ts';
+import { MeshOutlook, type MeshPorts } from '../../../src/tools/mesh-outlook.ts';
 import type { RemoteSubscription } from '../../../src/tools/remote-events.ts';
 import type { RegisteredTool } from '../../../src/tools/tool-definition.ts';
 import { RemoteToolsFake, toolOf } from '../../tools/remote-tools-fake.ts';
@@ -269,7 +269,8 @@ test('GET /api/v1/jobs/{id} asks the hub that runs the job', async () => {
 });
 
 test('GET /metrics tells of the other hubs and of what was dropped', async () => {
-  const ports = { view: { meshId: 'mesh-1', peers: () => [ATTIC] }, events: { subscribe: async () => {} } };
+  const { tools } = new MeshOutlook(() => undefined);
+  const ports = { tools, view: { meshId: 'mesh-1', peers: () => [ATTIC] }, events: { subscribe: async () => {} } };
   const { gateway, metrics } = makeGateway({ outlook: ports, meshDrops: () => ({ forged: 3, flood: 7 }) });
   await gateway.start();
   try {

@@ -1,0 +1,152 @@
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { describe, expect, it } from 'vitest';
+import { LINE_LIMITS } from '../../../src/gateway/mcp/open-lines.ts';
+import { agent, settled } from '../../tools/tool-room.ts';
+import { AGENT_TOKEN, ask, authenticatorOf, makeGateway, TOKEN } from '../gateway-room.ts';
+import { legacyClient, modernClient } from './mcp-room.ts';
+
+const ACCEPT = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' };
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+};
+const PING = { jsonrpc: '2.0', id: 2, method: 'ping' };
+const TOOL = { name: 'echo', description: 'Says what it hears' };
+
+type Room = ReturnType<typeof makeGateway>;
+
+async function initialized({ gateway }: Room, token = TOKEN): Promise<string> {
+  const answer = await ask(gateway, '/mcp', { token, headers: ACCEPT, body: INITIALIZE });
+  return answer.headers.get('mcp-session-id') ?? '';
+}
+
+/** Status of a ping within a session. */
+async function pinged({ gateway }: Room, session: string, { token = TOKEN, path = '/mcp' } = {}): Promise<number> {
+  return (await ask(gateway, path, { token, headers: { ...ACCEPT, 'mcp-session-id': session }, body: PING })).status;
+}
+
+describe('sessions of the handshake era', () => {
+  it('belong to who began them: for others there is none', async () => {
+    const room = makeGateway();
+    const session = await initialized(room);
+    expect(await pinged(room, session)).toBe(200);
+    expect(await pinged(room, session, { token: AGENT_TOKEN })).toBe(404);
+    expect(await pinged(room, session, { path: '/mcp/devices' })).toBe(404);
+    expect(await pinged(room, 'no-such-session')).toBe(404);
+  });
+
+  it('are needed for everything but the handshake', async () => {
+    const { gateway } = makeGateway();
+    expect((await ask(gateway, '/mcp', { headers: ACCEPT, body: PING })).status).toBe(400);
+  });
+
+  it('end by DELETE', async () => {
+    const room = makeGateway();
+    const session = await initialized(room);
+    const headers = { ...ACCEPT, 'mcp-session-id': session };
+    expect((await ask(room.gateway, '/mcp', { method: 'DELETE', headers })).status).toBe(200);
+    expect(await pinged(room, session)).toBe(404);
+  });
+
+  it('end when nothing was heard for half an hour', async () => {
+    const room = makeGateway();
+    const [used, unused] = [await initialized(room), await initialized(room)];
+    room.clock.advance(LINE_LIMITS.idleMs - LINE_LIMITS.checkMs);
+    expect(await pinged(room, used)).toBe(200);
+    room.clock.advance(2 * LINE_LIMITS.checkMs);
+    expect(await pinged(room, used)).toBe(200);
+    expect(await pinged(room, unused)).toBe(404);
+  });
+
+  it('end with the token', async () => {
+    let isValid = true;
+    const authenticator = { ...authenticatorOf({ [AGENT_TOKEN]: agent('sensor:read') }), isStillValid: () => isValid };
+    const room = makeGateway({ authenticator });
+    const session = await initialized(room, AGENT_TOKEN);
+    isValid = false;
+    room.clock.advance(LINE_LIMITS.checkMs);
+    expect(await pinged(room, session, { token: AGENT_TOKEN })).toBe(404);
+  });
+
+  it('are bounded for each account, the one unused for longest goes first, others lose nothing', async () => {
+    const room = makeGateway();
+    const other = await initialized(room, AGENT_TOKEN);
+    const [first = '', second = ''] = [await initialized(room), await initialized(room)];
+    room.clock.advance(1_000);
+    expect(await pinged(room, first)).toBe(200);
+    for (let index = 0; index < LINE_LIMITS.each - 1; index++) await initialized(room);
+    expect(await pinged(room, first)).toBe(200);
+    expect(await pinged(room, second)).toBe(404);
+    expect(await pinged(room, other, { token: AGENT_TOKEN })).toBe(200);
+  });
+
+  it('hear once that their list of tools changed, and the default view hears nothing of devices', async () => {
+    const { gateway, addTool, clock } = makeGateway();
+    const heard: string[] = [];
+    for (const path of ['/mcp', '/mcp/devices', '/mcp/areas/Attic']) {
+      const client = await legacyClient(gateway, { path });
+      client.setNotificationHandler(ToolListChangedNotificationSchema, () => void heard.push(path));
+    }
+    await settled();
+    addTool(TOOL);
+    addTool({ ...TOOL, name: 'echo_louder' });
+    clock.advance(250);
+    await settled();
+    expect(heard).toEqual(['/mcp/devices']);
+  });
+
+  it('hear after a cut what was told meanwhile', async () => {
+    const room = makeGateway();
+    const session = await initialized(room);
+    const headers = { ...ACCEPT, accept: 'text/event-stream', 'mcp-session-id': session };
+    const { gateway, addTool, clock } = room;
+    const path = 'http://127.0.0.1:8081/mcp';
+    const cut = new AbortController();
+    const get = (lastEventId?: string) =>
+      gateway.app.request(path, {
+        headers: {
+          ...headers,
+          host: '127.0.0.1:8081',
+          authorization: `Bearer ${TOKEN}`,
+          ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+        },
+        signal: cut.signal,
+      });
+    const first = await get();
+    expect(first.status).toBe(200);
+    addTool({ ...TOOL, namespace: 'core', name: 'job_status' });
+    clock.advance(250);
+    const reader = first.body?.getReader();
+    const told = new TextDecoder().decode((await reader?.read())?.value);
+    expect(told).toContain('notifications/tools/list_changed');
+    await reader?.cancel();
+    addTool({ ...TOOL, namespace: 'core', name: 'set_cover' });
+    clock.advance(250);
+    await settled();
+    const again = await get(/id: (\S+)/.exec(told)?.[1]);
+    const missed = new TextDecoder().decode((await again.body?.getReader().read())?.value);
+    expect(missed).toContain('notifications/tools/list_changed');
+    expect(missed).not.toBe(told);
+  });
+});
+
+describe('streams of changes of 2026-07-28', () => {
+  it('tell of changed tools, and end with the token', async () => {
+    let isValid = true;
+    const authenticator = { ...authenticatorOf({}), isStillValid: () => isValid };
+    const { gateway, addTool, clock } = makeGateway({ authenticator });
+    const client = await modernClient(gateway, { path: '/mcp/devices' });
+    let heard = 0;
+    client.setNotificationHandler('notifications/tools/list_changed', () => void heard++);
+    const subscription = await client.listen({ toolsListChanged: true });
+    addTool(TOOL);
+    clock.advance(250);
+    await settled();
+    expect(heard).toBe(1);
+    isValid = false;
+    clock.advance(LINE_LIMITS.checkMs);
+    await expect(subscription.closed).resolves.toBe('graceful');
+  });
+});
