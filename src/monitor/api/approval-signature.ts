@@ -1,10 +1,6 @@
-import { getPublicKey, hashes, sign, utils } from '@noble/ed25519';
-import { sha512 } from '@noble/hashes/sha2.js';
+import { getPublicKeyAsync, signAsync, utils } from '@noble/ed25519';
 import { APPROVAL_DOMAIN, type ApprovalStatement, approvalPayload } from '../../wire/approval-payload.ts';
 import { base64UrlOf, bytesOfBase64Url } from './login.ts';
-
-// The browser's own SHA-512 is missing on pages that it does not call secure.
-hashes.sha512 = sha512;
 
 /** {1: -8}, EdDSA, as a byte string (RFC 9052 §3.1). */
 const PROTECTED = [0x43, 0xa1, 0x01, 0x27];
@@ -20,22 +16,22 @@ export interface BrowserKey {
 }
 
 /** The decision signed as docs/approvals.md says: COSE_Sign1 by the key of this seed (32 bytes, base64url), base64url. */
-export function signApproval(statement: ApprovalStatement, seed: string): string {
+export async function signApproval(statement: ApprovalStatement, seed: string): Promise<string> {
   const payload = byteString(approvalPayload(statement));
   const signed = Uint8Array.of(ARRAY_OF_FOUR, ...CONTEXT, ...PROTECTED, ...byteString(APPROVAL_DOMAIN), ...payload);
-  const signature = byteString(sign(signed, bytesOfBase64Url(seed)));
+  const signature = byteString(await signAsync(signed, bytesOfBase64Url(seed)));
   return base64UrlOf(Uint8Array.of(ARRAY_OF_FOUR, ...PROTECTED, EMPTY_MAP, ...payload, ...signature));
 }
 
 /** Makes a key of this browser's own. */
-export function makeBrowserKey(): BrowserKey {
+export async function makeBrowserKey(): Promise<BrowserKey> {
   const seed = utils.randomSecretKey();
-  return { seed: base64UrlOf(seed), publicKey: base64UrlOf(getPublicKey(seed)) };
+  return { seed: base64UrlOf(seed), publicKey: await publicKeyOf(base64UrlOf(seed)) };
 }
 
 /** The public half of a key, in base64url. */
-export function publicKeyOf(seed: string): string {
-  return base64UrlOf(getPublicKey(bytesOfBase64Url(seed)));
+export async function publicKeyOf(seed: string): Promise<string> {
+  return base64UrlOf(await getPublicKeyAsync(bytesOfBase64Url(seed)));
 }
 
 /** Head and bytes (RFC 8949 §3.1); every one here has 24 bytes at least and less than 64 KiB. */

@@ -21,9 +21,9 @@ export async function decide(
       status: 0,
     });
   }
-  // What signs is 10 kB that most visits never need.
+  // What signs is 5 kB that most visits never need.
   const { signApproval } = await import('./approval-signature.ts');
   const { approval_id, call_hash, expires_at, hub: runsOn, tool } = approval;
-  const signature = signApproval({ approval_id, decision, tool, call_hash, hub: runsOn, expires_at, person }, key);
+  const signature = await signApproval({ approval_id, decision, tool, call_hash, hub: runsOn, expires_at, person }, key);
   await hub.post(`/api/v1/approvals/${encodeURIComponent(approval_id)}`, { decision, person, signature });
 }

@@ -1,0 +1,60 @@
+import type { Json, JsonSchema } from '../../../core/json.ts';
+import { isJsonObject } from '../../../core/json.ts';
+import type { ApprovalView, DeviceView } from '../../api/hub-types.ts';
+import { capital, humanWords, typeWords, valueWords } from '../../parts/words.ts';
+
+/** A request for approval as a person reads it. */
+export interface ApprovalWords {
+  readonly who: string;
+  /** Such as `Unlock`. */
+  readonly what: string;
+  /** Names of the devices that are touched, each once. */
+  readonly devices: readonly string[];
+  /** What happens to them, each once, such as `Unlock door`. */
+  readonly effects: readonly string[];
+  /** Every argument with its name and unit. */
+  readonly arguments: readonly { readonly name: string; readonly value: string }[];
+}
+
+/** How a request ended, in a word. */
+export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
+  pending: 'Expired',
+  approved: 'Approved',
+  used: 'Approved and done',
+  denied: 'Denied',
+  expired: 'Expired',
+};
+
+/** A request in words; `schema` are the tool's parameters, for their units. */
+export function approvalWords(approval: ApprovalView, devices: readonly DeviceView[], schema?: JsonSchema): ApprovalWords {
+  const targets = approval.effects.map(({ target }) => target.split('/'));
+  const touched = targets.map(([id = '']) => devices.find((device) => device.id === id)?.name).filter((name) => name !== undefined);
+  const named =
+    typeof approval.params.device_id === 'string' ? devices.find(({ id }) => id === approval.params.device_id)?.name : undefined;
+  return {
+    who: approval.agent_id,
+    what: capital(approval.title),
+    devices: [...new Set([...touched, ...(named === undefined ? [] : [named])])],
+    effects: [...new Set(targets.filter((target) => target.length > 2).map((target) => typeWords(target.at(-1) ?? '')))],
+    arguments: Object.entries(approval.params).map(([name, value]) => ({
+      name: capital(humanWords(name)),
+      value: withUnit(name, value, schema),
+    })),
+  };
+}
+
+/** What share of its time a request has left, 0 to 1. */
+export function shareLeft({ created_at: createdAt, expires_at: expiresAt }: ApprovalView, nowMs: number): number {
+  const endMs = Date.parse(expiresAt);
+  const wholeMs = endMs - Date.parse(createdAt);
+  return wholeMs <= 0 ? 0 : Math.min(1, Math.max(0, (endMs - nowMs) / wholeMs));
+}
+
+function withUnit(name: string, value: Json, schema: JsonSchema | undefined): string {
+  const properties = schema?.properties;
+  const property = isJsonObject(properties) ? properties[name] : undefined;
+  const unit = isJsonObject(property) ? property['x-unit'] : undefined;
+  // Ids and names are shown as they are: a word less, and it would be another one.
+  const words = typeof value === 'string' ? value : valueWords(value);
+  return typeof unit === 'string' ? `${words} ${unit}` : words;
+}
