@@ -22,6 +22,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   fetch: (url, init) => fetch(url, init),
   serve,
+  openFile: async (file) => (await import('./cli/browser.ts')).showInBrowser(file),
   askSecret: async (prompt) => (await import('./cli/secret-prompt.ts')).promptSecret(prompt, process.stdin, process.stderr),
   profileCheck: async (files) => (await import('./profile-workbench.ts')).checkProfileFiles(files),
   rulesCheck: async (file, known) => (await import('./access/rules/rule-check.ts')).checkRulesFile(file, known),

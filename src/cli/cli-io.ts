@@ -30,6 +30,8 @@ export interface CliIo {
   readonly rulesCheck?: (file: string, known?: KnownNames) => Promise<RuleCheck>;
   /** Asks at the terminal for a line that is not shown; undefined where there is none. */
   readonly askSecret?: (prompt: string) => Promise<string | undefined>;
+  /** Shows a file in the person's browser. */
+  readonly openFile?: (file: string) => Promise<void>;
   /** Ends what runs for long, such as `events`. */
   readonly signal?: AbortSignal;
   /** Waits; tests answer at once. */

@@ -18,6 +18,7 @@ import { jobCancel, jobs } from './commands/jobs.ts';
 import { login, logout } from './commands/login.ts';
 import { mcp } from './commands/mcp.ts';
 import { meshCommands } from './commands/mesh.ts';
+import { monitor } from './commands/monitor.ts';
 import { profileCommands } from './commands/profile.ts';
 import { read } from './commands/read.ts';
 import { ruleCommands } from './commands/rules.ts';
@@ -31,7 +32,7 @@ import type { CommandSection } from './help.ts';
 
 /** Every command, in the sections and the order of the help. */
 export const SECTIONS: readonly CommandSection[] = [
-  { title: 'Hub', commands: [serve, status, doctor, events, login, logout, ...clockCommands] },
+  { title: 'Hub', commands: [serve, status, doctor, monitor, events, login, logout, ...clockCommands] },
   {
     title: 'Devices',
     commands: [commission, devices, ...deviceAdminCommands, share, ...groupCommands, ...credentialCommands, halfCommissioned, forget],

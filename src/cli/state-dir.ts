@@ -101,5 +101,10 @@ function requireSafeWay(token: string, env: Environment): void {
 }
 
 function isLocal(env: Environment): boolean {
-  return LOOPBACK_HOST.test(new URL(hubUrl(env)).hostname);
+  return isLoopback(hubUrl(env));
+}
+
+/** Whether only this machine can reach an address. */
+export function isLoopback(url: string): boolean {
+  return LOOPBACK_HOST.test(new URL(url).hostname);
 }
