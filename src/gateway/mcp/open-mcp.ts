@@ -7,10 +7,13 @@ import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { ToolSearchResult } from '../../tools/search/search.ts';
 import type { ToolRegistry } from '../../tools/tool-registry.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
-import type { CallPort, HealthSource } from '../ports.ts';
+import type { CallPort, HealthSource, JobPort } from '../ports.ts';
 import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
+import { ApprovalQuestions } from './approval-questions.ts';
 import { type HomeFeatureParts, homeFeatures } from './home-features.ts';
 import { McpEndpoint, type McpEndpointCollaborators } from './mcp-endpoint.ts';
+import { LongCalls } from './task-calls.ts';
+import { taskFeature } from './task-feature.ts';
 import { toolFeature } from './tool-feature.ts';
 import { pipelineRunner } from './tool-runner.ts';
 
@@ -25,16 +28,22 @@ export interface McpCollaborators extends McpEndpointCollaborators, HomeFeatureP
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
   readonly pipeline: CallPort;
+  readonly jobs: JobPort;
   readonly health: HealthSource;
 }
 
 /** The MCP door with all its parts. */
 export function openMcp(collaborators: McpCollaborators): McpEndpoint {
-  const { catalogue, health, pipeline } = collaborators;
-  const run = pipelineRunner(pipeline);
+  const { catalogue, health } = collaborators;
+  const approvals = new ApprovalQuestions(collaborators);
+  const run = pipelineRunner({ ...collaborators, approvals, longCalls: new LongCalls(collaborators) });
   const find = (principal: Principal, text: string, limit: number): ToolSearchResult => catalogue.find(principal, { text, limit });
   return new McpEndpoint(collaborators, {
     version: () => health.health().version,
-    features: (notices) => [toolFeature({ ...collaborators, run, find }, notices), ...homeFeatures(collaborators, notices)],
+    features: (notices) => [
+      toolFeature({ ...collaborators, run, find }, notices),
+      ...homeFeatures(collaborators, notices),
+      taskFeature(collaborators),
+    ],
   });
 }

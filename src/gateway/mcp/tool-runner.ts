@@ -1,8 +1,11 @@
 import type { ErrorBody } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { CallRequest } from '../../tools/calls/call-answer.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { CallPort } from '../ports.ts';
+import { type ApprovalQuestions, withWayOut } from './approval-questions.ts';
 import type { McpCaller } from './mcp-feature.ts';
+import { isLong, type LongCalls } from './task-calls.ts';
 
 /** A tool, and what to call it with. */
 export interface ToolRun {
@@ -15,21 +18,36 @@ export interface ToolRun {
 /** Runs a tool for a client and answers the `CallToolResult`, or what the client's era has instead of one. A failed call is a result too. */
 export type ToolRunner = (run: ToolRun, caller: McpCaller) => Promise<JsonObject>;
 
-/** Runs tools through the pipeline of every door and waits for the answer. */
-export function pipelineRunner(pipeline: Pick<CallPort, 'call'>): ToolRunner {
-  return async ({ tool, params, listing }, caller) => {
-    const { principal, trace, signal } = caller;
-    const answer = await pipeline.call({
-      principal,
-      tool: tool.id,
-      params,
-      traceId: trace.traceId,
-      signal,
-      ...(caller.session && { sessionId: caller.session.id }),
-      onChunk: ({ fraction, note }) => caller.progress(fraction, note),
-    });
-    if (answer.status === 'success') return successResult(answer.result);
-    return errorResult(answer.error, { era: caller.era, listing });
+/** What calls are made with. */
+export interface RunnerParts {
+  readonly pipeline: Pick<CallPort, 'call'>;
+  readonly approvals: ApprovalQuestions;
+  readonly longCalls: LongCalls;
+}
+
+/** Runs tools through the pipeline of every door and waits for the answer, or for a question that has to be answered first. */
+export function pipelineRunner({ pipeline, approvals, longCalls }: RunnerParts): ToolRunner {
+  return async (run, caller) => {
+    const { tool, listing } = run;
+    approvals.admit(run, caller);
+    const request = requestOf(run, caller);
+    const outcome = isLong(tool) ? await longCalls.run({ request, isTyped: listing === 'typed' }, caller) : await pipeline.call(request);
+    if (outcome.status === 'running') return outcome.handle;
+    if (outcome.status === 'success') return successResult(outcome.result);
+    return approvals.ask(outcome.error, run, caller) ?? errorResult(withWayOut(outcome.error), { era: caller.era, listing });
+  };
+}
+
+function requestOf({ tool, params }: ToolRun, caller: McpCaller): CallRequest {
+  const { principal, trace, signal, session } = caller;
+  return {
+    principal,
+    tool: tool.id,
+    params,
+    traceId: trace.traceId,
+    signal,
+    ...(session && { sessionId: session.id }),
+    onChunk: ({ fraction, note }) => caller.progress(fraction, note),
   };
 }
 
