@@ -105,7 +105,7 @@ describe('atmo monitor', () => {
       expect(loginIn(JSON.parse(/replace\((".*")\)/.exec(page)?.[1] ?? '""'))).toMatchObject({ person: 'owner' });
       expect(existsSync(opened)).toBe(false);
       const without = await run(['--open'], { openFile, env });
-      expect(without).toMatchObject({ code: 1, err: expect.stringContaining('run "atmo monitor"') });
+      expect(without).toMatchObject({ code: 2, err: expect.stringContaining('run "atmo monitor"') });
     });
   });
 

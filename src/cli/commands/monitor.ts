@@ -58,10 +58,7 @@ async function addressForOthers({ hub }: Invocation): Promise<string> {
 async function openHere(call: Invocation, link: string): Promise<undefined> {
   const { env, openFile } = call.io;
   if (!openFile || !(env.DISPLAY || env.WAYLAND_DISPLAY))
-    throw new AtmoError(
-      'NOT_SUPPORTED',
-      'There is no screen here to open a browser on; run "atmo monitor" and open the link that it shows',
-    );
+    throw usage('There is no screen here to open a browser on; run "atmo monitor" and open the link that it shows');
   await openPrivately(link, openFile, call.io);
   call.output.answer({ url: call.hub.url, opened: true }, () => `${call.hub.url} is open in your browser\n`);
 }
