@@ -16,6 +16,8 @@ interface ProblemContext {
   readonly requestId: string;
   /** Where HTTP has a status of its own, such as 405 and 415, that the error table does not know. */
   readonly status?: number;
+  /** Address of the document that tells how the resource is protected (RFC 9728 §5.1), for who came without a good token. */
+  readonly resourceMetadata?: string;
 }
 
 /** Problem details (RFC 9457) with our `code`, `details` and `retryable`; never a stack. */
@@ -24,7 +26,7 @@ export function problem(error: AtmoError, context: ProblemContext): Answer {
   const status = context.status ?? ERROR_CODES[code].httpStatus;
   return {
     status,
-    headers: { 'content-type': 'application/problem+json', ...problemHeaders(error, status) },
+    headers: { 'content-type': 'application/problem+json', ...withMetadata(problemHeaders(error, status), context.resourceMetadata) },
     body: JSON.stringify({
       type: `https://atmosphere.dev/errors/${code}`,
       title: ERROR_CODES[code].meaning,
@@ -45,6 +47,12 @@ export function problemHeaders(error: ChallengedError, status: number): Record<s
   const retryAfterMs = error.details.retry_after_ms;
   if (typeof retryAfterMs === 'number') return { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) };
   return {};
+}
+
+function withMetadata(headers: Record<string, string>, address: string | undefined): Record<string, string> {
+  const challenge = headers['www-authenticate'];
+  if (challenge === undefined || address === undefined) return headers;
+  return { ...headers, 'www-authenticate': `${challenge}, resource_metadata="${address}"` };
 }
 
 type ChallengedError = Pick<ErrorBody, 'code' | 'details'>;

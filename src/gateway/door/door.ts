@@ -14,7 +14,7 @@ import type { GuessGuard } from './guess-guard.ts';
 import { type BodyOrRefusal, readJsonBody, requireContent } from './json-body.ts';
 import { parseQuery } from './query.ts';
 import { MAX_TARGET_CHARS, targetTooLong } from './raw-refusal.ts';
-import type { DoorRequest, Route, Scope } from './route.ts';
+import { type DoorRequest, RESOURCE_METADATA, type Route, type Scope } from './route.ts';
 import { sourceOf } from './source-address.ts';
 import { type Trace, traceOf } from './trace.ts';
 
@@ -101,7 +101,8 @@ class Door {
     } catch (thrown) {
       const error = toAtmoError(thrown);
       this.#logFailure(route, trace, error);
-      return this.#send(context, route.path, trace, problem(error, trace));
+      const metadata = route.hasResourceMetadata && { resourceMetadata: metadataOf(context.req.raw.url) };
+      return this.#send(context, route.path, trace, problem(error, { ...trace, ...metadata }));
     }
   }
 
@@ -188,6 +189,12 @@ class Door {
       headers: { ...SECURITY_HEADERS, ...headers, 'x-request-id': trace.requestId, traceparent: trace.traceparent },
     });
   }
+}
+
+/** Between host and path (RFC 9728 §3.1). */
+function metadataOf(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${RESOURCE_METADATA}${pathname}`;
 }
 
 interface RunContext {

@@ -25,6 +25,9 @@ export interface DoorRequest {
 /** Scopes of source 003 §Endpoints: `X-Caller-Scopes` may narrow a call to some of them, never widen it. */
 export type Scope = 'read_registry' | 'invoke_tool';
 
+/** Below this path stand the documents that tell how routes are protected (RFC 9728 §3). */
+export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
+
 /** A successful answer as the OpenAPI document tells it. */
 export interface AnswerShape {
   readonly description: string;
@@ -50,6 +53,8 @@ interface RouteHead {
   readonly isDocument?: true;
   /** Successful answers by status, for OpenAPI. */
   readonly answers: Readonly<Record<number, string | AnswerShape>>;
+  /** A document tells how the route is protected, at its path below /.well-known/oauth-protected-resource (RFC 9728). */
+  readonly hasResourceMetadata?: true;
   /** The tool that the route is one call of: its schemas are those of body and answer. */
   readonly tool?: string;
 }
