@@ -182,8 +182,14 @@ export class HttpGateway implements Service {
     const all = this.#collaborators;
     const catalogue = new ToolCatalogue(all);
     const sight = this.#sight;
-    const openApi = (principal: Principal) =>
-      openApiDocument(this.#routes, catalogue.all(principal), { version: all.health.health().version, url: this.url });
+    const openApi = (principal: Principal, wish: { readonly tools: boolean }) =>
+      openApiDocument({
+        routes: this.#routes,
+        tools: wish.tools ? catalogue.described(principal) : [],
+        definitionOf: (name) => all.registry.find(name)?.definition,
+        version: all.health.health().version,
+        url: this.url,
+      });
     return [
       ...pageRoutes(new PageFiles(PAGE_DIR)),
       ...systemRoutes({ ...all, openApi, port: () => this.#port }),

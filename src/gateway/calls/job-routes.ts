@@ -15,7 +15,7 @@ export function jobRoutes(jobs: JobPort): readonly Route[] {
         status: field.choice('only jobs in this state', ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired']),
         limit: field.integer('at most this many', 1, 1_000),
       },
-      answers: { 200: 'jobs' },
+      answers: { 200: { description: 'jobs', schema: { $ref: '#/components/schemas/Jobs' } } },
       async handle(request, query) {
         const elsewhere = await jobs.listElsewhere(request);
         const all = [...jobs.list(request.principal), ...elsewhere.jobs];
@@ -28,7 +28,7 @@ export function jobRoutes(jobs: JobPort): readonly Route[] {
       method: 'GET',
       path: '/api/v1/jobs/:id',
       summary: 'State, progress and result of a job, on whichever hub it runs',
-      answers: { 200: 'job' },
+      answers: { 200: { description: 'job', schema: { $ref: '#/components/schemas/Job' } } },
       handle: async (request) => json(await jobs.status(request.path.id ?? '', request)),
     }),
     defineRoute({
@@ -36,7 +36,7 @@ export function jobRoutes(jobs: JobPort): readonly Route[] {
       path: '/api/v1/jobs/:id',
       summary: 'Cancel a job; what has been sent to a device may still take effect',
       scope: 'invoke_tool',
-      answers: { 200: 'job, as it is now' },
+      answers: { 200: { description: 'job, as it is now', schema: { $ref: '#/components/schemas/Job' } } },
       handle: async (request) => json(await jobs.cancel(request.path.id ?? '', request)),
     }),
   ];

@@ -8,6 +8,8 @@ import type { CallPort } from '../ports.ts';
 import { callOf } from './call-request.ts';
 
 const MAX_CALLS = 16;
+const CALL = { $ref: '#/components/schemas/ModelCall' };
+const RESULT = { $ref: '#/components/schemas/ModelCallResult' };
 
 interface ToolCallCollaborators {
   readonly pipeline: Pick<CallPort, 'call'>;
@@ -22,9 +24,11 @@ export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly R
       path: '/api/v1/tool-calls',
       summary: `One tool call of a model as OpenAI or Anthropic write it, or a list of up to ${MAX_CALLS}; a failed call is a result too`,
       scope: 'invoke_tool',
-      body: { type: ['object', 'array'], maxItems: MAX_CALLS },
+      body: { anyOf: [CALL, { type: 'array', items: CALL, maxItems: MAX_CALLS }] },
       takes: 'object-or-list',
-      answers: { 200: 'a result for each call, with its id' },
+      answers: {
+        200: { description: 'a result for each call, with its id', schema: { anyOf: [RESULT, { type: 'array', items: RESULT }] } },
+      },
       async handle(request) {
         const { list, body } = request;
         if (!list) return json(await run(parseToolCall(body), request, collaborators));

@@ -28,12 +28,13 @@ function listRoute(collaborators: DeviceCollaborators): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/v1/devices',
+    isDocument: true,
     summary: 'Every device that the caller may see, with reachability, age, tools and readings',
     query: {
       area: field.text('only devices in this area'),
       reachability: field.choice('only devices of this reachability', REACHABILITIES),
     },
-    answers: { 200: 'devices' },
+    answers: { 200: { description: 'devices', schema: { $ref: '#/components/schemas/Devices' } } },
     handle(request, query) {
       const shown = sight
         .devices(request.principal)
@@ -58,7 +59,7 @@ function oneRoute(collaborators: DeviceCollaborators): Route {
     path: '/api/v1/devices/:id',
     summary: 'One device by id or unique name, with endpoints, tools and readings',
     query: { describe: field.flag('add `description`: every cluster with its schemas') },
-    answers: { 200: 'device' },
+    answers: { 200: { description: 'device', schema: { $ref: '#/components/schemas/DeviceInFull' } } },
     handle(request, query) {
       const device = sight.device(request.principal, request.path.id ?? '');
       const description = directory.describe(device.id);

@@ -28,7 +28,7 @@ function listRoute({ sight, clock }: SensorCollaborators): Route {
       kind: field.text('only this kind, such as temperature'),
       area: field.text('only sensors in this area'),
     },
-    answers: { 200: 'sensors' },
+    answers: { 200: { description: 'sensors', schema: { $ref: '#/components/schemas/Readings' } } },
     handle({ principal }, { device, kind, area }) {
       const shown = sight
         .readings(principal)
@@ -45,7 +45,7 @@ function historyRoute(collaborators: SensorCollaborators): Route {
     path: '/api/v1/sensors/:id{.+}/readings',
     summary: 'History of one sensor, raw or in buckets',
     query: HISTORY_QUERY,
-    answers: { 200: 'points, oldest first' },
+    answers: { 200: { description: 'points, oldest first', schema: { $ref: '#/components/schemas/History' } } },
     handle: ({ principal, path }, query) => json(historyView(collaborators, principal, { sensor: path.id ?? '', query })),
   });
 }

@@ -39,7 +39,7 @@ export function eventRoutes({ feed, remote, mesh, audience, authenticator }: Eve
         types: field.text(`comma list of event types or parts such as agi.tool.*; known are ${EVENT_TYPES.join(', ')}`),
         hub: field.text('of this other hub of the mesh, by id or name; without Last-Event-ID'),
       },
-      answers: { 200: 'text/event-stream' },
+      answers: { 200: { description: 'each message is an Event in JSON', media: 'text/event-stream', schema: { $ref: '#/components/schemas/Event' } } },
       handle({ principal, header }, query) {
         const types = parseTypes(query.types);
         const account = familyOf(principalKey(principal));

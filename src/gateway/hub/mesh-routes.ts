@@ -95,7 +95,7 @@ function overviewRoute(pipeline: Pick<CallPort, 'call'>): Route {
     path: '/api/v1/mesh',
     summary: 'The mesh that this hub is in, and the other hubs with reachability, round trip, version and tools',
     query: { reachable: field.flag('only hubs that can be reached, or only those that cannot') },
-    answers: { 200: 'membership and peers' },
+    answers: { 200: { description: 'membership and peers', schema: { $ref: '#/components/schemas/Mesh' } } },
     async handle(request, { reachable }) {
       const status = await answerOfTool(pipeline, request, { tool: 'hub:mesh_status', params: {} });
       if (status.status === 'error') return bareAnswer(status, request);

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { Principal } from '../../core/principal.ts';
 import { requirePermission } from '../calls/call-privacy.ts';
 import { json } from '../door/answer.ts';
-import type { QueryField } from '../door/query.ts';
+import { field, type QueryField } from '../door/query.ts';
 import { defineRoute, type Route } from '../door/route.ts';
 import type { MetricRegistry } from '../metrics/metrics.ts';
 import type { HealthSource } from '../ports.ts';
@@ -19,10 +19,11 @@ interface SystemCollaborators {
   readonly signChallenge?: (statement: Uint8Array) => Uint8Array;
   /** The port on which the hub answers. */
   port(): number;
-  /** Made when somebody asks: it lists every tool. */
-  openApi(principal: Principal): JsonObject;
+  /** Made when somebody asks: it may list every tool. */
+  openApi(principal: Principal, wish: { readonly tools: boolean }): JsonObject;
 }
 
+const HEALTH = { $ref: '#/components/schemas/Health' };
 const CHALLENGE_FIELD: QueryField<string> = {
   description: '32 random bytes in base64url',
   schema: { type: 'string', pattern: CHALLENGE.source },
@@ -38,7 +39,7 @@ export function systemRoutes(collaborators: SystemCollaborators): readonly Route
       method: 'GET',
       path: '/metrics',
       summary: 'Metrics in the text form of Prometheus; needs admin:hub',
-      answers: { 200: 'text/plain; version=0.0.4' },
+      answers: { 200: { description: 'metrics', media: 'text/plain' } },
       handle({ principal }) {
         requirePermission(principal, 'admin:hub', authorizer);
         return { status: 200, headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, body: metrics.text() };
@@ -47,9 +48,11 @@ export function systemRoutes(collaborators: SystemCollaborators): readonly Route
     defineRoute({
       method: 'GET',
       path: '/openapi.json',
-      summary: 'This API in OpenAPI 3.1, with the parameters of every tool',
-      answers: { 200: 'OpenAPI document' },
-      handle: (request) => json(openApi(request.principal)),
+      isDocument: true,
+      summary: 'This API in OpenAPI 3.1',
+      query: { tools: field.flag('add a path with its own schemas for each tool that the caller may call') },
+      answers: { 200: { description: 'OpenAPI document', schema: { type: 'object' } } },
+      handle: ({ principal }, { tools = false }) => json(openApi(principal, { tools })),
     }),
   ];
 }
@@ -62,7 +65,10 @@ function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators
       'Whether the hub works; needs no token. A challenge is answered with a signature of the hub: who sends a token can know to whom',
     access: 'public',
     query: { challenge: CHALLENGE_FIELD },
-    answers: { 200: 'ok or degraded', 503: 'starting or stopping' },
+    answers: {
+      200: { description: 'ok or degraded', schema: HEALTH },
+      503: { description: 'starting or stopping', schema: HEALTH },
+    },
     handle(_request, { challenge }) {
       const { status, nodeId, version, startedAtMs, problems } = health.health();
       const uptimeMs = Math.max(0, clock.now() - startedAtMs);

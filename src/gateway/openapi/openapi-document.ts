@@ -1,105 +1,49 @@
-import { ERROR_CODES } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { ToolDefinition } from '../../tools/tool-definition.ts';
 import type { Route } from '../door/route.ts';
+import { COMPONENTS } from './components.ts';
+import { openApiPath, routeOperation } from './route-operation.ts';
+import { TAG_LIST } from './tags.ts';
+import { type DescribedTool, toolOperation } from './tool-operation.ts';
 
-/** A tool as the document shows it. */
-export interface DescribedTool {
-  readonly id: string;
-  readonly definition: ToolDefinition;
-}
-
-interface DocumentInfo {
+interface DocumentParts {
+  readonly routes: readonly Route[];
+  /** Each gets a path of its own. */
+  readonly tools: readonly DescribedTool[];
+  /** The tool that a route calls, by the name that the route has for it. */
+  readonly definitionOf: (name: string) => ToolDefinition | undefined;
   readonly version: string;
   readonly url: string;
 }
 
-/** OpenAPI 3.1 of the routes; each tool also gets its own invoke path with the schemas of its definition. */
-export function openApiDocument(routes: readonly Route[], tools: readonly DescribedTool[], info: DocumentInfo): JsonObject {
+const DESCRIPTION = `Devices as typed tools, for agents and people.
+
+Errors are problem details (RFC 9457) with \`code\`, \`details\` and \`retryable\`. A call of a tool answers an envelope in which the
+same code stands under \`error\`. A dangerous call answers 202 with code APPROVAL_REQUIRED until a person has approved it; the same
+request then runs. \`?tools=true\` adds a path for each tool that the caller may call, with its own schemas.`;
+
+/** OpenAPI 3.1 of the routes, and of tools where they are wanted. */
+export function openApiDocument({ routes, tools, definitionOf, version, url }: DocumentParts): JsonObject {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
-    const path = openApiPath(route.path);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) };
+    const path = openApiPath(route);
+    const operation = routeOperation(route, route.tool === undefined ? undefined : definitionOf(route.tool));
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
   }
   for (const tool of tools) paths[`/api/v1/tools/${tool.id}/invoke`] = { post: toolOperation(tool) };
   const document = {
     openapi: '3.1.0',
     info: {
       title: 'atmosphere-edge',
-      version: info.version,
-      description: 'Devices as typed tools. Errors are problem details (RFC 9457).',
+      version,
+      description: DESCRIPTION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: info.url }],
+    servers: [{ url, description: 'This hub' }],
     security: [{ token: [] }],
+    tags: TAG_LIST,
     paths,
-    components: { securitySchemes: { token: TOKEN }, schemas: { Problem: PROBLEM } },
+    components: COMPONENTS,
   };
   return document as unknown as JsonObject;
-}
-
-const TOKEN = {
-  type: 'http',
-  scheme: 'bearer',
-  description:
-    'A token that is bound to a key of its bearer also takes the header Atmo-Proof: a COSE_Sign1 in base64url, made with that key for this one request. It names the operation as METHOD, a space, and path with query as they are sent, and the SHA-256 of the bytes of the body.',
-};
-const PROBLEM = {
-  type: 'object',
-  required: ['type', 'title', 'status', 'detail', 'code', 'details', 'retryable'],
-  properties: {
-    type: { type: 'string', format: 'uri' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    instance: { type: 'string' },
-    code: { type: 'string', enum: Object.keys(ERROR_CODES) },
-    details: { type: 'object' },
-    retryable: { type: 'boolean' },
-  },
-};
-const REFUSAL = {
-  description: 'Refused or failed',
-  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-};
-
-function openApiPath(path: string): string {
-  return path.replace(/:(\w+)(?:\{.*?\})?/g, '{$1}');
-}
-
-function operation(route: Route) {
-  return {
-    summary: route.summary,
-    ...(route.access === 'public' && { security: [] }),
-    parameters: [...pathParameters(route), ...queryParameters(route)],
-    ...(route.body && { requestBody: { content: { 'application/json': { schema: route.body } } } }),
-    responses: {
-      ...Object.fromEntries(Object.entries(route.answers).map(([status, description]) => [status, { description }])),
-      default: REFUSAL,
-    },
-  };
-}
-
-function pathParameters(route: Route) {
-  return [...route.path.matchAll(/:(\w+)/g)].map((match) => ({ name: match[1], in: 'path', required: true, schema: { type: 'string' } }));
-}
-
-function queryParameters(route: Route) {
-  return Object.entries(route.query).map(([name, { description, schema }]) => ({ name, in: 'query', description, schema }));
-}
-
-function toolOperation({ id, definition }: DescribedTool) {
-  return {
-    operationId: id,
-    summary: definition.metadata.title,
-    description: definition.description,
-    tags: [definition.metadata.category],
-    requestBody: { content: { 'application/json': { schema: definition.parameters } } },
-    responses: {
-      200: {
-        description: 'Result in the invoke envelope',
-        content: { 'application/json': { schema: { type: 'object', properties: { result: definition.returns } } } },
-      },
-      default: { description: 'The invoke envelope with an error, or a problem' },
-    },
-  };
 }

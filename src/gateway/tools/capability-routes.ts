@@ -16,8 +16,9 @@ export function capabilityRoutes({ capabilities, sight, catalogue }: CapabilityC
     defineRoute({
       method: 'GET',
       path: '/api/v1/capabilities',
+      isDocument: true,
       summary: 'What this hub has, with the tools that need it and the devices that come with it, as far as the caller may see them',
-      answers: { 200: 'capabilities' },
+      answers: { 200: { description: 'capabilities', schema: { $ref: '#/components/schemas/Capabilities' } } },
       handle: ({ principal }) => json({ capabilities: capabilities.list(sight.directory(principal), catalogue.visibleTo(principal)) }),
     }),
   ];

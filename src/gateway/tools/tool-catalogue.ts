@@ -2,7 +2,7 @@ import type { Authorizer } from '../../core/authorizer.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { KnownToolFilter, KnownTools } from '../../tools/known-tools.ts';
 import type { SearchQuery, ToolSearch, ToolSearchResult } from '../../tools/search/search.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import type { RegisteredTool, ToolDefinition } from '../../tools/tool-definition.ts';
 import { passes, type ToolPage } from '../../tools/tool-filter.ts';
 import { canSeeTool } from '../../tools/visibility.ts';
 import type { CallPort } from '../ports.ts';
@@ -58,6 +58,11 @@ export class ToolCatalogue {
       isListed: this.visibleTo(principal),
       ...(node !== undefined && { onlyNodes: [node] }),
     });
+  }
+
+  /** The caller's tools with their names for models. */
+  described(principal: Principal): readonly { readonly id: string; readonly definition: ToolDefinition; readonly modelName: string }[] {
+    return this.all(principal).map((tool) => ({ id: tool.id, definition: tool.definition, modelName: this.modelName(tool) }));
   }
 
   modelName(tool: RegisteredTool): string {

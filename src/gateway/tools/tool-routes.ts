@@ -36,9 +36,10 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
     defineRoute({
       method: 'GET',
       path: '/api/v1/tools',
+      isDocument: true,
       summary: 'The tools in the order of their ids, or ranked when `q` is given',
       query: LIST_QUERY,
-      answers: { 200: 'one page of tools' },
+      answers: { 200: { description: 'one page of tools', schema: { $ref: '#/components/schemas/ToolPage' } } },
       handle(request, query) {
         if (query.q !== undefined) return json(rankedTools(collaborators, request, query));
         const filter = { ...filterOf(collaborators, request, query), limit: query.limit ?? 100, offset: query.cursor ?? 0 };
@@ -55,7 +56,7 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
       path: '/api/v1/tools/:id',
       summary: 'One tool by id, name, alias or model name',
       query: { format: FORMAT, node: NODE },
-      answers: { 200: 'tool' },
+      answers: { 200: { description: 'tool', schema: { $ref: '#/components/schemas/ToolInSomeForm' } } },
       handle: (request, { format, node }) =>
         json(shown(catalogue, catalogue.resolve(request.principal, request.path.id ?? '', node), format)),
     }),
