@@ -1,18 +1,13 @@
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import { objectSchema, type Shape, type ValuesOf } from '../../tools/schema/parameter-builder.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
-import type { Category } from '../../tools/tool-definition.ts';
 import type { McpCaller } from './mcp-feature.ts';
-import { iconsOf } from './tool-icons.ts';
 
 interface HomeToolDraft<S extends Shape> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  readonly category: Category;
   readonly parameters: S;
-  /** Only of tools that have a shape of answer of their own. */
-  readonly returns?: JsonSchema;
   /** What a host may count on; `reads` when absent. */
   readonly effect?: keyof typeof HINTS;
 }
@@ -38,16 +33,14 @@ export function homeTool<const S extends Shape>(
   draft: HomeToolDraft<S>,
   answer: (params: ValuesOf<S>, caller: McpCaller) => Promise<JsonObject> | JsonObject,
 ): HomeTool {
-  const { name, title, description, effect = 'reads', returns } = draft;
+  const { name, title, description, effect = 'reads' } = draft;
   const parameters = objectSchema(draft.parameters);
   const form = {
     name,
     title,
     description,
     inputSchema: parameters,
-    ...(returns && { outputSchema: returns }),
     annotations: HINTS[effect],
-    icons: iconsOf(draft.category),
   };
   return {
     name,

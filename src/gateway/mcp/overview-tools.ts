@@ -41,7 +41,6 @@ function overviewTool({ sight }: OverviewParts): HomeTool {
       title: 'Home at a glance',
       description:
         'Areas with their devices, what is on or open, alarms, and what cannot be reached. With an area: each device there with its id and present values. Start here.',
-      category: 'querying',
       parameters: { area: p.string({ description: 'Only this area, such as Kitchen', maxLength: 64 }).optional() },
     },
     ({ area }, { principal }) => {
@@ -62,7 +61,6 @@ function readSensorTool({ sight, clock }: OverviewParts): HomeTool {
       title: 'Read sensors',
       description:
         'The latest values of sensors with unit and age, by sensor, area or kind. Example: {"area": "Kitchen", "kind": "temperature"}',
-      category: 'sensing',
       parameters: {
         sensor: p.string({ description: 'Id (hall-sensor/temperature), title, or device id', maxLength: 200 }).optional(),
         area: p.string({ description: 'All of an area', maxLength: 64 }).optional(),
@@ -98,7 +96,6 @@ function historyTool({ sight, readings, clock }: OverviewParts): HomeTool {
       title: "A sensor's past",
       description:
         'How a sensor went over a time: lowest and highest with when, mean, and its course. Example: {"sensor": "hall-sensor/temperature", "since": "24h"}',
-      category: 'sensing',
       parameters: {
         sensor: p.string({ description: 'Id or title of one sensor', maxLength: 200 }),
         since: p.string({ description: 'Begin: ISO 8601, or before now: 90m, 24h, 7d', default: '24h', maxLength: 40 }),

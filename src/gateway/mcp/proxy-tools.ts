@@ -38,7 +38,6 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
         name: 'read_tool',
         title: 'Read with a tool',
         description: 'Runs a tool that only reads. Example: {"name": "hall_sensor_get_temperature", "arguments": {}}',
-        category: 'sensing',
         parameters: PARAMETERS,
       },
       through('read_tool'),
@@ -49,7 +48,6 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
         title: 'Control with a tool',
         description:
           'Runs a tool that changes something and is not dangerous. Example: {"name": "desk_lamp_set_brightness", "arguments": {"brightness": 40}}',
-        category: 'acting',
         parameters: PARAMETERS,
         effect: 'acts',
       },
@@ -61,7 +59,6 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
         title: 'Ask for something dangerous',
         description:
           'Runs a dangerous tool (unlock, open a garage, reset). A person has to approve each call: the first answer is APPROVAL_REQUIRED; call again with the same arguments once approved. You cannot approve.',
-        category: 'managing',
         parameters: PARAMETERS,
         effect: 'endangers',
       },

@@ -35,7 +35,6 @@ function searchTool({ catalogue, find }: SearchParts): HomeTool {
       title: 'Find tools',
       description:
         'Finds tools of the home from a sentence: devices, sensors, the hub itself. Each answer says which tool calls it and what arguments it takes. Example: {"query": "dim the lamp in the study"}',
-      category: 'querying',
       parameters: {
         query: p.string({ description: 'What is to be done, in any words', minLength: 1, maxLength: 400 }),
         limit: p.integer({ description: 'At most this many', minimum: 1, maximum: MAX_FOUND, default: 6 }),
@@ -56,7 +55,6 @@ function describeTool({ catalogue }: SearchParts): HomeTool {
       name: 'describe_tool',
       title: 'Describe tools',
       description: 'Tells the whole description and the schemas of tools. Example: {"names": ["desk_lamp_set_color"]}',
-      category: 'querying',
       parameters: {
         names: p.array(p.string({ description: 'Name from search_tools', maxLength: 160 }), {
           description: 'Which tools',

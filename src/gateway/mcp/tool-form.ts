@@ -14,21 +14,29 @@ export function toolForm(tool: RegisteredTool, name: string): JsonObject {
   if (known?.name === name) return known;
   const { definition } = tool;
   const parameters = withUnitsInWords(definition.parameters);
-  const form = toMcp({ ...definition, description: descriptionOf(tool), parameters }, name);
-  const made = copyJsonObject({ ...form, icons: iconsOf(definition.metadata.category) }, RESULT_LIMITS);
+  const { annotations, ...form } = toMcp({ ...definition, description: descriptionOf(tool), parameters }, name);
+  // The title stands beside them already.
+  const { title: _, ...hints } = annotations;
+  const made = copyJsonObject({ ...form, annotations: hints, icons: iconsOf(definition.metadata.category) }, RESULT_LIMITS);
   forms.set(tool, made);
   return made;
 }
 
+/** The same in few tokens: without icons, and without the schema of an answer that explains itself. */
+export function shortToolForm(tool: RegisteredTool, name: string): JsonObject {
+  const { icons: _, outputSchema: __, ...form } = toolForm(tool, name);
+  return form;
+}
+
 /** The description with an example of the arguments where it gives none yet. */
-export function descriptionOf({ definition }: RegisteredTool): string {
+function descriptionOf({ definition }: RegisteredTool): string {
   const [example] = definition.metadata.examples;
   if (!example || Object.keys(example.params).length === 0) return definition.description;
   return `${definition.description} Example: ${JSON.stringify(example.params)}`;
 }
 
 /** `x-unit` is ours: a model learns the unit from the description. */
-export function withUnitsInWords(schema: JsonSchema): JsonSchema {
+function withUnitsInWords(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (child) => {
     const { 'x-unit': unit, description = '' } = child;
     if (typeof unit !== 'string' || typeof description !== 'string' || saysUnit(description, unit)) return child;

@@ -7,7 +7,7 @@ import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
 import type { HomeTool } from './home-tool.ts';
 import type { McpCaller } from './mcp-feature.ts';
 import { proxyOf } from './proxy-tools.ts';
-import { toolForm } from './tool-form.ts';
+import { shortToolForm } from './tool-form.ts';
 import { errorResult, type ToolRunner } from './tool-runner.ts';
 
 /** Tools of the registry that the default view lists by themselves, where the hub has them and the caller may use them. */
@@ -46,7 +46,7 @@ export class ToolHomeView {
     const { catalogue } = this.#parts;
     const isVisible = catalogue.visibleTo(principal);
     const direct = this.#direct(principal).filter(isVisible);
-    return { tools: [...this.#own.map(({ form }) => form), ...direct.map((tool) => toolForm(tool, catalogue.modelName(tool)))] };
+    return { tools: [...this.#own.map(({ form }) => form), ...direct.map((tool) => shortToolForm(tool, catalogue.modelName(tool)))] };
   }
 
   /** TOOL_NOT_FOUND for a name that is not listed: it tells how tools of the home are called. */
@@ -55,7 +55,7 @@ export class ToolHomeView {
     if (own) return this.#answer(own, params, caller);
     const { catalogue, run } = this.#parts;
     const direct = this.#direct(caller.principal).find((tool) => catalogue.modelName(tool) === name);
-    if (direct) return run({ tool: direct, params, listing: 'typed' }, caller);
+    if (direct) return run({ tool: direct, params, listing: 'open' }, caller);
     throw this.#unlisted(name, caller);
   }
 
@@ -65,8 +65,7 @@ export class ToolHomeView {
     } catch (thrown) {
       const error = toAtmoError(thrown);
       if (error.code === 'INTERNAL_ERROR') throw error;
-      const listing = tool.form.outputSchema === undefined ? 'open' : 'typed';
-      return errorResult(error.toBody(), { era: caller.era, listing });
+      return errorResult(error.toBody(), { era: caller.era, listing: 'open' });
     }
   }
 
