@@ -1,5 +1,5 @@
 /** Builds the monitor page into dist/page, or into `--outdir DIR`; with `--if-stale` only when a source is newer. */
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
@@ -23,7 +23,19 @@ export interface PageSize {
 
 /** Bundles, hashes and compresses the page. A page beyond 100 kB gzipped is refused. */
 export async function buildPage(outDir: string): Promise<PageSize> {
-  rmSync(outDir, { recursive: true, force: true });
+  // Beside the place, and moved there when it is whole: a hub may be serving what was there.
+  const staged = `${outDir}.${process.pid}`;
+  try {
+    const size = await buildInto(staged);
+    rmSync(outDir, { recursive: true, force: true });
+    renameSync(staged, outDir);
+    return size;
+  } finally {
+    rmSync(staged, { recursive: true, force: true });
+  }
+}
+
+async function buildInto(outDir: string): Promise<PageSize> {
   mkdirSync(join(outDir, 'assets'), { recursive: true });
   const { metafile } = await build({
     absWorkingDir: ROOT,

@@ -5,7 +5,7 @@ import { loginOfFragment } from './api/login.ts';
 import { browserShelf, tabShelf } from './api/login-shelf.ts';
 import { Session } from './api/session.ts';
 import { HomeStore } from './api/store.ts';
-import { type CallEnd, WaitingCalls } from './api/waiting-calls.ts';
+import { WaitingCalls } from './api/waiting-calls.ts';
 import { Router } from './router.ts';
 
 /** A call that a person wants. */
@@ -27,8 +27,7 @@ export class Monitor {
   readonly #stream: EventStream;
   #isListening = false;
 
-  /** Hears how calls ended that had to wait. */
-  constructor(onCallEnd: (end: CallEnd) => void) {
+  constructor() {
     this.session = new Session({ tab: tabShelf(sessionStorage), browser: browserShelf(indexedDB) });
     this.hub = new HubClient({
       fetch: (path, init) => fetch(path, init),
@@ -37,7 +36,7 @@ export class Monitor {
     });
     this.store = new HomeStore(this.hub);
     this.router = new Router(window);
-    this.calls = new WaitingCalls(this.hub, onCallEnd);
+    this.calls = new WaitingCalls(this.hub);
     this.store.onEvent((event) => this.calls.take(event));
     this.#stream = new EventStream(
       {

@@ -1,10 +1,9 @@
 import { Monitor } from './app.ts';
+import './page-elements.ts';
 import { Shell } from './shell.ts';
 
 customElements.define('atmo-shell', Shell);
+const app = new Monitor();
+await app.start();
 const shell = document.querySelector<Shell>('atmo-shell');
-if (shell) {
-  const app = new Monitor((end) => shell.tellEnd(end));
-  await app.start();
-  shell.app = app;
-}
+if (shell) shell.app = app;

@@ -6,24 +6,21 @@ export interface Page {
   readonly route: string;
   readonly title: string;
   readonly icon: IconName;
-  /** Custom element that shows it: a `PageElement`. */
+  /** Custom element that shows it: a `PageElement`, defined by the module that page-elements.ts names. */
   readonly element: string;
   /** Where it stands in the navigation: always in sight, behind "More" on phones, or nowhere. */
   readonly place: 'main' | 'more' | 'none';
-  /** Defines the element. */
-  readonly load: () => Promise<unknown>;
 }
 
 /** Every page, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
-  { route: 'home', title: 'Home', icon: 'home', element: 'atmo-page-home', place: 'main', load: () => import('./pages/home/home-page.ts') },
+  { route: 'home', title: 'Home', icon: 'home', element: 'atmo-page-home', place: 'main' },
   {
     route: 'approvals',
     title: 'Approvals',
     icon: 'shield',
     element: 'atmo-page-approvals',
     place: 'main',
-    load: () => import('./pages/approvals/approvals-page.ts'),
   },
   {
     route: 'devices/:id',
@@ -31,7 +28,6 @@ export const PAGES: readonly Page[] = [
     icon: 'home',
     element: 'atmo-page-device',
     place: 'none',
-    load: () => import('./pages/device/device-page.ts'),
   },
   {
     route: 'tools',
@@ -39,7 +35,6 @@ export const PAGES: readonly Page[] = [
     icon: 'tools',
     element: 'atmo-page-tools',
     place: 'main',
-    load: () => import('./pages/tools/tools-page.ts'),
   },
   {
     route: 'add-device',
@@ -47,7 +42,6 @@ export const PAGES: readonly Page[] = [
     icon: 'plus',
     element: 'atmo-page-add-device',
     place: 'more',
-    load: () => import('./pages/add-device/add-device-page.ts'),
   },
   {
     route: 'activity',
@@ -55,7 +49,6 @@ export const PAGES: readonly Page[] = [
     icon: 'activity',
     element: 'atmo-page-activity',
     place: 'more',
-    load: () => import('./pages/activity/activity-page.ts'),
   },
   {
     route: 'agents',
@@ -63,7 +56,6 @@ export const PAGES: readonly Page[] = [
     icon: 'agent',
     element: 'atmo-page-agents',
     place: 'more',
-    load: () => import('./pages/agents/agents-page.ts'),
   },
   {
     route: 'tokens',
@@ -71,7 +63,6 @@ export const PAGES: readonly Page[] = [
     icon: 'key',
     element: 'atmo-page-tokens',
     place: 'more',
-    load: () => import('./pages/tokens/tokens-page.ts'),
   },
   {
     route: 'mesh',
@@ -79,7 +70,6 @@ export const PAGES: readonly Page[] = [
     icon: 'mesh',
     element: 'atmo-page-mesh',
     place: 'more',
-    load: () => import('./pages/mesh/mesh-page.ts'),
   },
   {
     route: 'events',
@@ -87,6 +77,5 @@ export const PAGES: readonly Page[] = [
     icon: 'list',
     element: 'atmo-page-events',
     place: 'more',
-    load: () => import('./pages/events/events-page.ts'),
   },
 ];

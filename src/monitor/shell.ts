@@ -41,11 +41,6 @@ export class Shell extends LitElement {
     clearInterval(this.#clock);
   }
 
-  /** Says how a call ended that had to wait for approval. */
-  tellEnd({ call, error }: CallEnd): void {
-    this.#tell(error === undefined ? { text: `${call.label}: done`, tone: 'good' } : { text: messageOf(error), tone: 'bad' });
-  }
-
   protected override createRenderRoot(): HTMLElement {
     return this;
   }
@@ -54,10 +49,11 @@ export class Shell extends LitElement {
     if (!changes.has('app') || !this.app) return;
     const { calls, session, store, router } = this.app;
     calls.subscribe(() => this.requestUpdate());
+    calls.onEnd((end) => this.#tellEnd(end));
     session.subscribe(() => this.requestUpdate());
     store.subscribe(() => this.requestUpdate());
     router.subscribe(() => this.#follow());
-    void this.#follow();
+    this.#follow();
   }
 
   protected override render(): TemplateResult {
@@ -167,13 +163,14 @@ export class Shell extends LitElement {
   }
 
   /** Shows the page of the address; where it names none, the requests if some wait, else the home. */
-  async #follow(): Promise<void> {
+  #follow(): void {
     const { app } = this;
     if (!app) return;
     const { place } = app.router;
-    if (!place) return this.#begin(app);
-    await place.page.load();
-    if (app.router.place !== place) return;
+    if (!place) {
+      this.#begin(app);
+      return;
+    }
     const isSamePage = this.#shown?.localName === place.page.element;
     const shown = isSamePage && this.#shown ? this.#shown : (document.createElement(place.page.element) as PageElement);
     shown.app = app;
@@ -195,6 +192,11 @@ export class Shell extends LitElement {
   #arrive(): void {
     window.scrollTo({ top: 0 });
     this.isMenuOpen = false;
+  }
+
+  /** Says how a call ended that had to wait for approval. */
+  #tellEnd({ call, error }: CallEnd): void {
+    this.#tell(error === undefined ? { text: `${call.label}: done`, tone: 'good' } : { text: messageOf(error), tone: 'bad' });
   }
 
   #tell(notice: Notice): void {

@@ -25,12 +25,17 @@ export interface CallEnd {
 export class WaitingCalls extends Observable {
   readonly #hub: Pick<HubClient, 'invoke'>;
   readonly #calls = new Map<string, WaitingCall>();
-  readonly #onEnd: (end: CallEnd) => void;
+  readonly #hearers = new Set<(end: CallEnd) => void>();
 
-  constructor(hub: Pick<HubClient, 'invoke'>, onEnd: (end: CallEnd) => void) {
+  constructor(hub: Pick<HubClient, 'invoke'>) {
     super();
     this.#hub = hub;
-    this.#onEnd = onEnd;
+  }
+
+  /** Hears how calls ended; the answer stops it. */
+  onEnd(hearer: (end: CallEnd) => void): () => void {
+    this.#hearers.add(hearer);
+    return () => this.#hearers.delete(hearer);
   }
 
   get all(): readonly WaitingCall[] {
@@ -57,7 +62,7 @@ export class WaitingCalls extends Observable {
     this.#calls.delete(call.approvalId);
     this.changed();
     if (state === 'approved') void this.#run(call);
-    else this.#onEnd({ call, error: new HubError('PERMISSION_DENIED', `${call.label}: denied`, { status: 0 }) });
+    else this.#tell({ call, error: new HubError('PERMISSION_DENIED', `${call.label}: denied`, { status: 0 }) });
   }
 
   /** The person wants none of them any more. */
@@ -68,9 +73,13 @@ export class WaitingCalls extends Observable {
 
   async #run(call: WaitingCall): Promise<void> {
     try {
-      this.#onEnd({ call, result: await this.#hub.invoke(call.tool, call.params) });
+      this.#tell({ call, result: await this.#hub.invoke(call.tool, call.params) });
     } catch (error) {
-      this.#onEnd({ call, error });
+      this.#tell({ call, error });
     }
+  }
+
+  #tell(end: CallEnd): void {
+    for (const hearer of this.#hearers) hearer(end);
   }
 }

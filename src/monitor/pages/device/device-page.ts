@@ -1,11 +1,171 @@
-import { html, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
+import { readingsOf } from '../../api/home-state.ts';
+import type { DeviceView, ReadingView } from '../../api/hub-types.ts';
+import type { CallEnd } from '../../api/waiting-calls.ts';
+import { icon } from '../../parts/icon.ts';
 import { PageElement } from '../../parts/page-element.ts';
+import { ageWords } from '../../parts/words.ts';
+import '../home/home-tile.ts';
+import type { TileCall } from '../home/tile-controls.ts';
+import { tileOf } from '../home/tile-model.ts';
+import './device-about.ts';
+import { editDialog, removeDialog, type ShareCode, shareCodeOf, shareDialog } from './device-dialogs.ts';
+import './device-tools.ts';
+import './raw-clusters.ts';
+import { readingsCard } from './readings-card.ts';
 
-/** First form. */
+const TABS = { now: 'Now', tools: 'Tools', about: 'About', raw: 'Inside' } as const;
+type Tab = keyof typeof TABS;
+const SHARE_TOOL = 'hub:share_device';
+
+/** One device: how it is, what it can do, what it is made of. */
 export class DevicePage extends PageElement {
-  protected override render(): TemplateResult {
-    return html`<header class="page-head"><h1>Device</h1></header>`;
+  static override properties = {
+    ...PageElement.properties,
+    tab: { state: true },
+    dialog: { state: true },
+    shown: { state: true },
+    code: { state: true },
+  };
+  declare tab: Tab;
+  declare dialog: 'edit' | 'remove' | 'share' | undefined;
+  /** Name of the reading whose history is shown. */
+  declare shown: string | undefined;
+  declare code: ShareCode | undefined;
+  #stop: (() => void) | undefined;
+  #clock: ReturnType<typeof setInterval> | undefined;
+  readonly #act = async (call: TileCall): Promise<void> => void (await this.wish(call));
+
+  constructor() {
+    super();
+    this.tab = 'now';
   }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#stop = this.app.calls.onEnd((end) => this.#hear(end));
+    // Ages grow without an event.
+    this.#clock = setInterval(() => this.requestUpdate(), 5_000);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#stop?.();
+    clearInterval(this.#clock);
+  }
+
+  protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
+    if (!changes.has('params')) return;
+    this.shown = undefined;
+    this.code = undefined;
+    this.dialog = undefined;
+  }
+
+  protected override render(): TemplateResult {
+    const { store } = this.app;
+    const device = store.state.devices.find(({ id }) => id === this.params.id);
+    if (!device) return store.isLoaded ? gone() : html`<p class="quiet center">${store.problem ?? 'One moment …'}</p>`;
+    const readings = readingsOf(store.state, device.id);
+    return html`
+      ${this.#head(device)}
+      <div class="tabs device-tabs" role="group" aria-label="About this device">${Object.entries(TABS).map(
+        ([tab, title]) =>
+          html`<button type="button" aria-pressed=${tab === this.tab} @click=${() => {
+            this.tab = tab as Tab;
+          }}>${title}</button>`,
+      )}</div>
+      ${this.#body(device, readings)} ${this.#dialog(device)}
+    `;
+  }
+
+  #head(device: DeviceView): TemplateResult {
+    const run = (tool: string, label: string) => () => void this.#run(device, { tool, label });
+    return html`
+      <header class="page-head device-head">
+        <div>
+          <a class="back" href="#/home">${icon('back')}Home</a>
+          <h1>${device.name}</h1>
+          <p class="row">${device.area === null ? nothing : html`<span class="chip">${device.area}</span>`} ${reachability(device)}
+            <span class="small">heard ${ageWords(device.last_seen, Date.now())}</span></p>
+        </div>
+        <div class="page-actions">
+          <button type="button" class="button small" @click=${run('hub:identify_device', `Identify ${device.name}`)}>${icon('bell')}Identify</button>
+          <button type="button" class="button small" @click=${() => this.#open('edit')}>${icon('edit')}Name and room</button>
+          <button type="button" class="button small" @click=${() => (this.code ? this.#open('share') : void this.#run(device, { tool: SHARE_TOOL, label: `Share ${device.name}` }))}>${icon('share')}Share</button>
+          <button type="button" class="button small danger plain" @click=${() => this.#open('remove')}>${icon('trash')}Remove</button>
+        </div>
+      </header>
+    `;
+  }
+
+  #body(device: DeviceView, readings: ReadonlyMap<string, ReadingView>): TemplateResult {
+    if (this.tab === 'tools') return html`<atmo-device-tools .app=${this.app} .device=${device.id}></atmo-device-tools>`;
+    if (this.tab === 'about') return html`<atmo-device-about .app=${this.app} .device=${device}></atmo-device-about>`;
+    if (this.tab === 'raw') return html`<atmo-raw-clusters .app=${this.app} .device=${device.id}></atmo-raw-clusters>`;
+    const show = (name: string) => {
+      this.shown = name;
+    };
+    return html`<div class="device-now">
+      <atmo-home-tile .model=${tileOf(device, readings)} .act=${this.#act}></atmo-home-tile>
+      ${readingsCard({ app: this.app, readings, shown: this.shown, show })}
+    </div>`;
+  }
+
+  #dialog(device: DeviceView): TemplateResult | typeof nothing {
+    const onClose = () => this.#open(undefined);
+    if (this.dialog === 'edit') {
+      const areas = [...new Set(this.app.store.state.devices.map(({ area }) => area).filter((area) => area !== null))].toSorted();
+      return editDialog({ device, areas, onClose, onSave: (change) => void this.#save(device, change) });
+    }
+    if (this.dialog === 'remove') {
+      const remove = ({ isForced }: { readonly isForced: boolean }) =>
+        void this.#run(device, { tool: 'hub:remove_device', label: `Remove ${device.name}`, ...(isForced && { params: { force: true } }) });
+      return removeDialog({ device, onClose, onRemove: remove });
+    }
+    return this.dialog === 'share' && this.code ? shareDialog({ device, code: this.code, onClose }) : nothing;
+  }
+
+  #open(dialog: DevicePage['dialog']): void {
+    this.dialog = dialog;
+  }
+
+  async #save(device: DeviceView, { name, area }: { readonly name: string; readonly area: string }): Promise<void> {
+    if (name !== device.name) await this.#run(device, { tool: 'hub:rename_device', label: `Rename ${device.name}`, params: { name } });
+    if (area !== (device.area ?? '')) {
+      await this.#run(device, { tool: 'hub:set_device_area', label: `Move ${device.name}`, ...(area !== '' && { params: { area } }) });
+    }
+    await this.app.store.refresh('devices');
+  }
+
+  /** Calls a hub tool about the device. */
+  async #run(
+    device: DeviceView,
+    { tool, label, params = {} }: { readonly tool: string; readonly label: string; readonly params?: TileCall['params'] },
+  ): Promise<void> {
+    const result = await this.wish({ tool, label, params: { device_id: device.id, ...params } });
+    if (result === undefined) return;
+    if (tool === SHARE_TOOL) this.#share(shareCodeOf(result));
+    else this.say(`${label}: done`);
+  }
+
+  #hear({ call, result }: CallEnd): void {
+    if (call.params.device_id === this.params.id && call.tool === SHARE_TOOL) this.#share(shareCodeOf(result));
+  }
+
+  #share(code: ShareCode | undefined): void {
+    this.code = code;
+    this.dialog = code ? 'share' : undefined;
+  }
+}
+
+function reachability({ reachability: state }: DeviceView): TemplateResult {
+  if (state === 'reachable') return html`<span class="chip good">Answers</span>`;
+  return state === 'unreachable' ? html`<span class="chip bad">Does not answer</span>` : html`<span class="chip">Not heard yet</span>`;
+}
+
+function gone(): TemplateResult {
+  return html`<div class="card empty">${icon('home')}<h1>Not here</h1><p>This device was removed, or you may not see it.</p>
+    <a class="button" href="#/home">Back home</a></div>`;
 }
 
 customElements.define('atmo-page-device', DevicePage);

@@ -1,0 +1,89 @@
+import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { isJsonObject, type Json } from '../../../core/json.ts';
+import { messageOf } from '../../api/hub-error.ts';
+import type { DeviceView } from '../../api/hub-types.ts';
+import type { Monitor } from '../../app.ts';
+import { icon } from '../../parts/icon.ts';
+import { typeWords, valueWords } from '../../parts/words.ts';
+
+const CHECKS = [
+  { tool: 'hub:ping_device', text: 'Ping', icon: 'activity' },
+  { tool: 'hub:device_diagnostics', text: 'Diagnostics', icon: 'info' },
+  { tool: 'hub:list_fabrics', text: 'Who else controls it', icon: 'key' },
+  { tool: 'hub:interview_device', text: 'Ask it everything anew', icon: 'refresh' },
+] as const;
+type Check = (typeof CHECKS)[number];
+
+/** What a device is, and how it does. */
+export class DeviceAbout extends LitElement {
+  static override properties = { app: { attribute: false }, device: { attribute: false }, busy: { state: true }, found: { state: true } };
+  declare app: Monitor;
+  declare device: DeviceView;
+  declare busy: Check | undefined;
+  declare found: { readonly check: Check; readonly answer?: Json; readonly problem?: string } | undefined;
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  protected override render(): TemplateResult {
+    return html`<div class="columns">
+      <section class="card" aria-label="About"><h2>About</h2>${this.#facts()}</section>
+      <section class="card" aria-label="Diagnostics"><h2>Diagnostics</h2>
+        <div class="stack"><div class="row">${CHECKS.map((check) => this.#button(check))}</div>
+        <div aria-live="polite">${this.#outcome()}</div></div></section>
+    </div>`;
+  }
+
+  #facts(): TemplateResult {
+    const { device } = this;
+    const facts: readonly (readonly [string, string | undefined])[] = [
+      ['Kind', device.device_types.map(typeWords).join(', ')],
+      ['Made by', device.vendor.name],
+      ['Product', device.product.name],
+      ['Serial number', device.serial],
+      ['Software', device.software_version],
+      ['Behind', device.parent],
+      ['Matter node', device.matter_node_id],
+      ['Id', device.id],
+      ['Sleeps', device.is_sleepy ? 'yes, it answers late to save its battery' : undefined],
+    ];
+    return html`<dl class="facts">${facts.map(([name, value]) => (value === undefined || value === '' ? nothing : html`<dt>${name}</dt><dd>${value}</dd>`))}</dl>`;
+  }
+
+  #button(check: Check): TemplateResult {
+    return html`<button type="button" class="button small" ?disabled=${this.busy !== undefined} aria-busy=${this.busy === check}
+      @click=${() => void this.#run(check)}>${icon(check.icon)}${check.text}</button>`;
+  }
+
+  #outcome(): TemplateResult | typeof nothing {
+    if (!this.found) return nothing;
+    const { check, answer, problem } = this.found;
+    if (problem !== undefined) return html`<p class="alert">${icon('warning')}${problem}</p>`;
+    return html`<h3>${check.text}</h3>${tree(answer ?? null)}`;
+  }
+
+  async #run(check: Check): Promise<void> {
+    this.busy = check;
+    try {
+      const answer = await this.app.call({
+        tool: check.tool,
+        params: { device_id: this.device.id },
+        label: `${check.text}: ${this.device.name}`,
+      });
+      this.found = { check, ...(answer === undefined ? { problem: 'Waits for approval' } : { answer }) };
+    } catch (error) {
+      this.found = { check, problem: messageOf(error) };
+    }
+    this.busy = undefined;
+  }
+}
+
+/** A value with its members by name, as deep as they go. */
+function tree(value: Json): TemplateResult {
+  if (Array.isArray(value)) return html`<ol class="tree">${value.map((item) => html`<li>${tree(item)}</li>`)}</ol>`;
+  if (!isJsonObject(value)) return html`${valueWords(value)}`;
+  return html`<dl class="facts tree">${Object.entries(value).map(([name, item]) => html`<dt>${typeWords(name).replaceAll('_', ' ')}</dt><dd>${tree(item)}</dd>`)}</dl>`;
+}
+
+customElements.define('atmo-device-about', DeviceAbout);

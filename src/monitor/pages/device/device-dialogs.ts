@@ -1,0 +1,94 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import { isJsonObject, type Json } from '../../../core/json.ts';
+import type { DeviceView } from '../../api/hub-types.ts';
+import { closeMine, modal } from '../../parts/dialog.ts';
+import { countdown } from '../../parts/words.ts';
+import { qrFigure } from './qr-figure.ts';
+
+/** What another system needs to add the device as well. */
+export interface ShareCode {
+  readonly qrCode: string;
+  readonly manualCode: string;
+  readonly expiresAt: string;
+}
+
+/** The codes that `hub:share_device` answered; undefined for anything else. */
+export function shareCodeOf(result: Json | undefined): ShareCode | undefined {
+  if (!isJsonObject(result)) return undefined;
+  const { qr_code: qrCode, manual_code: manualCode, expires_at: expiresAt } = result;
+  const isWhole = typeof qrCode === 'string' && typeof manualCode === 'string' && typeof expiresAt === 'string';
+  return isWhole ? { qrCode, manualCode, expiresAt } : undefined;
+}
+
+interface EditOptions {
+  readonly device: DeviceView;
+  readonly areas: readonly string[];
+  readonly onClose: () => void;
+  readonly onSave: (change: { readonly name: string; readonly area: string }) => void;
+}
+
+/** Name and room. */
+export function editDialog({ device, areas, onClose, onSave }: EditOptions): TemplateResult {
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (!(event.currentTarget instanceof HTMLFormElement)) return;
+    const data = new FormData(event.currentTarget);
+    closeMine(event);
+    onSave({ name: String(data.get('name')).trim(), area: String(data.get('area')).trim() });
+  };
+  return modal(
+    { title: 'Name and room', onClose },
+    html`<form class="stack" @submit=${submit}>
+      <label class="field"><span class="label">Name</span><input name="name" required maxlength="64" value=${device.name} autocomplete="off" /></label>
+      <label class="field"><span class="label">Room</span><input name="area" maxlength="64" value=${device.area ?? ''} list="areas" autocomplete="off" /></label>
+      <datalist id="areas">${areas.map((area) => html`<option value=${area}></option>`)}</datalist>
+      <footer><button type="button" class="button" @click=${closeMine}>Cancel</button><button type="submit" class="button primary">Save</button></footer>
+    </form>`,
+  );
+}
+
+interface RemoveOptions {
+  readonly device: DeviceView;
+  readonly onClose: () => void;
+  readonly onRemove: (options: { readonly isForced: boolean }) => void;
+}
+
+/** Whether the device is really to go. */
+export function removeDialog({ device, onClose, onRemove }: RemoveOptions): TemplateResult {
+  const isAway = device.reachability === 'unreachable';
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (!(event.currentTarget instanceof HTMLFormElement)) return;
+    const isForced = new FormData(event.currentTarget).get('force') === 'on';
+    closeMine(event);
+    onRemove({ isForced });
+  };
+  return modal(
+    { title: `Remove ${device.name}?`, onClose },
+    html`<form class="stack" @submit=${submit}>
+      <p>The device leaves this home and forgets it. Its tools end; its history stays. To come back it has to be added anew with its code.</p>
+      ${isAway ? html`<label class="check"><input type="checkbox" name="force" /><span>It does not answer: forget it here all the same. The device still believes to belong here until it is reset.</span></label>` : nothing}
+      <footer><button type="button" class="button" @click=${closeMine}>Keep it</button><button type="submit" class="button danger">Remove</button></footer>
+    </form>`,
+  );
+}
+
+/** The code for another system, as picture and in digits. */
+export function shareDialog({
+  device,
+  code,
+  onClose,
+}: {
+  readonly device: DeviceView;
+  readonly code: ShareCode;
+  readonly onClose: () => void;
+}): TemplateResult {
+  return modal(
+    { title: `Share ${device.name}`, onClose },
+    html`<div class="share">
+      ${qrFigure(code.qrCode, `QR code to add ${device.name} elsewhere`)}
+      <p>Scan it with the other system, or type <strong class="mono number">${code.manualCode}</strong></p>
+      <p class="quiet">${Date.parse(code.expiresAt) > Date.now() ? `Can be used for ${countdown(code.expiresAt, Date.now())} more.` : 'It has expired; share the device again.'}</p>
+    </div>`,
+  );
+}

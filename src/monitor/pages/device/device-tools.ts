@@ -1,0 +1,80 @@
+import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+import { messageOf } from '../../api/hub-error.ts';
+import type { ToolView } from '../../api/hub-types.ts';
+import type { Monitor } from '../../app.ts';
+import '../../parts/form/tool-form.ts';
+import { titleOfTool } from '../../parts/form/tool-form.ts';
+import { icon } from '../../parts/icon.ts';
+
+/** Every tool of a device, each with a form to try it. */
+export class DeviceTools extends LitElement {
+  static override properties = {
+    app: { attribute: false },
+    device: {},
+    tools: { state: true },
+    opened: { state: true },
+    problem: { state: true },
+  };
+  declare app: Monitor;
+  /** Id. */
+  declare device: string;
+  declare tools: readonly ToolView[] | undefined;
+  /** Ids of the tools whose forms were opened: the others' are not made. */
+  declare opened: ReadonlySet<string>;
+  declare problem: string | undefined;
+
+  constructor() {
+    super();
+    this.opened = new Set();
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
+    if (changes.has('device')) void this.#load();
+  }
+
+  protected override render(): TemplateResult {
+    if (this.problem !== undefined) return html`<p class="alert">${this.problem}</p>`;
+    if (!this.tools) return html`<p class="quiet">One moment …</p>`;
+    if (this.tools.length === 0) return html`<p class="quiet">This device has no tools of its own.</p>`;
+    return html`<div class="fold-list">${repeat(
+      this.tools,
+      ({ id }) => id,
+      (tool) => this.#tool(tool),
+    )}</div>`;
+  }
+
+  #tool(tool: ToolView): TemplateResult {
+    return html`<details class="fold" @toggle=${(event: ToggleEvent) => this.#toggle(event, tool.id)}>
+      <summary>
+        <span class="fold-title">${titleOfTool(tool)}</span>
+        ${tool.dangerous === true ? html`<span class="chip warm">${icon('shield')}Needs approval</span>` : nothing}
+        <code class="fold-note">${tool.name}</code>
+      </summary>
+      <div class="fold-body stack"><p class="quiet">${tool.description}</p>
+        ${this.opened.has(tool.id) ? html`<atmo-tool-form .app=${this.app} .tool=${tool}></atmo-tool-form>` : nothing}</div>
+    </details>`;
+  }
+
+  #toggle(event: ToggleEvent, id: string): void {
+    if (event.newState === 'open') this.opened = new Set([...this.opened, id]);
+  }
+
+  async #load(): Promise<void> {
+    try {
+      const { tools } = await this.app.hub.get<{ tools: readonly ToolView[] }>(
+        `/api/v1/tools?limit=500&device=${encodeURIComponent(this.device)}`,
+      );
+      this.tools = tools;
+      this.problem = undefined;
+    } catch (error) {
+      this.problem = messageOf(error);
+    }
+  }
+}
+
+customElements.define('atmo-device-tools', DeviceTools);

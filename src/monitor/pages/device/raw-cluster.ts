@@ -1,0 +1,122 @@
+import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
+import { messageOf } from '../../api/hub-error.ts';
+import type { Monitor } from '../../app.ts';
+import { jsonOf } from '../../parts/form/form-value.ts';
+import '../../parts/form/schema-form.ts';
+import { icon } from '../../parts/icon.ts';
+import { typeWords } from '../../parts/words.ts';
+import type { AttributeDetail, ClusterDetail, CommandDetail } from './cluster-types.ts';
+
+const TOOL = 'matter:control_matter_device';
+
+/** One cluster as the device has it, in raw Matter units: attributes to read and write, commands to send. */
+export class RawCluster extends LitElement {
+  static override properties = {
+    app: { attribute: false },
+    device: {},
+    endpoint: { type: Number },
+    cluster: { attribute: false },
+    values: { state: true },
+    busy: { state: true },
+  };
+  declare app: Monitor;
+  declare device: string;
+  declare endpoint: number;
+  declare cluster: ClusterDetail;
+  /** What each attribute or command answered last, as text. */
+  declare values: ReadonlyMap<string, string>;
+  declare busy: boolean;
+
+  constructor() {
+    super();
+    this.values = new Map();
+    this.busy = false;
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  protected override render(): TemplateResult {
+    const { attributes, commands, events, features, revision, description } = this.cluster;
+    return html`<div class="stack">
+      <p class="quiet">${description} Revision ${revision}${features.length > 0 ? `, features ${features.join(', ')}` : ''}.</p>
+      ${attributes.length > 0 ? this.#attributes(attributes) : nothing}
+      ${commands.map((command) => this.#command(command))}
+      ${events.length > 0 ? html`<p class="quiet small">Tells events: ${events.map(({ name }) => typeWords(name)).join(', ')}</p>` : nothing}
+    </div>`;
+  }
+
+  #attributes(attributes: readonly AttributeDetail[]): TemplateResult {
+    return html`<div class="row"><h3>Attributes</h3>
+        <button type="button" class="button small" ?disabled=${this.busy} @click=${() => void this.#readAll()}>${icon('refresh')}Read all</button></div>
+      <ul class="attributes">${attributes.map((attribute) => this.#attribute(attribute))}</ul>`;
+  }
+
+  #attribute(attribute: AttributeDetail): TemplateResult {
+    const { name, unit, writable } = attribute;
+    const value = this.values.get(name);
+    return html`<li>
+      <span class="attribute-name">${typeWords(name)}${unit === undefined ? nothing : html` <span class="quiet">${unit}</span>`}</span>
+      <output class="mono">${value ?? '…'}</output>
+      <button type="button" class="button small plain" ?disabled=${this.busy} aria-label="Read ${typeWords(name)}" @click=${() => void this.#run(name, { attribute: name })}>Read</button>
+      ${writable ? this.#writer(attribute) : nothing}
+    </li>`;
+  }
+
+  #writer({ name }: AttributeDetail): TemplateResult {
+    const write = (event: SubmitEvent) => {
+      event.preventDefault();
+      if (!(event.currentTarget instanceof HTMLFormElement)) return;
+      const value = jsonOf(String(new FormData(event.currentTarget).get('value')));
+      if (value !== undefined) void this.#run(name, { attribute: name, value });
+    };
+    return html`<form class="writer" @submit=${write}>
+      <input class="input mono" name="value" aria-label="New value of ${typeWords(name)}" placeholder="New value, JSON" autocomplete="off" />
+      <button type="submit" class="button small" ?disabled=${this.busy}>Write</button></form>`;
+  }
+
+  #command(command: CommandDetail): TemplateResult {
+    const { name, description, parameters } = command;
+    const answer = this.values.get(`${name}()`);
+    return html`<details class="fold inner">
+      <summary><span class="fold-title">${typeWords(name)}</span></summary>
+      <div class="fold-body stack">${description === undefined ? nothing : html`<p class="quiet">${description}</p>`}
+        <atmo-schema-form .schema=${parameters} submitLabel="Send" ?busy=${this.busy}
+          @atmo-submit=${(event: CustomEvent<JsonObject>) => void this.#run(`${name}()`, { command: name, params: event.detail })}></atmo-schema-form>
+        ${answer === undefined ? nothing : html`<pre tabindex="0" role="group" aria-label="Answer"><code>${answer}</code></pre>`}</div>
+    </details>`;
+  }
+
+  async #readAll(): Promise<void> {
+    // One after the other: a small device has room for few requests at a time.
+    for (const { name } of this.cluster.attributes) await this.#run(name, { attribute: name });
+  }
+
+  async #run(key: string, wish: JsonObject): Promise<void> {
+    const params = { device_id: this.device, endpoint: this.endpoint, cluster: this.cluster.name, ...wish };
+    this.busy = true;
+    try {
+      const answer = await this.app.call({ tool: TOOL, params, label: `${this.cluster.name} ${key}` });
+      this.#show(key, answer === undefined ? 'waits for approval' : textOf(answer));
+    } catch (error) {
+      this.#show(key, messageOf(error));
+    }
+    this.busy = false;
+  }
+
+  #show(key: string, text: string): void {
+    this.values = new Map(this.values).set(key, text);
+  }
+}
+
+/** The one value of an answer that holds one, else the whole answer. */
+function textOf(answer: Json): string {
+  const state = isJsonObject(answer) ? answer.device_state : undefined;
+  const values = isJsonObject(state) ? Object.values(state) : [];
+  const [only] = values;
+  return JSON.stringify(values.length === 1 && only !== undefined ? only : (state ?? answer), null, 1);
+}
+
+customElements.define('atmo-raw-cluster', RawCluster);

@@ -1,0 +1,104 @@
+/** One point of a curve. */
+export interface ChartPoint {
+  readonly atMs: number;
+  readonly value: number;
+}
+
+/** The area that a curve is drawn on, in pixels and in time. */
+export interface ChartFrame {
+  readonly width: number;
+  readonly height: number;
+  readonly startMs: number;
+  readonly endMs: number;
+  /** Values are 0 or 1 and hold until the next one, as switches do. */
+  readonly isStepped: boolean;
+  /** How far local time is ahead of UTC. */
+  readonly zoneOffsetMs: number;
+}
+
+/** A curve in pixels. */
+export interface ChartShape {
+  /** Path of the curve, and of the area below it. */
+  readonly line: string;
+  readonly area: string;
+  readonly spots: readonly { readonly x: number; readonly y: number; readonly point: ChartPoint }[];
+  readonly valueTicks: readonly { readonly y: number; readonly value: number }[];
+  readonly timeTicks: readonly { readonly x: number; readonly atMs: number; readonly isDay: boolean }[];
+}
+
+/** Room for the words at the edges. */
+export const CHART_MARGIN = { top: 12, right: 14, bottom: 26, left: 58 } as const;
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const TIME_STEPS_MS = [5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 10_080].map((minutes) => minutes * MINUTE_MS);
+const PIXELS_PER_TIME_TICK = 90;
+const VALUE_TICKS = 4;
+
+/** The curve of points in the order of their times; those before the frame give the value that it begins with. */
+export function chartOf(points: readonly ChartPoint[], frame: ChartFrame): ChartShape {
+  const inside = clipped(points, frame);
+  const [low, high] = frame.isStepped ? [0, 1] : bounds(inside);
+  const ticks = frame.isStepped ? [0, 1] : niceTicks(low, high);
+  const bottom = Math.min(low, ...ticks);
+  const top = Math.max(high, ...ticks);
+  const x = (atMs: number): number =>
+    CHART_MARGIN.left + ((atMs - frame.startMs) / (frame.endMs - frame.startMs)) * (frame.width - CHART_MARGIN.left - CHART_MARGIN.right);
+  const y = (value: number): number =>
+    CHART_MARGIN.top + ((top - value) / (top - bottom || 1)) * (frame.height - CHART_MARGIN.top - CHART_MARGIN.bottom);
+  const spots = inside.map((point) => ({ x: round(x(point.atMs)), y: round(y(point.value)), point }));
+  const line = pathOf(spots, frame.isStepped);
+  const [first, last] = [spots[0], spots.at(-1)];
+  return {
+    line,
+    area: first && last ? `${line}L${last.x} ${round(y(bottom))}L${first.x} ${round(y(bottom))}Z` : '',
+    spots,
+    valueTicks: ticks.map((value) => ({ y: round(y(value)), value })),
+    timeTicks: timeTicks(frame).map(({ atMs, isDay }) => ({ x: round(x(atMs)), atMs, isDay })),
+  };
+}
+
+/** Round values (1, 2 or 5 times a power of ten) that lie around low and high, some four of them. */
+export function niceTicks(low: number, high: number): readonly number[] {
+  const span = high - low;
+  const rough = (span === 0 ? Math.abs(high) || 1 : span) / VALUE_TICKS;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
+  const first = Math.floor(low / step);
+  const last = Math.max(first + 1, Math.ceil(high / step));
+  return Array.from({ length: last - first + 1 }, (_tick, index) => Number(((first + index) * step).toPrecision(12)));
+}
+
+function clipped(points: readonly ChartPoint[], { startMs, endMs }: ChartFrame): readonly ChartPoint[] {
+  const before = points.findLast(({ atMs }) => atMs < startMs);
+  const inside = points.filter(({ atMs }) => atMs >= startMs && atMs <= endMs);
+  return before ? [{ atMs: startMs, value: before.value }, ...inside] : inside;
+}
+
+function bounds(points: readonly ChartPoint[]): readonly [number, number] {
+  const values = points.map(({ value }) => value);
+  return values.length === 0 ? [0, 1] : [Math.min(...values), Math.max(...values)];
+}
+
+function pathOf(spots: readonly { readonly x: number; readonly y: number }[], isStepped: boolean): string {
+  return spots
+    .map(({ x, y }, index) => {
+      if (index === 0) return `M${x} ${y}`;
+      return isStepped ? `H${x}V${y}` : `L${x} ${y}`;
+    })
+    .join('');
+}
+
+function timeTicks({ startMs, endMs, width, zoneOffsetMs }: ChartFrame): readonly { readonly atMs: number; readonly isDay: boolean }[] {
+  const wanted = Math.max(2, Math.floor((width - CHART_MARGIN.left) / PIXELS_PER_TIME_TICK));
+  const stepMs = TIME_STEPS_MS.find((step) => (endMs - startMs) / step <= wanted) ?? 7 * DAY_MS;
+  const first = Math.ceil((startMs + zoneOffsetMs) / stepMs) * stepMs - zoneOffsetMs;
+  const count = Math.max(0, Math.floor((endMs - first) / stepMs) + 1);
+  return Array.from({ length: count }, (_tick, index) => {
+    const atMs = first + index * stepMs;
+    return { atMs, isDay: (atMs + zoneOffsetMs) % DAY_MS === 0 };
+  });
+}
+
+function round(pixels: number): number {
+  return Math.round(pixels * 10) / 10;
+}
