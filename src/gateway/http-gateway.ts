@@ -198,7 +198,7 @@ export class HttpGateway implements Service {
       ...registrationRoutes(all.pipeline),
       ...discoverRoutes({ ...all, catalogue, sight }),
       ...callRoutes(all.pipeline),
-      ...toolCallRoutes({ ...all, nodeId: () => all.health.health().nodeId }),
+      ...toolCallRoutes({ ...all, catalogue, nodeId: () => all.health.health().nodeId }),
       ...hubRoutes(all.pipeline),
       ...meshRoutes(all.pipeline),
       ...approvalRoutes(all.pipeline),

@@ -1,7 +1,10 @@
 import { AtmoError } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import type { Principal } from '../../core/principal.ts';
 import { errorAnswer } from '../../tools/calls/call-answer.ts';
+import { withoutStrictNulls } from '../../tools/forms/strict-schema.ts';
 import { parseToolCall, type ToolCall, toolCallResult } from '../../tools/forms/tool-call-forms.ts';
+import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { json } from '../door/answer.ts';
 import { type DoorRequest, defineRoute, type Route } from '../door/route.ts';
 import type { CallPort } from '../ports.ts';
@@ -12,6 +15,8 @@ const CALL = { $ref: '#/components/schemas/ModelCall' };
 const RESULT = { $ref: '#/components/schemas/ModelCallResult' };
 
 interface ToolCallCollaborators {
+  /** The tool of a name for a caller, and the schema of its parameters. Throws where there is none. */
+  readonly catalogue: { resolve(principal: Principal, name: string): Pick<RegisteredTool, 'definition'> };
   readonly pipeline: Pick<CallPort, 'call'>;
   readonly nodeId: () => string;
 }
@@ -44,7 +49,7 @@ export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly R
   ];
 }
 
-async function run(call: ToolCall, request: DoorRequest, { pipeline, nodeId }: ToolCallCollaborators): Promise<JsonObject> {
+async function run(call: ToolCall, request: DoorRequest, { pipeline, nodeId, catalogue }: ToolCallCollaborators): Promise<JsonObject> {
   if (call.request instanceof AtmoError) {
     const { requestId, traceId } = request.trace;
     return toolCallResult(call, errorAnswer({ requestId, traceId, nodeId: nodeId(), durationMs: 0, hops: 0 }, call.request));
@@ -53,11 +58,25 @@ async function run(call: ToolCall, request: DoorRequest, { pipeline, nodeId }: T
   const { idempotencyKey, ...common } = callOf(request, { tool, params: {} });
   const answer = await pipeline.call({
     ...common,
-    params,
+    params: givenParams({ tool, params }, request.principal, catalogue),
     requestId: call.id,
     signal: request.signal,
     // The header is about the whole request, a key about one call.
     ...(idempotencyKey !== undefined && { idempotencyKey: `${idempotencyKey} ${call.id}` }),
   });
   return toolCallResult(call, answer);
+}
+
+/** A tool that cannot be found is the pipeline's to refuse. */
+function givenParams(
+  { tool, params }: { readonly tool: string; readonly params: unknown },
+  principal: Principal,
+  catalogue: ToolCallCollaborators['catalogue'],
+): unknown {
+  if (!isJsonObject(params) || !JSON.stringify(params).includes('null')) return params;
+  try {
+    return withoutStrictNulls(catalogue.resolve(principal, tool).definition.parameters, params);
+  } catch {
+    return params;
+  }
 }

@@ -8,6 +8,7 @@ import { json } from '../door/answer.ts';
 import { field, type QueryField } from '../door/query.ts';
 import { defineRoute, type Route } from '../door/route.ts';
 import type { MetricRegistry } from '../metrics/metrics.ts';
+import { LLMS_TEXT } from '../openapi/llms-text.ts';
 import type { HealthSource } from '../ports.ts';
 
 interface SystemCollaborators {
@@ -45,6 +46,7 @@ export function systemRoutes(collaborators: SystemCollaborators): readonly Route
         return { status: 200, headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, body: metrics.text() };
       },
     }),
+    llmsRoute(),
     defineRoute({
       method: 'GET',
       path: '/openapi.json',
@@ -55,6 +57,18 @@ export function systemRoutes(collaborators: SystemCollaborators): readonly Route
       handle: ({ principal }, { tools = false }) => json(openApi(principal, { tools })),
     }),
   ];
+}
+
+function llmsRoute(): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/llms.txt',
+    summary: 'How to use this API, for models; needs no token and tells nothing of the home',
+    access: 'public',
+    isDocument: true,
+    answers: { 200: { description: 'text in Markdown', media: 'text/plain' } },
+    handle: () => ({ status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: LLMS_TEXT }),
+  });
 }
 
 function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators): Route {

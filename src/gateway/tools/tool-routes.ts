@@ -1,3 +1,4 @@
+import { AtmoError } from '../../core/errors.ts';
 import type { KnownToolFilter } from '../../tools/known-tools.ts';
 import type { ToolMatch } from '../../tools/search/search.ts';
 import { CATEGORIES, type RegisteredTool } from '../../tools/tool-definition.ts';
@@ -9,6 +10,7 @@ import type { ToolCatalogue } from './tool-catalogue.ts';
 import { exportedTool, TOOL_FORMATS, type ToolFormat, toolView } from './tool-view.ts';
 
 const FORMAT = field.choice('the form that a model API takes, instead of our own', TOOL_FORMATS);
+const STRICT = field.flag('with format=openai: parameters for the strict mode, where what may be left out is null');
 const NODE = field.text('only tools that this hub has, by id or name; with it also those that a tool here has the name of');
 const LIST_QUERY = {
   q: field.text('best matches for a sentence, ranked'),
@@ -18,6 +20,7 @@ const LIST_QUERY = {
   category: field.choice('only this category', CATEGORIES),
   node: NODE,
   format: FORMAT,
+  strict: STRICT,
   limit: field.integer('at most this many, 100 by default', 1, 1_000),
   cursor: field.integer('`next_cursor` of the page before', 0, 1_000_000),
 };
@@ -41,11 +44,12 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
       query: LIST_QUERY,
       answers: { 200: { description: 'one page of tools', schema: { $ref: '#/components/schemas/ToolPage' } } },
       handle(request, query) {
+        const format = formatOf(query);
         if (query.q !== undefined) return json(rankedTools(collaborators, request, query));
         const filter = { ...filterOf(collaborators, request, query), limit: query.limit ?? 100, offset: query.cursor ?? 0 };
         const page = catalogue.page(request.principal, filter);
         return json({
-          tools: page.tools.map((tool) => shown(catalogue, tool, query.format)),
+          tools: page.tools.map((tool) => shown(catalogue, tool, format)),
           total: page.total,
           next_cursor: page.nextOffset === undefined ? undefined : String(page.nextOffset),
         });
@@ -55,10 +59,10 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
       method: 'GET',
       path: '/api/v1/tools/:id',
       summary: 'One tool by id, name, alias or model name',
-      query: { format: FORMAT, node: NODE },
+      query: { format: FORMAT, strict: STRICT, node: NODE },
       answers: { 200: { description: 'tool', schema: { $ref: '#/components/schemas/ToolInSomeForm' } } },
-      handle: (request, { format, node }) =>
-        json(shown(catalogue, catalogue.resolve(request.principal, request.path.id ?? '', node), format)),
+      handle: (request, { node, ...form }) =>
+        json(shown(catalogue, catalogue.resolve(request.principal, request.path.id ?? '', node), formatOf(form))),
     }),
   ];
 }
@@ -80,9 +84,16 @@ export function rankedTools(collaborators: ToolRouteCollaborators, request: Door
   const { catalogue } = collaborators;
   const wanted = { text: query.q ?? '', limit: query.limit ?? 20 };
   const { matches, nearMisses } = catalogue.find(request.principal, wanted, filterOf(collaborators, request, query));
-  if (query.format !== undefined) return { tools: matches.map(({ tool }) => shown(catalogue, tool, query.format)) };
+  const format = formatOf(query);
+  if (format !== undefined) return { tools: matches.map(({ tool }) => shown(catalogue, tool, format)) };
   const view = ({ tool, score, reasons }: ToolMatch) => ({ ...shown(catalogue, tool, undefined), score, reasons });
   return { tools: matches.map(view), near_misses: nearMisses.map(view) };
+}
+
+function formatOf({ format, strict = false }: Pick<ListQuery, 'format' | 'strict'>): ToolFormat | undefined {
+  if (!strict) return format;
+  if (format === 'openai') return 'strict openai';
+  throw new AtmoError('VALIDATION_ERROR', 'strict goes with format=openai: the other forms have no such mode');
 }
 
 function shown(catalogue: ToolCatalogue, tool: RegisteredTool, format: ToolFormat | undefined): object {

@@ -1,13 +1,14 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { toPublicDefinition } from '../../tools/forms/public-definition.ts';
-import { toAnthropic, toMcp, toOpenAi } from '../../tools/forms/tool-export.ts';
+import { toAnthropic, toMcp, toOpenAi, toStrictOpenAi } from '../../tools/forms/tool-export.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 
 /** Forms of other systems in which tools can be listed. */
 export const TOOL_FORMATS = ['openai', 'anthropic', 'mcp'] as const;
-export type ToolFormat = (typeof TOOL_FORMATS)[number];
+/** One of them, or OpenAI's with parameters for its strict mode. */
+export type ToolFormat = keyof typeof EXPORTERS;
 
-const EXPORTERS = { openai: toOpenAi, anthropic: toAnthropic, mcp: toMcp };
+const EXPORTERS = { openai: toOpenAi, 'strict openai': toStrictOpenAi, anthropic: toAnthropic, mcp: toMcp };
 /** Definitions never change, so that their public form is made once. */
 const publicForms = new WeakMap<RegisteredTool, JsonObject>();
 

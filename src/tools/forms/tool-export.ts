@@ -2,11 +2,12 @@ import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { isSchemaObject, mapSchema } from '../schema/schema-walk.ts';
 import type { ToolDefinition } from '../tool-definition.ts';
+import { toStrictSchema } from './strict-schema.ts';
 
 /** A tool as OpenAI and LM Studio take it (source 004, export form). */
 export interface OpenAiTool {
   readonly type: 'function';
-  readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject };
+  readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject; readonly strict?: boolean };
 }
 
 /** A tool as Anthropic takes it. */
@@ -42,6 +43,13 @@ export interface ImportedTool {
 /** `name` is the model-facing one, from the registry. */
 export function toOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
   return { type: 'function', function: { name, description: definition.description, parameters: modelSchema(definition.parameters) } };
+}
+
+/** The same for OpenAI's strict mode; `strict` is false for a tool whose parameters it cannot say. */
+export function toStrictOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
+  const tool = toOpenAi(definition, name);
+  const parameters = toStrictSchema(tool.function.parameters);
+  return { ...tool, function: { ...tool.function, ...(parameters && { parameters }), strict: parameters !== undefined } };
 }
 
 /** Takes an OpenAI function apart. */

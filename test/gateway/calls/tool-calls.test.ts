@@ -36,6 +36,17 @@ describe('POST /api/v1/tool-calls', () => {
     ]);
   });
 
+  test('takes what a model in strict mode says: null for what it leaves out', async () => {
+    const { gateway, addTool } = makeLamp();
+    const properties = { level: { type: 'integer', default: 7, description: 'Level' }, note: { type: 'string', description: 'Note' } };
+    addTool({ name: 'glow', parameters: { type: 'object', properties }, handler: async (params) => params });
+    const { json } = await ask(gateway, PATH, { body: openAi('call_1', '{"level":null,"note":null}', 'glow') });
+    expect(json).toMatchObject({ success: true, output: { level: 7 } });
+    // A tool that is not there, or a value that has to be, is refused as ever.
+    expect((await ask(gateway, PATH, { body: openAi('a', '{"level":null}', 'matter:dim') })).json.error).toContain('VALIDATION_ERROR');
+    expect((await ask(gateway, PATH, { body: openAi('a', '{"level":null}', 'nothing') })).json.error).toContain('TOOL_NOT_FOUND');
+  });
+
   test("takes Anthropic's blocks and answers with their results", async () => {
     const { gateway } = makeLamp();
     const { json } = await ask(gateway, PATH, { body: { type: 'tool_use', id: 'toolu_1', name: 'dim', input: { level: 7 } } });

@@ -45,7 +45,11 @@ describe('GET /api/v1/tools', () => {
     expect(await idsOf('category=computing&limit=2')).toEqual(['core:tool_1@1.0.0', 'core:tool_2@1.0.0']);
     const { json } = await ask(gateway, '/api/v1/tools?q=lamp');
     expect(json.tools).toEqual([
-      expect.objectContaining({ id: 'matter:hall_lamp_turn_on@1.0.0', score: expect.any(Number), reasons: [expect.stringContaining('lamp')] }),
+      expect.objectContaining({
+        id: 'matter:hall_lamp_turn_on@1.0.0',
+        score: expect.any(Number),
+        reasons: [expect.stringContaining('lamp')],
+      }),
     ]);
   });
 
@@ -53,6 +57,12 @@ describe('GET /api/v1/tools', () => {
     const { gateway } = makeHouse();
     expect((await ask(gateway, '/api/v1/tools?device=hall-lamp&format=openai')).json.tools[0]).toMatchObject({ type: 'function' });
     expect((await ask(gateway, '/api/v1/tools/tool_1?format=mcp')).json).toMatchObject({ name: 'tool_1', inputSchema: { type: 'object' } });
+    expect((await ask(gateway, '/api/v1/tools/tool_1?format=openai&strict=true')).json).toMatchObject({
+      function: { name: 'tool_1', strict: true, parameters: { additionalProperties: false, required: [] } },
+    });
+    expect((await ask(gateway, '/api/v1/tools?device=hall-lamp&format=openai&strict=true')).json.tools[0].function.strict).toBe(true);
+    expect((await ask(gateway, '/api/v1/tools?q=lamp&format=openai&strict=true')).json.tools[0].function.strict).toBe(true);
+    expect((await ask(gateway, '/api/v1/tools?format=mcp&strict=true')).json.detail).toContain('strict goes with format=openai');
     expect((await ask(gateway, '/api/v1/tools?format=grpc')).status).toBe(400);
     expect((await ask(gateway, '/api/v1/tools?format=grpc')).json.detail).toContain('"grpc" is not one of openai, anthropic, mcp');
   });
