@@ -1,3 +1,4 @@
+import { hubFetch } from './cli/hub-fetch.ts';
 import { runCli } from './cli/run-cli.ts';
 
 /** Runs a hub until SIGTERM or SIGINT; a second signal ends it at once. */
@@ -20,8 +21,9 @@ const exitCode = await runCli(process.argv.slice(2), {
   stderr: process.stderr,
   stdin: process.stdin,
   env: process.env,
-  fetch: (url, init) => fetch(url, init),
+  fetch: hubFetch(process.env),
   serve,
+  networkChecks: async (ports) => (await import('./cli/doctor/network-checks.ts')).networkChecks(ports),
   openFile: async (file) => (await import('./cli/browser.ts')).showInBrowser(file),
   askSecret: async (prompt) => (await import('./cli/secret-prompt.ts')).promptSecret(prompt, process.stdin, process.stderr),
   profileCheck: async (files) => (await import('./profile-workbench.ts')).checkProfileFiles(files),

@@ -2,6 +2,8 @@ import type { DeviceDescription } from '../core/device-model.ts';
 import type { KnownNames, RuleCheck } from '../core/rules.ts';
 import type { DraftFile } from '../profiles/profile-draft.ts';
 import type { ProfileProblem } from '../profiles/profile-problem.ts';
+import type { CheckResult } from './doctor/check-result.ts';
+import type { HubPorts } from './doctor/network-checks.ts';
 import type { Ticker } from './terminal/spinner.ts';
 
 /** Where text goes; a stream of the process is one. */
@@ -30,6 +32,8 @@ export interface CliIo {
   readonly rulesCheck?: (file: string, known?: KnownNames) => Promise<RuleCheck>;
   /** Asks at the terminal for a line that is not shown; undefined where there is none. */
   readonly askSecret?: (prompt: string) => Promise<string | undefined>;
+  /** What the doctor finds about the network of this machine. */
+  readonly networkChecks?: (ports: HubPorts) => Promise<readonly CheckResult[]>;
   /** Shows a file in the person's browser. */
   readonly openFile?: (file: string) => Promise<void>;
   /** Ends what runs for long, such as `events`. */

@@ -1,8 +1,13 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, closeSync, existsSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { type CheckResult, clockCheck, machineChecks, nodeCheck } from '../../src/cli/doctor-checks.ts';
-import { schemaChecks } from '../../src/cli/tool-checks.ts';
-import { authenticatorOf, makeGateway, TOKEN } from '../gateway/gateway-room.ts';
+import type { CheckResult } from '../../src/cli/doctor/check-result.ts';
+import { doorChecks } from '../../src/cli/doctor/door-checks.ts';
+import { clockCheck, networkTimeCheck, nodeCheck, tokenCheck } from '../../src/cli/doctor/machine-checks.ts';
+import { stateChecks } from '../../src/cli/doctor/state-checks.ts';
+import { schemaChecks } from '../../src/cli/doctor/tool-checks.ts';
+import { HubClient } from '../../src/cli/hub-client.ts';
+import { authenticatorOf, makeDevice, makeGateway, TOKEN } from '../gateway/gateway-room.ts';
 import { agent } from '../tools/tool-room.ts';
 import { atmo, fetchFrom, withDirectory } from './cli-room.ts';
 
@@ -16,20 +21,72 @@ describe('checks of the machine', () => {
     expect([clockCheck(Date.UTC(2027, 0)).state, clockCheck(5_000).state]).toEqual(['ok', 'failed']);
   });
 
-  test('a state directory or token that others can read is told', async () => {
-    await withDirectory(async (parent) => {
-      const dir = `${parent}/state`;
-      const env = { ATMO_STATE_DIR: dir };
-      expect([stateOf(machineChecks(env), 'state directory'), stateOf(machineChecks(env), 'token')]).toEqual(['failed', 'failed']);
-      mkdirSync(dir, { mode: 0o700 });
+  test.skipIf(existsSync('/run/systemd/timesync/synchronized'))('a clock that the network does not keep is told', async () => {
+    const stateFor = async (answer: string | undefined) => (await networkTimeCheck(async () => answer)).state;
+    expect([await stateFor('yes\n'), await stateFor('no\n'), await stateFor(undefined)]).toEqual(['ok', 'warning', 'ok']);
+  });
+
+  test('a missing token, and one that others can read, is told', async () => {
+    await withDirectory(async (dir) => {
+      const env = { ATMO_STATE_DIR: dir, HOME: dir };
+      expect(tokenCheck(env).state).toBe('failed');
       writeFileSync(`${dir}/owner.token`, 'x', { mode: 0o600 });
-      const fine = machineChecks(env);
-      expect(['state directory', 'token', 'storage'].map((name) => stateOf(fine, name))).toEqual(['ok', 'ok', 'ok']);
-      chmodSync(dir, 0o755);
+      expect(tokenCheck(env)).toMatchObject({ state: 'ok', found: `${dir}/owner.token` });
       chmodSync(`${dir}/owner.token`, 0o644);
-      const open = machineChecks(env);
-      expect([stateOf(open, 'state directory'), stateOf(open, 'token')]).toEqual(['failed', 'failed']);
-      expect(open.find(({ check }) => check === 'token')?.advice).toContain('chmod 600');
+      expect(tokenCheck(env)).toMatchObject({ state: 'failed', advice: expect.stringContaining('chmod 600') });
+    });
+  });
+});
+
+describe('checks of the state directory', () => {
+  const states = async (dir: string) =>
+    Object.fromEntries((await stateChecks({ ATMO_STATE_DIR: dir })).map(({ check, state }) => [check, state]));
+
+  test('nothing is wrong with one as a hub leaves it', async () => {
+    await withDirectory(async (dir) => {
+      using database = new DatabaseSync(`${dir}/state.db`);
+      database.exec('CREATE TABLE t (x); INSERT INTO t VALUES (1)');
+      chmodSync(`${dir}/state.db`, 0o600);
+      const all = await states(dir);
+      expect(Object.keys(all)).toEqual(['state directory', 'state files', 'free space', 'writing', 'databases']);
+      expect(new Set(Object.values(all))).toEqual(new Set(['ok']));
+    });
+    expect(await states('/no/such/dir')).toEqual({ 'state directory': 'failed' });
+  });
+
+  test('a directory or file that others can read, and files of another user, are told', async () => {
+    await withDirectory(async (dir) => {
+      writeFileSync(`${dir}/hub.key`, 'x', { mode: 0o644 });
+      chmodSync(dir, 0o755);
+      const checks = await stateChecks({ ATMO_STATE_DIR: dir });
+      expect(checks.slice(0, 2)).toMatchObject([
+        { state: 'failed', advice: expect.stringContaining('chmod 700') },
+        { state: 'failed', found: 'others can read hub.key', advice: `chmod -R go= ${dir}` },
+      ]);
+    });
+  });
+
+  test.skipIf(process.getuid?.() !== 0)('files of another user are told', async () => {
+    await withDirectory(async (dir) => {
+      writeFileSync(`${dir}/hub.key`, 'x', { mode: 0o600 });
+      chownSync(`${dir}/hub.key`, 1_234, 1_234);
+      const [, files] = await stateChecks({ ATMO_STATE_DIR: dir });
+      expect(files).toMatchObject({ state: 'failed', found: 'hub.key belong to another user', advice: expect.stringContaining('chown') });
+    });
+  });
+
+  test('a database that is damaged is told', async () => {
+    await withDirectory(async (dir) => {
+      const database = new DatabaseSync(`${dir}/journal.db`);
+      database.exec(
+        'CREATE TABLE t (x); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 2000) INSERT INTO t SELECT hex(i) FROM n',
+      );
+      database.close();
+      const file = openSync(`${dir}/journal.db`, 'r+');
+      writeSync(file, Buffer.alloc(2_000, 0xff), 0, 2_000, 8_192);
+      closeSync(file);
+      const checks = await stateChecks({ ATMO_STATE_DIR: dir });
+      expect(checks.at(-1)).toMatchObject({ check: 'databases', state: 'failed', found: expect.stringMatching(/^journal\.db: /) });
     });
   });
 });
@@ -38,7 +95,8 @@ describe('doctor', () => {
   test('without a hub exits with 5 and says how to start one', async () => {
     const { code, out } = await atmo(['doctor']);
     expect(code).toBe(5);
-    expect(out).toMatch(/hub +failed .*atmo serve/);
+    expect(out).toMatch(/✗ hub +No hub answers.*\n +→ start one: atmo serve/);
+    expect(out).toMatch(/\d+ failed, \d+ to look at, \d+ well\.\n$/);
   });
 
   test('with a hub tells half commissioned devices and tools that models cannot use well', async () => {
@@ -201,5 +259,85 @@ describe('a tool that an agent cannot use', () => {
 
   test('has to be named', async () => {
     expect((await atmo(['doctor', '--as', 'x'])).code).toBe(2);
+  });
+});
+
+const DOOR = 'http://127.0.0.1:8081';
+
+/** What the doors of a hub give that answers these paths like this; 404 for all others. */
+function doorsOf(answers: Readonly<Record<string, object | string>>) {
+  const fetch = async (url: string) => {
+    const answer = answers[url.slice(DOOR.length)];
+    if (answer === undefined) return Response.json({ code: 'NOT_FOUND', detail: 'no such path' }, { status: 404 });
+    return typeof answer === 'string' ? new Response(answer) : Response.json(answer);
+  };
+  return doorChecks(new HubClient({ env: { ATMO_TOKEN: TOKEN }, fetch }), Date.now());
+}
+
+describe('the doors', () => {
+  const page = '<script src="/assets/main-1.js"></script><link href="/assets/style-1.css">';
+
+  test('are well when the certificate lasts, the page is whole, and MCP tells its tools', async () => {
+    const checks = await doorsOf({
+      '/api/v1/tls': { enabled: true, url: 'https://hub.local:8081', certificate_ends_at: at(300) },
+      '/': page,
+      '/assets/main-1.js': 'x',
+      '/assets/style-1.css': 'x',
+      '/mcp': { jsonrpc: '2.0', id: 1, result: { tools: [{}, {}] } },
+    });
+    expect(checks.map(({ state }) => state)).toEqual(['ok', 'ok', 'ok']);
+    expect(checks.map(({ found }) => found).join()).toMatch(/hub\.local.*with 2 files.*with 2 tools/);
+  });
+
+  test('tell what is wrong: a certificate that ends, a file that is missing, a refusal', async () => {
+    const checks = await doorsOf({
+      '/api/v1/tls': { enabled: true, url: 'https://hub.local:8081', certificate_ends_at: at(3) },
+      '/': page,
+      '/assets/main-1.js': 'x',
+      '/mcp': { jsonrpc: '2.0', id: 1, error: { code: -32_600, message: 'not so' } },
+    });
+    expect(checks.map(({ state }) => state)).toEqual(['warning', 'failed', 'failed']);
+    expect(checks.map(({ found }) => found)).toEqual([expect.any(String), '/assets/style-1.css cannot be had', 'not so']);
+    const ended = await doorsOf({ '/api/v1/tls': { enabled: true, url: 'x', certificate_ends_at: at(-1) } });
+    expect(ended.map(({ state }) => state)).toEqual(['failed', 'warning', 'failed']);
+  });
+});
+
+describe('the network', () => {
+  test('is looked at with the ports of this hub', async () => {
+    const asked: object[] = [];
+    const networkChecks = async (ports: object) => {
+      asked.push(ports);
+      return [{ check: 'multicast', state: 'failed' as const, found: 'no interface', advice: 'ip link set DEV multicast on' }];
+    };
+    const env = { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' };
+    expect((await atmo(['doctor'], { env, networkChecks })).out).toMatch(/Network\n +✗ multicast +no interface\n +→ ip link/);
+    await atmo(['doctor'], { env: { ...env, ATMO_URL: 'https://hub.local', ATMO_MESH_PORT: '9000' }, networkChecks });
+    expect(asked).toEqual([
+      { http: 8081, mesh: 8082, isHubThere: false },
+      { mesh: 9000, isHubThere: false },
+    ]);
+  });
+});
+
+describe('the home', () => {
+  test('is told with devices that do not answer and agents that fail', async () => {
+    const { gateway, addTool, directory } = makeGateway();
+    directory.devices = [makeDevice('lamp'), makeDevice('attic', { reachability: 'unreachable' })];
+    addTool({
+      name: 'list_agents',
+      handler: async () => ({ agents: [{ agent_id: 'night', last_error: { code: 'CONFLICT', message: 'busy' } }] }),
+    });
+    const { checks } = (
+      await atmo(['doctor', '--json'], { fetch: fetchFrom(gateway), env: { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' } })
+    ).json();
+    const of = (name: string) => checks.find(({ check }: CheckResult) => check === name);
+    expect(of('devices')).toMatchObject({
+      section: 'Home',
+      state: 'warning',
+      found: '1 of 2 not reachable: attic',
+      advice: expect.stringContaining('atmo device ping attic'),
+    });
+    expect(of('agents')).toMatchObject({ state: 'warning', found: 'night failed last: CONFLICT: busy' });
   });
 });

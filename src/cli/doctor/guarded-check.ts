@@ -1,5 +1,5 @@
-import { type ErrorCode, toAtmoError } from '../core/errors.ts';
-import type { CheckResult } from './doctor-checks.ts';
+import { type ErrorCode, toAtmoError } from '../../core/errors.ts';
+import type { CheckResult } from './check-result.ts';
 
 /** What a hub answers to a token that may not ask. */
 const NOT_FOR_US: ReadonlySet<ErrorCode> = new Set(['TOOL_NOT_FOUND', 'PERMISSION_DENIED']);

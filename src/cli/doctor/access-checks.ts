@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject } from '../core/json.ts';
-import type { CheckResult } from './doctor-checks.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import type { HubClient } from '../hub-client.ts';
+import { objectsIn } from '../json-list.ts';
+import type { CheckResult } from './check-result.ts';
 import { guardedCheck } from './guarded-check.ts';
-import type { HubClient } from './hub-client.ts';
-import { objectsIn } from './json-list.ts';
 
 /** A token that ends sooner than this is told. */
 const SOON_MS = 72 * 3_600_000;

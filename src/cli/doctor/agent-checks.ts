@@ -1,8 +1,8 @@
-import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
-import { covers, coversSome, type Grant, NO_GROUPS, parseGrant, parsePermission } from '../core/permission.ts';
-import type { CheckResult } from './doctor-checks.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { covers, coversSome, type Grant, NO_GROUPS, parseGrant, parsePermission } from '../../core/permission.ts';
+import type { HubClient } from '../hub-client.ts';
+import type { CheckResult } from './check-result.ts';
 import { guardedCheck } from './guarded-check.ts';
-import type { HubClient } from './hub-client.ts';
 
 interface AgentCase {
   /** Who looks into it. */
