@@ -40,6 +40,16 @@ export interface DemoHub {
 export interface DemoTerminal {
   /** What `atmo` prints; throws with its complaint when it fails. */
   atmo(...args: readonly string[]): Promise<string>;
+  /** An agent that speaks MCP over the stdio of `atmo mcp --agent NAME`. */
+  agent(name: string): Promise<DemoAgent>;
+}
+
+/** An agent as its own program sees it. */
+export interface DemoAgent extends AsyncDisposable {
+  /** Names of the tools that it is shown. */
+  tools(): Promise<readonly string[]>;
+  /** The structured content of the answer, also of a call that failed. */
+  call(tool: string, args: JsonObject): Promise<JsonObject>;
 }
 
 /** One thing that a person would try. */

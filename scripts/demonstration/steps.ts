@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts';
 import { ACCESS_STEPS } from './access-steps.ts';
+import { AGENT_STEPS } from './agent-steps.ts';
 import type { DemoWorld, DevicePlace, Step } from './demo-world.ts';
 import { MESH_STEPS } from './mesh-steps.ts';
 import { ensure, until } from './proof.ts';
@@ -55,6 +56,7 @@ export const STEPS: readonly Step[] = [
   { title: 'Call a device without power', run: callDeadDevice },
   { title: 'Give it power again', run: reviveDevice },
   ...ACCESS_STEPS,
+  ...AGENT_STEPS,
   ...MESH_STEPS,
 ];
 
