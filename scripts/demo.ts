@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { AtmoError } from '../src/core/errors.ts';
 import { ROOT } from './bundle.ts';
-import type { BoxedDevice, DemoWorld } from './demonstration/demo-world.ts';
+import type { BoxedDevice, DemoHome, DemoWorld } from './demonstration/demo-world.ts';
 import { HomeOverSocket } from './demonstration/home-over-socket.ts';
 import { HubOverHttp } from './demonstration/hub-over-http.ts';
 import { OwnerTerminal } from './demonstration/owner-terminal.ts';
 import { STEPS } from './demonstration/steps.ts';
+import { passDays } from './demonstration/weather.ts';
 import { forward } from './forward.ts';
 
 const DEFAULT_PORT = 8081;
@@ -83,19 +84,36 @@ function terminalAt({ url, stateDir }: Door): OwnerTerminal {
   return new OwnerTerminal(url, stateDir);
 }
 
-async function untilInterrupted(first: Door, second: Door): Promise<void> {
-  console.log(`\nThe home and the hubs stay until you press Ctrl-C. In another terminal:
+async function untilInterrupted(first: Door, second: Door, home: DemoHome): Promise<void> {
+  const atmo = join(ROOT, 'scripts/atmo');
+  console.log(`
+The home and the hubs stay until you press Ctrl-C; a day of the garden takes four minutes. Open this link in a browser of this
+machine. It signs you in as the owner, and what an agent may not do alone waits for you there:
+
+  ${await terminalAt(first).atmo('monitor')}
+
+Connect an agent that speaks MCP, such as Claude Code; the page has this for others too:
+
+  claude mcp add home -e ATMO_URL=${first.url} -e ATMO_STATE_DIR=${first.stateDir} -- ${atmo} mcp --agent claude
+
+Ask it to switch on the light in the living room, how warm the garden was today, and to unlock the front door (PIN 1234).
+
+In another terminal:
   export ATMO_URL=${first.url} ATMO_STATE_DIR=${first.stateDir}
   ./scripts/atmo devices
-  ./scripts/atmo tools
+  ./scripts/atmo tools --search 'make the living room bright'
   ./scripts/atmo call living_room_lamp_set_brightness brightness=70
-  ./scripts/atmo token mint --agent helper --allow device:control:@area/living-room
+  ./scripts/atmo approvals
   ./scripts/atmo audit tail
 The hub without devices, which uses those of the first:
   export ATMO_URL=${second.url} ATMO_STATE_DIR=${second.stateDir}
   ./scripts/atmo mesh peers
   ./scripts/atmo tools --search 'make the living room bright'`);
+  const over = new AbortController();
+  const weather = passDays(home, over.signal);
   await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
+  over.abort();
+  await weather;
 }
 
 /** Whether the demo ends after its steps; anything but `--check` is explained. */
@@ -128,15 +146,16 @@ try {
   const hubs = [hubAt(first), hubAt(second)] as const;
   await Promise.race([Promise.all(hubs.map((hub) => hub.untilReady())), ended]);
   ended.catch(() => undefined);
+  const home = new HomeOverSocket(join(dir, 'home.sock'));
   const isVerified = await runSteps({
     devices,
     hub: hubs[0],
-    home: new HomeOverSocket(join(dir, 'home.sock')),
+    home,
     terminal: terminalAt(first),
     second: { hub: hubs[1], terminal: terminalAt(second) },
   });
   process.exitCode = isVerified ? 0 : 1;
-  if (isVerified && !isCheck) await untilInterrupted(first, second);
+  if (isVerified && !isCheck) await untilInterrupted(first, second, home);
 } catch (error) {
   console.error(`demo: ${error instanceof Error ? error.message : error}`);
   process.exitCode = 1;
