@@ -2,15 +2,22 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
+import { runTool } from '../../../scripts/network-lab/run-tool.ts';
+import { readApproverKey } from '../../../src/cli/approver-key.ts';
 import { type DeviceSpec, homeOf, standardHome } from '../../home/home-spec.ts';
 import type { VirtualDevice } from '../../home/virtual-device.ts';
 import { VirtualHome } from '../../home/virtual-home.ts';
 import { RunningHub } from '../running-hub.ts';
+import { filmOf } from './camera-frame.ts';
 import { startChromium } from './chromium.ts';
 import type { Look } from './look.ts';
 import { OpenPage, type PageLogin } from './open-page.ts';
 
+const BUILD_PAGE = join(import.meta.dirname, '../../../scripts/build-page.ts');
 const PORT = '18090';
+/** What the camera of the browser sees. */
+const FILM = 'camera.y4m';
+const OWNER = 'owner';
 
 interface PageWorldOptions {
   /** Names from the standard home that are commissioned at the start. */
@@ -18,8 +25,6 @@ interface PageWorldOptions {
   /** More of them, which wait for somebody to add them. */
   readonly waiting?: readonly string[];
   readonly extra?: readonly DeviceSpec[];
-  /** Frames that the camera sees. */
-  readonly cameraFile?: string;
   /** Settings of the hub, in YAML or JSON. */
   readonly config?: string;
 }
@@ -46,10 +51,11 @@ export class PageWorld implements AsyncDisposable {
     const devices = [...spec.devices, ...(options.extra ?? [])].map(together);
     mkdirSync(join(dir, 'hub'), { mode: 0o700 });
     if (options.config !== undefined) writeFileSync(join(dir, 'hub/config.yaml'), options.config, { mode: 0o600 });
+    await runTool(process.execPath, [BUILD_PAGE, '--if-stale']).catch(() => undefined);
     const [home, hub, browser] = await Promise.all([
       VirtualHome.start({ spec: { devices }, dir: join(dir, 'home') }),
       startHub(join(dir, 'hub')),
-      startChromium({ ...(options.cameraFile !== undefined && { cameraFile: options.cameraFile }) }),
+      startChromium({ cameraFile: join(dir, FILM) }),
     ]);
     const world = new PageWorld({ home, hub, browser, dir });
     const commissioned = [...options.devices, ...(options.extra ?? []).map(({ name }) => name)];
@@ -73,7 +79,13 @@ export class PageWorld implements AsyncDisposable {
 
   /** What the owner's link carries: the token, and the key with which approvals are signed. */
   ownerLogin(): PageLogin {
-    return { token: readFileSync(join(this.stateDir, 'owner.token'), 'utf8').trim() };
+    const { d: key = '' } = readApproverKey(join(this.stateDir, 'owner.key')).export({ format: 'jwk' });
+    return { token: readFileSync(join(this.stateDir, 'owner.token'), 'utf8').trim(), person: OWNER, key };
+  }
+
+  /** Holds a QR code into the camera; until then the browser has none that works. */
+  holdIntoCamera(text: string): void {
+    writeFileSync(join(this.#dir, FILM), filmOf(text));
   }
 
   /** The page as the owner sees it, or as whoever signs in. */

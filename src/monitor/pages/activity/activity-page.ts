@@ -34,12 +34,17 @@ export class ActivityPage extends PageElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.#filter = { ...NO_FILTER, agent: this.params.agent ?? '' };
     this.#askUsage();
-    this.#askJournal();
     this.#stop = this.app.store.onEvent(({ type }) => {
       if (type === 'agi.tool.result' || type === 'agi.tool.failed') this.#askSoon();
     });
+  }
+
+  /** A link of the list names an agent while the page is shown. */
+  protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
+    if (!changes.has('params')) return;
+    this.#filter = { ...NO_FILTER, agent: this.params.agent ?? '' };
+    this.#askJournal();
   }
 
   override disconnectedCallback(): void {

@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit';
-import type { JsonObject } from '../../../core/json.ts';
+import type { Json } from '../../../core/json.ts';
+import type { Wish } from '../../app.ts';
 import { modal } from '../../parts/dialog.ts';
 import { icon } from '../../parts/icon.ts';
 import { PageElement } from '../../parts/page-element.ts';
@@ -7,7 +8,6 @@ import { Asked } from '../asked.ts';
 import { askedView } from '../asked-view.ts';
 import { copyable } from '../copyable.ts';
 import { fieldsOf } from '../field-value.ts';
-import { callOnceApproved } from '../guarded-call.ts';
 import { meshMap } from './mesh-map.ts';
 import { linkWords, type MeshPeer, type MeshStatus } from './mesh-view.ts';
 
@@ -135,40 +135,39 @@ export class MeshPage extends PageElement {
   }
 
   #makeInvite(): void {
-    void this.#act('/api/v1/mesh/invites', {}, 'The invite is ready.').then((answer) => {
-      this.#invite = answer as Invite | undefined;
+    const wish = { tool: 'hub:mesh_invite', label: 'Invite a hub' };
+    void this.#act(wish, 'The invite is ready.').then((answer) => {
+      this.#invite = answer as unknown as Invite | undefined;
       this.requestUpdate();
     });
   }
 
   #create(event: SubmitEvent): void {
     const { name, passphrase = '' } = fieldsOf(event);
-    void this.#act(
-      '/api/v1/mesh/create',
-      { passphrase, ...(name && { name }) },
-      'The mesh is made. Export its root key to a safe place: atmo mesh root export',
-    );
+    const wish = { tool: 'hub:mesh_create', params: { passphrase, ...(name && { name }) }, label: 'Make a mesh' };
+    void this.#act(wish, 'The mesh is made. Export its root key to a safe place: atmo mesh root export');
   }
 
   #join(event: SubmitEvent): void {
-    void this.#act('/api/v1/mesh/join', { invite: fieldsOf(event).invite ?? '' }, 'This hub is a member now.');
+    const wish = { tool: 'hub:mesh_join', params: { invite: fieldsOf(event).invite ?? '' }, label: 'Join a mesh' };
+    void this.#act(wish, 'This hub is a member now.');
   }
 
   #revoke(event: SubmitEvent, peer: MeshPeer): void {
     const { passphrase } = fieldsOf(event);
     this.#show(undefined);
-    const path = `/api/v1/mesh/peers/${encodeURIComponent(peer.id)}/revoke`;
-    void this.#act(path, passphrase ? { passphrase } : {}, `${peer.name} is no member any more.`);
+    const params = { hub: peer.id, ...(passphrase && { passphrase }) };
+    void this.#act({ tool: 'hub:mesh_revoke', params, label: `Revoke ${peer.name}` }, `${peer.name} is no member any more.`);
   }
 
-  /** The answer of an act of administration; undefined, and said, when it failed. */
-  async #act(path: string, body: JsonObject, success: string): Promise<unknown> {
+  /** The answer of an act of administration; undefined, and said, when it failed or waits for approval. */
+  async #act(wish: Wish, success: string): Promise<Json | undefined> {
     this.#isBusy = true;
     this.requestUpdate();
-    const onWaiting = () => this.say('Somebody has to approve this first: see Approvals.', 'plain');
     try {
-      const answer = await callOnceApproved(() => this.app.hub.post(path, body), { store: this.app.store, onWaiting });
-      this.say(success);
+      const answer = await this.app.call(wish);
+      if (answer === undefined) this.say('Somebody has to approve this first: see Approvals.', 'plain');
+      else this.say(success);
       return answer;
     } catch (error) {
       this.sayError(error);

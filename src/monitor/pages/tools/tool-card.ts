@@ -1,8 +1,9 @@
 import { html, nothing, type TemplateResult } from 'lit';
+import type { Monitor } from '../../app.ts';
 import { icon } from '../../parts/icon.ts';
 import { type MatchView, strengthPercent } from './tool-match.ts';
-import './tool-trial.ts';
-import type { Monitor } from '../../app.ts';
+import '../../parts/form/tool-form.ts';
+import { titleOfTool } from '../../parts/form/tool-form.ts';
 
 interface CardContext {
   readonly best: MatchView | undefined;
@@ -16,7 +17,7 @@ export function toolCard(tool: MatchView, { best, isOpen, page }: CardContext): 
   const titleId = `tool-${id.replaceAll(/[^a-z0-9]/gi, '-')}`;
   return html`<article class="card tool" aria-labelledby=${titleId}>
     <header>
-      <div class="grow"><h2 id=${titleId}><bdi>${titleOf(tool)}</bdi></h2><code>${String(modelName ?? id)}</code></div>
+      <div class="grow"><h2 id=${titleId}><bdi>${titleOfTool(tool)}</bdi></h2><code>${String(modelName ?? id)}</code></div>
       ${tool.score === undefined ? nothing : scoreView(tool, best)}
       ${tool.dangerous === true ? html`<span class="chip bad">${icon('shield')}asks people</span>` : nothing}
       ${available ? nothing : html`<span class="chip">not available now</span>`}
@@ -24,16 +25,11 @@ export function toolCard(tool: MatchView, { best, isOpen, page }: CardContext): 
     <p>${description}</p>
     ${reasons.length === 0 ? nothing : html`<p class="row reasons"><span class="quiet small">Because of</span> ${reasons.map((reason) => html`<span class="chip">${reason}</span>`)}</p>`}
     <p><button type="button" class="button small" aria-expanded=${isOpen} @click=${() => page.toggle(id)}>${isOpen ? 'Close' : 'Try it'}</button></p>
-    ${isOpen ? html`<atmo-tool-trial .app=${page.app} .tool=${tool}></atmo-tool-trial>` : nothing}
+    ${isOpen ? html`<atmo-tool-form class="trial" .app=${page.app} .tool=${tool}></atmo-tool-form>` : nothing}
   </article>`;
 }
 
 function scoreView(tool: MatchView, best: MatchView | undefined): TemplateResult {
   const percent = strengthPercent(tool, best);
   return html`<span class="score small quiet"><meter min="0" max="100" value=${percent} aria-label="How well it fits">${percent} %</meter> ${tool.score?.toFixed(1)}</span>`;
-}
-
-function titleOf({ id, metadata, name }: MatchView): string {
-  const title = metadata?.title;
-  return typeof title === 'string' ? title : (name ?? id);
 }

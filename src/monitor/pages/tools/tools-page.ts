@@ -18,8 +18,9 @@ export class ToolsPage extends PageElement {
   #open: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  override connectedCallback(): void {
-    super.connectedCallback();
+  /** The address may name other words while the page is shown. */
+  protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
+    if (!changes.has('params')) return;
     this.#words = this.params.q ?? '';
     this.#ask();
   }
