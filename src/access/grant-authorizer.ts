@@ -86,8 +86,28 @@ class GrantJudge implements Authorizer {
 
   #isCovered(grants: readonly Grant[], permission: string): boolean {
     const required = parsePermission(permission);
-    return required !== undefined && grants.some((grant) => covers(grant, required, this.#groups));
+    if (required === undefined) return false;
+    const { exact, wider } = byReach(grants);
+    // Comparison is byte by byte: a grant on one resource covers what is written alike, and nothing else.
+    return exact.has(permission) || wider.some((grant) => covers(grant, required, this.#groups));
   }
+}
+
+interface GrantsByReach {
+  /** Texts of the grants on one resource each; a guest's token may hold a hundred. */
+  readonly exact: ReadonlySet<string>;
+  readonly wider: readonly Grant[];
+}
+
+const reaches = new WeakMap<readonly Grant[], GrantsByReach>();
+
+function byReach(grants: readonly Grant[]): GrantsByReach {
+  const known = reaches.get(grants);
+  if (known) return known;
+  const exact = grants.flatMap((grant) => (grant.kind === 'resource' ? [`${grant.namespace}:${grant.action}:${grant.resource}`] : []));
+  const made = { exact: new Set(exact), wider: grants.filter((grant) => grant.kind !== 'resource') };
+  reaches.set(grants, made);
+  return made;
 }
 
 class PrincipalGrants {

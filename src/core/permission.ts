@@ -55,8 +55,22 @@ const GROUP = /^@(type|area)\/([a-z0-9][a-z0-9_-]{0,63})$/;
 /** Nobody belongs to any group: for places that know no devices. */
 export const NO_GROUPS: ResourceGroups = { isMember: () => false };
 
+/** Requirements that were parsed before: every list of tools asks for the same ones. */
+const parsedPermissions = new Map<string, Permission>();
+const MAX_PARSED_PERMISSIONS = 8_192;
+
 /** A requirement; undefined when it is malformed, holds a wildcard or template, or names a group instead of one resource. */
 export function parsePermission(text: string): Permission | undefined {
+  const known = parsedPermissions.get(text);
+  if (known) return known;
+  const permission = readPermission(text);
+  if (!permission || text.length > MAX_LENGTH) return permission;
+  if (parsedPermissions.size >= MAX_PARSED_PERMISSIONS) parsedPermissions.clear();
+  parsedPermissions.set(text, permission);
+  return permission;
+}
+
+function readPermission(text: string): Permission | undefined {
   const [namespace = '', action = '', resource, ...rest] = text.split(':');
   if (!WORD.test(namespace) || !WORD.test(action) || rest.length > 0) return undefined;
   if (resource === undefined) return { namespace, action };

@@ -16,6 +16,7 @@ import { EXECUTION_STAGES, REMOTE_JOB_STAGES } from './execution-stages.ts';
 import type { JobView } from './job-store.ts';
 import { type StageContext, stageContext } from './stage-context.ts';
 import { isOffered } from './tool-offer.ts';
+import { rememberedInTurn } from './turn-memo.ts';
 import { type AgentUsage, type ToolUsage, UsageCounter, type UsageRecord } from './usage-counter.ts';
 
 /** A call as a job: the job at once, or the answer of a call that was refused. */
@@ -69,7 +70,8 @@ export class CallPipeline {
 
   /** Tools of which the caller may make some call; lists and searches show these alone. */
   offeredTo(principal: Principal): (tool: RegisteredTool) => boolean {
-    return (tool) => isOffered(tool, principal, this.#context);
+    const context = { ...this.#context, authorizer: rememberedInTurn(this.#context.authorizer) };
+    return (tool) => isOffered(tool, principal, context);
   }
 
   /** Ends the calls of principals that may no longer make them: CANCELLED, or OUTCOME_UNKNOWN for what may have acted. */

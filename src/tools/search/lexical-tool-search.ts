@@ -1,5 +1,6 @@
 import { NO_HOME_NAMES } from '../../core/home-names.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
+import { foundNeeds } from './found-needs.ts';
 import type { Need } from './need.ts';
 import { type Ranked, type Ranking, rank } from './rank.ts';
 import { reasonsOf } from './reasons.ts';
@@ -55,12 +56,13 @@ export class LexicalToolSearch implements ToolSearch {
   #match(one: Ranked, needs: readonly Need[]): readonly ToolMatch[] {
     const tool = this.#index.item(one.document);
     if (!tool) return [];
-    const found = needs.flatMap((need, place) => {
-      const alternative = need.alternatives[one.metBy[place] ?? -1];
-      const posting = alternative && this.#index.posting(alternative.term, one.document);
-      return alternative && posting ? [{ need, alternative, field: posting.field }] : [];
-    });
-    return [{ tool, score: Math.round(one.score * 1000) / 1000, reasons: [...reasonsOf(found), ...missing(one, needs)] }];
+    return [
+      {
+        tool,
+        score: Math.round(one.score * 1000) / 1000,
+        reasons: [...reasonsOf(foundNeeds(this.#index, one, needs)), ...missing(one, needs)],
+      },
+    ];
   }
 
   /** Other names for devices and areas change what tools are found by. */

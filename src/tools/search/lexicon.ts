@@ -17,8 +17,9 @@ export interface MeantSpan {
 }
 
 const NEIGHBOUR = 0.5;
-const LONGEST_PHRASE = 4;
 
+/** First word of the phrases that are known → the number of words in the longest of them. */
+const beginnings = new Map<string, number>();
 const meaningsByStems = new Map<string, Meaning[]>();
 for (const line of [...DEVICE_WORDS, ...PLACE_WORDS, ...QUALITY_WORDS]) readLine(line);
 
@@ -44,7 +45,8 @@ export function meaningsIn(words: readonly Word[]): readonly MeantSpan[] {
 }
 
 function longestAt(words: readonly Word[], start: number): MeantSpan | undefined {
-  for (let length = Math.min(LONGEST_PHRASE, words.length - start); length > 0; length--) {
+  const longest = beginnings.get(words[start]?.stem ?? '') ?? 0;
+  for (let length = Math.min(longest, words.length - start); length > 0; length--) {
     const meanings = meaningsByStems.get(keyOf(words.slice(start, start + length)));
     if (meanings) return { start, length, meanings };
   }
@@ -56,7 +58,10 @@ function readLine(line: string): void {
   const neighbours = [...rest.matchAll(/\((\w+)\)/g)].map((match) => match[1] ?? '');
   const phrases = rest.replace(/\(\w+\)/g, '').split(/[\s|]+/);
   for (const phrase of phrases.filter(Boolean)) {
-    const key = keyOf(wordsOf(phrase.replaceAll('_', ' ')));
+    const words = wordsOf(phrase.replaceAll('_', ' '));
+    const key = keyOf(words);
+    const [first] = words;
+    if (first) beginnings.set(first.stem, Math.max(beginnings.get(first.stem) ?? 0, words.length));
     learn(key, concept(name), 1);
     for (const neighbour of neighbours) learn(key, concept(neighbour), NEIGHBOUR);
   }

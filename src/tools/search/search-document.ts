@@ -69,10 +69,10 @@ const PART = 0.8;
 export function documentTerms(texts: readonly FieldText[], extra: readonly ExtraTerm[]): ReadonlyMap<string, TermWeight> {
   const sums = new Map<string, { sum: number; best: number; field: Field }>();
   for (const { field, text } of texts) {
-    const words = wordsOf(text);
+    const { terms, length } = textTerms(text);
     const { weight, usualLength } = SHAPES[field];
-    const worth = weight / (1 - LENGTH_SHARE + (LENGTH_SHARE * words.length) / usualLength);
-    for (const [term, count] of termsOf(words)) {
+    const worth = weight / (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / usualLength);
+    for (const [term, count] of terms) {
       const before = sums.get(term);
       const share = worth * count;
       if (!before) sums.set(term, { sum: share, best: share, field });
@@ -84,6 +84,27 @@ export function documentTerms(texts: readonly FieldText[], extra: readonly Extra
   for (const [term, { sum, field }] of sums) terms.set(term, { weight: sum / (sum + SATURATION), field });
   for (const { term, weight, field } of extra) terms.set(term, { weight, field });
   return terms;
+}
+
+interface TextTerms {
+  readonly terms: ReadonlyMap<string, number>;
+  readonly length: number;
+}
+
+/** Names of devices and areas, titles and tags come again with every tool of a device or a kind. */
+const known = new Map<string, TextTerms>();
+const MAX_KNOWN = 4_096;
+const LONGEST_KNOWN = 64;
+
+function textTerms(text: string): TextTerms {
+  const before = known.get(text);
+  if (before) return before;
+  const words = wordsOf(text);
+  const made = { terms: termsOf(words), length: words.length };
+  if (text.length > LONGEST_KNOWN) return made;
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(text, made);
+  return made;
 }
 
 /** Words, both spellings of umlauts, parts of compounds, and what they mean. */

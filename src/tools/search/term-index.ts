@@ -8,13 +8,17 @@ export interface Posting {
   readonly field: Field;
 }
 
+const NONE: readonly number[] = [];
 type Terms = ReadonlyMap<string, TermWeight>;
 
-/** An entry is one number: document, then weight in 12 bits, then field in 4. Ten thousand tools take a few megabytes. */
-const SLOTS = 65_536;
-const FIELD_SLOTS = 16;
-const WEIGHT_STEPS = 4_095;
-/** Gone documents are swept out when there are this many and a quarter of all. */
+/** An entry is one small integer: document, then weight in 8 bits, then field in 4. Ten thousand tools take a few megabytes. */
+const FIELD_BITS = 4;
+const WEIGHT_BITS = 8;
+const DOCUMENT_SHIFT = FIELD_BITS + WEIGHT_BITS;
+const WEIGHT_STEPS = 2 ** WEIGHT_BITS - 1;
+const ENTRY_MASK = 2 ** DOCUMENT_SHIFT - 1;
+const FIELD_MASK = 2 ** FIELD_BITS - 1;
+/** Documents that no list has any more are swept out once they are this many and a quarter of the others. */
 const SWEEP_AT = 256;
 const SWEEP_SHARE = 0.25;
 
@@ -59,9 +63,9 @@ export class TermIndex<Item extends object> {
     return members;
   }
 
-  /** Entries for a term; decode them with `documentOf`, `weightOf` and `fieldOf`. */
+  /** Entries for a term; decode them with `documentOf` and `weightOf`. */
   entries(term: string): readonly number[] {
-    return this.#postings.get(term) ?? [];
+    return this.#postings.get(term) ?? NONE;
   }
 
   /** What one document has of a term. */
@@ -89,12 +93,13 @@ export class TermIndex<Item extends object> {
     this.#gone = 0;
   }
 
-  /** A list of less than half of what is known is a part of it: it takes nothing away. */
+  /** A list of less than half of what is known is a part of it: it takes nothing away. What is gone goes once it is much. */
   #take(list: readonly Item[]): void {
-    const isWhole = list.length * 2 >= this.#numbers.size;
+    const known = this.#numbers.size;
+    const isWhole = list.length * 2 >= known && known > list.length * (1 + SWEEP_SHARE) + SWEEP_AT;
     const kept = isWhole ? new Set(list) : undefined;
     if (kept) for (const [item, number] of this.#numbers) if (!kept.has(item)) this.#forget(item, number);
-    if (this.#gone > Math.max(SWEEP_AT, this.#items.length * SWEEP_SHARE)) this.#sweep();
+    if (this.#gone > 0) this.#sweep();
     for (const item of list) if (!this.#numbers.has(item)) this.#add(item);
   }
 
@@ -103,7 +108,8 @@ export class TermIndex<Item extends object> {
     this.#items.push(item);
     this.#numbers.set(item, number);
     for (const [term, { weight, field }] of this.#termsOf(item)) {
-      const entry = number * SLOTS + Math.round(Math.min(1, weight) * WEIGHT_STEPS) * FIELD_SLOTS + FIELDS.indexOf(field);
+      const steps = Math.max(1, Math.round(Math.min(1, weight) * WEIGHT_STEPS));
+      const entry = (number << DOCUMENT_SHIFT) | (steps << FIELD_BITS) | FIELDS.indexOf(field);
       const entries = this.#postings.get(term);
       if (entries) entries.push(entry);
       else this.#postings.set(term, [entry]);
@@ -126,7 +132,7 @@ export class TermIndex<Item extends object> {
     for (const [term, entries] of this.#postings) {
       const left = entries.flatMap((entry) => {
         const number = moved.get(documentOf(entry));
-        return number === undefined ? [] : [number * SLOTS + (entry % SLOTS)];
+        return number === undefined ? [] : [(number << DOCUMENT_SHIFT) | (entry & ENTRY_MASK)];
       });
       if (left.length > 0) this.#postings.set(term, left);
       else this.#postings.delete(term);
@@ -140,14 +146,14 @@ export class TermIndex<Item extends object> {
 
 /** The document that an entry is about. */
 export function documentOf(entry: number): number {
-  return Math.floor(entry / SLOTS);
+  return entry >> DOCUMENT_SHIFT;
 }
 
 /** The weight of an entry, 0 to 1. */
 export function weightOf(entry: number): number {
-  return Math.floor((entry % SLOTS) / FIELD_SLOTS) / WEIGHT_STEPS;
+  return ((entry & ENTRY_MASK) >> FIELD_BITS) / WEIGHT_STEPS;
 }
 
 function fieldOf(entry: number): Field {
-  return FIELDS[entry % FIELD_SLOTS] ?? 'name';
+  return FIELDS[entry & FIELD_MASK] ?? 'name';
 }

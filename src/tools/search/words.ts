@@ -18,6 +18,9 @@ const PIECES = new RegExp(`[${UNSPACED}]+|\\p{N}+|[[\\p{L}\\p{M}]--[${UNSPACED}]
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'v');
 /** Longer texts are cut: nobody asks that much, and a description's end adds nothing. */
 const MAX_TEXT = 2_000;
+/** The same words come again and again. */
+const known = new Map<string, Word>();
+const MAX_KNOWN = 8_192;
 
 /** The words of a text in its order; scripts without spaces as overlapping pairs of characters. */
 export function wordsOf(text: string): readonly Word[] {
@@ -45,6 +48,15 @@ export function folded(text: string): string {
 }
 
 function wordOf(piece: string): Word {
+  const before = known.get(piece);
+  if (before) return before;
+  if (known.size >= MAX_KNOWN) known.clear();
+  const word = makeWord(piece);
+  known.set(piece, word);
+  return word;
+}
+
+function makeWord(piece: string): Word {
   if (/^[a-z]+$/.test(piece)) return { text: piece, stem: stem(piece) };
   const text = folded(piece);
   const spelled = folded(piece.replace(/[äöü]/g, (letter) => UMLAUTS[letter] ?? letter));
