@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../../core/json.ts';
+import { plainSchema } from './plain-schema.ts';
 import { CALL_SCHEMAS } from './schemas/call-schemas.ts';
 import { HOME_SCHEMAS } from './schemas/home-schemas.ts';
 import { TOOL_SCHEMAS } from './schemas/tool-schemas.ts';
@@ -59,7 +60,9 @@ export const COMPONENTS = {
       Object.entries({ ...REFUSALS, Otherwise: OTHERWISE }).map(([status, description]) => [`${form}${status}`, { description, content }]),
     ),
   ),
-  schemas: { ...CALL_SCHEMAS, ...TOOL_SCHEMAS, ...HOME_SCHEMAS },
+  schemas: Object.fromEntries(
+    Object.entries({ ...CALL_SCHEMAS, ...TOOL_SCHEMAS, ...HOME_SCHEMAS }).map(([name, schema]) => [name, plainSchema(schema)]),
+  ),
 };
 
 /** References to headers. */

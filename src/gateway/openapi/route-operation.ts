@@ -54,18 +54,16 @@ export function routeOperation(route: Route, tool: ToolDefinition | undefined): 
 }
 
 function bodySchema({ body, tool }: Route, definition: ToolDefinition | undefined): JsonSchema | undefined {
-  if (!body || !tool || 'properties' in body) return body;
-  return definition ? plainSchema(definition.parameters) : { type: 'object' };
+  if (!body) return undefined;
+  if (!tool || 'properties' in body) return plainSchema(body);
+  return plainSchema(definition?.parameters ?? { type: 'object' });
 }
 
 function successes(route: Route, tool: ToolDefinition | undefined): Readonly<Record<string, object>> {
   const shapes = Object.entries(route.answers).map(([status, answer]): [string, object] => {
     const shape = typeof answer === 'string' ? { description: answer, media: answer.match(MEDIA_TYPE) ?? [] } : answer;
     const isResult = tool !== undefined && status !== '202' && Object.keys(tool.returns).length > 0;
-    return [
-      status,
-      response({ ...shape, ...(isResult && { schema: plainSchema(tool.returns) }), ...(route.tool && status === '202' && WAITS) }),
-    ];
+    return [status, response({ ...shape, ...(isResult && { schema: tool.returns }), ...(route.tool && status === '202' && WAITS) })];
   });
   const unchanged = route.isDocument && { 304: { description: 'As it was at the ETag of If-None-Match' } };
   return { ...Object.fromEntries(shapes), ...unchanged };
@@ -85,7 +83,7 @@ function response({ description, media, schema, example }: AnswerShape): object 
 
 /** A stream is text, a picture or a certificate bytes: neither is JSON, whatever its parts are. */
 function mediaOf(type: string, { schema, example }: Partial<AnswerShape>): object {
-  if (/[/+]json$/.test(type)) return { schema: schema ?? {}, ...(example !== undefined && { example }) };
+  if (/[/+]json$/.test(type)) return { schema: plainSchema(schema ?? {}), ...(example !== undefined && { example }) };
   const sample = STREAM_EXAMPLES[type];
   return { schema: { type: 'string', ...(schema && { contentSchema: schema }) }, ...(sample !== undefined && { example: sample }) };
 }

@@ -1,0 +1,92 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const FOLDER = import.meta.dirname;
+const ROOT = join(FOLDER, '../..');
+const GENERATOR = join(FOLDER, 'node_modules/openapi-typescript/bin/cli.js');
+
+/** What the program below answers. */
+export interface Seen {
+  readonly status: string | undefined;
+  readonly registered: string | undefined;
+  readonly listed: number | undefined;
+  readonly result: unknown;
+  readonly refused: string | undefined;
+  readonly removed: string | undefined;
+}
+export type UseHub = (baseUrl: string, token: string, fetch?: (request: Request) => Promise<Response>) => Promise<Seen>;
+
+/** A client of a stranger, who knows of the hub what its document says. */
+const PROGRAM = `import createClient from 'openapi-fetch';
+import type { paths } from './hub.d.ts';
+
+export async function useHub(baseUrl: string, token: string, fetch?: (request: Request) => Promise<Response>) {
+  const client = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer \${token}\` }, ...(fetch && { fetch }) });
+  const { data: health } = await client.GET('/healthz');
+  const steps = [{ tool: 'echo', params: { value: { $param: 'said' } } }];
+  const body = { id: 'say', name: 'Say', description: 'Says it again.', input_schema: { said: 'string' }, steps };
+  const { data: made } = await client.POST('/api/v1/tools', { body });
+  const id: string | undefined = made && 'id' in made ? made.id : undefined;
+  const { data: list } = await client.GET('/api/v1/tools', { params: { query: { limit: 3, category: 'managing' } } });
+  const path = { id: 'say' };
+  const header = { 'Idempotency-Key': 'once' };
+  const { data: answer } = await client.POST('/api/v1/tools/{id}/invoke', { params: { path, header }, body: { said: 'hello' } });
+  const result: unknown = typeof answer === 'object' && 'status' in answer && 'result' in answer ? answer.result : undefined;
+  const { error } = await client.GET('/api/v1/devices/{id}', { params: { path: { id: 'nothing' } } });
+  const { data: removed } = await client.DELETE('/api/v1/tools/{id}', { params: { path } });
+  const code = error?.code;
+  return { status: health?.status, registered: id, listed: list?.tools.length, result, refused: code, removed: removed && 'removed' in removed ? removed.removed : undefined };
+}
+`;
+/** The same with a slip of the pen of each kind: what a typed client is for. */
+export const MISTAKES: readonly (readonly [string, string])[] = [
+  ["client.GET('/healthz')", "client.GET('/health')"],
+  ["category: 'managing'", "category: 'manging'"],
+  ['made.id :', 'made.identity :'],
+  ["path: { id: 'nothing' }", "path: { name: 'nothing' }"],
+  ['error?.code', 'error?.kode'],
+];
+
+/** True when the generator is there or could be installed. */
+export function hasGenerator(): boolean {
+  if (existsSync(GENERATOR)) return true;
+  try {
+    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: FOLDER, timeout: 120_000 });
+  } catch {
+    return false;
+  }
+  return existsSync(GENERATOR);
+}
+
+/** Types made from the document, and the program that uses them: the folder that has both. */
+export async function generateClient(document: unknown): Promise<string> {
+  mkdirSync(join(ROOT, '.run'), { recursive: true });
+  const folder = mkdtempSync(join(ROOT, '.run/typed-client-'));
+  writeFileSync(join(folder, 'openapi.json'), JSON.stringify(document));
+  writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
+  await run(process.execPath, [GENERATOR, join(folder, 'openapi.json'), '--output', join(folder, 'hub.d.ts')], { timeout: 60_000 });
+  writeProgram(folder);
+  return folder;
+}
+
+/** Writes the program anew, with one text in place of another. */
+export function writeProgram(folder: string, [from, to]: readonly [string, string] = ['', '']): void {
+  writeFileSync(join(folder, 'use-hub.ts'), PROGRAM.replace(from, to));
+}
+
+/** What the compiler says of the program; nothing when it is right. */
+export async function typeErrors(folder: string): Promise<string> {
+  const options =
+    '--ignoreConfig --noEmit --strict --target es2024 --module nodenext --allowImportingTsExtensions --skipLibCheck --types node'.split(
+      ' ',
+    );
+  try {
+    await run(join(ROOT, 'node_modules/.bin/tsc'), [...options, join(folder, 'use-hub.ts')], { cwd: folder, timeout: 60_000 });
+    return '';
+  } catch (thrown) {
+    return String(typeof thrown === 'object' && thrown !== null && 'stdout' in thrown ? thrown.stdout : thrown);
+  }
+}
