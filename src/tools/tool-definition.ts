@@ -5,6 +5,7 @@ import type { HubId, ToolId } from '../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Principal } from '../core/principal.ts';
+import type { ToolCompanions } from './tool-companions.ts';
 
 /** `$schema` of a public definition (source 000 §2). */
 export const TOOL_SCHEMA_ID = 'https://atmosphere.dev/schemas/tool/v1';
@@ -130,6 +131,8 @@ export interface RegisteredTool {
   readonly isAvailable?: () => boolean;
   /** The hubs that have it, for a tool that this hub does not have itself; its handler is never called here. */
   readonly hubs?: () => readonly HubId[];
+  /** Resources and prompts for agents that come with it. */
+  readonly companions?: ToolCompanions;
   /** Gives back what the tool holds; called when it is removed and when the hub stops. */
   readonly shutdown?: () => Promise<void>;
 }

@@ -8,6 +8,7 @@ import { isolatedHandler } from './isolated-handler.ts';
 import { normalizeDefinition } from './normalize-definition.ts';
 import { RecordReader } from './record-reader.ts';
 import { copyJson } from './schema/plain-json.ts';
+import type { ToolCompanions } from './tool-companions.ts';
 import type { RegisteredTool, ToolContext } from './tool-definition.ts';
 import { toolId } from './tool-name.ts';
 import { trustedPath } from './trusted-path.ts';
@@ -29,6 +30,8 @@ export interface ToolModule {
   /** In the public form; the manifest's name replaces its own. */
   readonly definition: unknown;
   execute(params: JsonObject, context: ToolContext): Promise<Json>;
+  /** Not with `max_memory_bytes`: these run in the hub. */
+  readonly companions?: ToolCompanions;
 }
 
 /** Where manifest entries get their code from. */
@@ -128,7 +131,10 @@ function fromModule(entry: ManifestEntry, path: string, { specifier, loaded }: {
   const definition = { ...normalizeDefinition(made.definition), name: entry.name };
   const { maxMemoryBytes } = definition.execution;
   const id = toolId(definition);
-  if (maxMemoryBytes === undefined) return { id, definition, handler: (params, context) => made.execute(params, context) };
+  if (maxMemoryBytes === undefined) {
+    const { companions } = made;
+    return { id, definition, handler: (params, context) => made.execute(params, context), ...(companions && { companions }) };
+  }
   const code = { specifier: moduleUrl(specifier), entry: entry.entry, config: entry.config, maxMemoryBytes };
   return { id, definition, isolation: 'process', handler: isolatedHandler(code) };
 }

@@ -7,8 +7,10 @@ import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
 import { completionFeature } from './completion-feature.ts';
 import type { McpFeature, McpNotices } from './mcp-feature.ts';
 import { ResourceNotices } from './notices.ts';
+import { CompanionPrompts } from './prompt-companions.ts';
 import { promptFeature } from './prompt-feature.ts';
 import { HomePrompts } from './prompt-home.ts';
+import { CompanionResources } from './resource-companions.ts';
 import { resourceFeature } from './resource-feature.ts';
 import { HomeResources } from './resource-home.ts';
 
@@ -22,11 +24,11 @@ export interface HomeFeatureParts {
   readonly clock: Clock;
 }
 
-/** Resources, prompts and completion of the home. */
+/** Resources, prompts and completion, of the home and of plug-ins. */
 export function homeFeatures(parts: HomeFeatureParts, notices: McpNotices): readonly McpFeature[] {
   const home = new HomeResources(parts);
-  const resources = [home];
-  const prompts = [new HomePrompts({ sight: parts.sight, resources: home })];
+  const resources = [home, new CompanionResources(parts)];
+  const prompts = [new HomePrompts({ sight: parts.sight, resources: home }), new CompanionPrompts(parts)];
   return [
     resourceFeature({ sources: resources, notices: new ResourceNotices({ ...parts, notices }) }),
     promptFeature({ sources: prompts }),

@@ -1,6 +1,7 @@
 import type { ErrorBody } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { CallRequest } from '../../tools/calls/call-answer.ts';
+import { CONTENT_BLOCKS } from '../../tools/tool-companions.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { CallPort } from '../ports.ts';
 import { type ApprovalQuestions, withWayOut } from './approval-questions.ts';
@@ -33,7 +34,7 @@ export function pipelineRunner({ pipeline, approvals, longCalls }: RunnerParts):
     const request = requestOf(run, caller);
     const outcome = isLong(tool) ? await longCalls.run({ request, isTyped: listing === 'typed' }, caller) : await pipeline.call(request);
     if (outcome.status === 'running') return outcome.handle;
-    if (outcome.status === 'success') return successResult(outcome.result);
+    if (outcome.status === 'success') return resultOf(tool, outcome.result);
     return approvals.ask(outcome.error, run, caller) ?? errorResult(withWayOut(outcome.error), { era: caller.era, listing });
   };
 }
@@ -49,6 +50,12 @@ function requestOf({ tool, params }: ToolRun, caller: McpCaller): CallRequest {
     ...(session && { sessionId: session.id }),
     onChunk: ({ fraction, note }) => caller.progress(fraction, note),
   };
+}
+
+/** What the tool found; blocks of content go to the client as they are. */
+function resultOf({ definition: { returns } }: RegisteredTool, result: Json): JsonObject {
+  const isContent = returns[CONTENT_BLOCKS] === true && isJsonObject(result) && Array.isArray(result.content);
+  return isContent ? { content: result.content ?? [] } : successResult(result);
 }
 
 /** A result as text for the model, and as it is for programs. */
