@@ -2,6 +2,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { ClientOptions } from 'openapi-fetch';
 
 const run = promisify(execFile);
 const FOLDER = import.meta.dirname;
@@ -17,7 +18,7 @@ export interface Seen {
   readonly refused: string | undefined;
   readonly removed: string | undefined;
 }
-export type UseHub = (baseUrl: string, token: string, fetch?: (request: Request) => Promise<Response>) => Promise<Seen>;
+export type UseHub = (baseUrl: string, token: string, fetch?: ClientOptions['fetch']) => Promise<Seen>;
 
 /** A client of a stranger, who knows of the hub what its document says. */
 const PROGRAM = `import createClient from 'openapi-fetch';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ask, makeDevice, makeGateway, makeReading } from '../gateway-room.ts';
 
 /** The HTTP names that outside scripts rely on, each with a request that gets to it. */
-const INTERFACES: readonly (readonly [method: string, path: string, asked: string, query?: readonly string[]])[] = [
+const INTERFACES: [method: string, path: string, asked: string, query?: readonly string[]][] = [
   ['GET', '/healthz', '/healthz'],
   ['GET', '/metrics', '/metrics'],
   ['GET', '/openapi.json', '/openapi.json'],
@@ -42,17 +42,20 @@ function makeHome() {
 }
 
 describe('the names that outside scripts rely on', () => {
-  test.each(INTERFACES)('%s %s is a route, is described and answers', async (method, path, asked, query = []) => {
-    const { gateway } = makeHome();
-    const { json: document } = await ask(gateway, '/openapi.json');
-    const operation = document.paths[path]?.[method.toLowerCase()];
-    const names = operation?.parameters.map(({ name }: { name?: string }) => name);
-    expect(names).toEqual(expect.arrayContaining([...query]));
-    const answer = await ask(gateway, asked, { method, ...(method === 'POST' && { body: {} }) });
-    // What the door itself says of a path or method that it does not know.
-    expect(answer.text).not.toContain('There is no "/');
-    expect([405, 500]).not.toContain(answer.status);
-  });
+  test.each<[string, string, string, (readonly string[])?]>(INTERFACES)(
+    '%s %s is a route, is described and answers',
+    async (method, path, asked, query = []) => {
+      const { gateway } = makeHome();
+      const { json: document } = await ask(gateway, '/openapi.json');
+      const operation = document.paths[path]?.[method.toLowerCase()];
+      const names = operation?.parameters.map(({ name }: { name?: string }) => name);
+      expect(names).toEqual(expect.arrayContaining([...query]));
+      const answer = await ask(gateway, asked, { method, ...(method === 'POST' && { body: {} }) });
+      // What the door itself says of a path or method that it does not know.
+      expect(answer.text).not.toContain('There is no "/');
+      expect([405, 500]).not.toContain(answer.status);
+    },
+  );
 
   test('GET /api/v1/events is a stream', async () => {
     const { gateway } = makeHome();
