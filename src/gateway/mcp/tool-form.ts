@@ -44,9 +44,11 @@ function withUnitsInWords(schema: JsonSchema): JsonSchema {
   });
 }
 
-const WORDS: Readonly<Record<string, string>> = { '%': 'percent', s: 'second', K: 'kelvin', '°': 'degree' };
+const WORDS: Readonly<Record<string, string>> = { '%': 'percent', s: 'second', K: 'kelvin', '°': 'degree', '°C': 'celsius' };
 
+/** By itself, as in `0 to 100 %`, or as a word. */
 function saysUnit(description: string, unit: string): boolean {
-  const said = description.toLowerCase();
-  return said.includes(WORDS[unit] ?? unit.toLowerCase()) || (unit.length > 1 && description.includes(unit));
+  const word = WORDS[unit];
+  const parts = description.split(/[\s,;().]+/);
+  return parts.includes(unit) || (word !== undefined && description.toLowerCase().includes(word));
 }
