@@ -10,7 +10,6 @@ import type { DeviceDirectory } from './core/device-directory.ts';
 import type { DeviceRoom } from './core/device-room.ts';
 import { AtmoError } from './core/errors.ts';
 import { EventBus } from './core/events.ts';
-import { NO_HOME_NAMES } from './core/home-names.ts';
 import type { DeviceId } from './core/ids.ts';
 import type { JsonObject } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
@@ -42,6 +41,7 @@ import { loadProfiles } from './profiles/load-profiles.ts';
 import { NodeBounds } from './profiles/node-bounds.ts';
 import { basicTools } from './tools/builtin/basic-tools.ts';
 import { deviceAdminTools } from './tools/builtin/device-admin-tools.ts';
+import { homeNameTools } from './tools/builtin/home-name-tools.ts';
 import { jobTools } from './tools/builtin/job-tools.ts';
 import { sensorTools } from './tools/builtin/sensor-tools.ts';
 import { thermalTool } from './tools/builtin/thermal-tool.ts';
@@ -50,6 +50,8 @@ import { namesOfNone } from './tools/calls/tool-offer.ts';
 import { ToolOrchestrator } from './tools/forms/tool-orchestrator.ts';
 import type { ToolRegistrar } from './tools/registration/tool-registrar.ts';
 import { deviceNames } from './tools/resolve-device.ts';
+import { KeptHomeNames } from './tools/search/kept-home-names.ts';
+import { LexicalEntitySearch } from './tools/search/lexical-entity-search.ts';
 import { LexicalToolSearch } from './tools/search/lexical-tool-search.ts';
 import type { RegisteredTool } from './tools/tool-definition.ts';
 import { loadManifest } from './tools/tool-manifest.ts';
@@ -75,6 +77,7 @@ interface Ground {
   /** Absent without Matter. */
   readonly room: DeviceRoom | undefined;
   readonly directory: DeviceDirectory;
+  readonly homeNames: KeptHomeNames;
   readonly membership: Membership;
   readonly access: Access;
 }
@@ -182,7 +185,7 @@ export class Hub implements Service {
       devicesElsewhere: new DevicesElsewhere(() => this.#mesh?.ports()),
     };
     const { membership, access } = await openTrust(shared, { ...this.#config, stateDir: directory.root }, this.#stack);
-    return { events, store, readings, room, directory: devices, membership, access };
+    return { events, store, readings, room, directory: devices, homeNames: new KeptHomeNames(store), membership, access };
   }
 
   async #admitDevices(ground: Ground, room: DeviceRoom, { registry, validator, capabilities }: Workshop): Promise<void> {
@@ -199,6 +202,7 @@ export class Hub implements Service {
         bounds: new NodeBounds(directory, sync),
         riskOf: (cluster, command) => profiles.riskOf(cluster, command),
       }),
+      ...homeNameTools({ names: ground.homeNames, devices: names, directory }),
       ...classTools(ports),
       controlMatterDevice({ ...ports, profiles }),
     ]);
@@ -246,11 +250,16 @@ export class Hub implements Service {
     }
   }
 
-  #makeDoor({ access, events, readings, directory }: Ground, workshop: Workshop & { readonly registrations: ToolRegistrar }): HttpGateway {
+  #makeDoor(
+    { access, events, readings, directory, homeNames }: Ground,
+    workshop: Workshop & { readonly registrations: ToolRegistrar },
+  ): HttpGateway {
     const gateway = new HttpGateway(
       {
         ...workshop,
-        search: new LexicalToolSearch({ names: NO_HOME_NAMES, device: (id) => directory.get(id as DeviceId) }),
+        search: new LexicalToolSearch({ names: homeNames, device: (id) => directory.get(id as DeviceId) }),
+        entities: new LexicalEntitySearch(homeNames),
+        homeNames,
         directory,
         readings,
         events,

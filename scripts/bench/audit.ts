@@ -1,4 +1,5 @@
 /** What the journal of calls costs: calls per second with the chain on against off, and bytes per call. */
+
 import { statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { EventBus } from '../../src/core/events.ts';
+import { NO_HOME_NAMES } from '../../src/core/home-names.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { NO_DEVICES } from '../../src/core/no-devices.ts';
 import { NO_GROUPS } from '../../src/core/permission.ts';
@@ -24,6 +26,7 @@ import { KnownJobs } from '../../src/tools/known-jobs.ts';
 import { KnownTools } from '../../src/tools/known-tools.ts';
 import { MeshOutlook } from '../../src/tools/mesh-outlook.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
+import { LexicalEntitySearch } from '../../src/tools/search/lexical-entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/lexical-tool-search.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
 import type { BenchFigure } from './figure.ts';
@@ -78,6 +81,8 @@ class Station implements AsyncDisposable {
         pipeline,
         capabilities: new CapabilityCatalogue(registry),
         search: new LexicalToolSearch(),
+        entities: new LexicalEntitySearch(),
+        homeNames: NO_HOME_NAMES,
         directory: NO_DEVICES,
         readings,
         authenticator,

@@ -2,6 +2,7 @@ import type { Authorizer } from '../core/authorizer.ts';
 import type { Clock } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/device-directory.ts';
 import type { EventBus, HubEvent } from '../core/events.ts';
+import type { HomeNames } from '../core/home-names.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Authenticator, Principal } from '../core/principal.ts';
 import type { ReadingStore } from '../core/reading-store.ts';
@@ -11,7 +12,7 @@ import type { KnownTools } from '../tools/known-tools.ts';
 import type { MeshPorts } from '../tools/mesh-outlook.ts';
 import type { ToolRegistrar } from '../tools/registration/tool-registrar.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
-import type { ToolSearch } from '../tools/search/search.ts';
+import type { EntitySearch, ToolSearch } from '../tools/search/search.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
 import { callRoutes } from './calls/call-routes.ts';
 import { jobRoutes } from './calls/job-routes.ts';
@@ -60,6 +61,9 @@ export interface GatewayCollaborators {
   /** What the mesh dropped or refused since the start, by reason. */
   readonly meshDrops?: () => Readonly<Record<string, number>>;
   readonly search: ToolSearch;
+  readonly entities: EntitySearch;
+  /** What people call devices and areas beside their names. */
+  readonly homeNames: HomeNames;
   readonly validator: SchemaValidator;
   readonly jobs: JobPort;
   readonly capabilities: CapabilityCatalogue;

@@ -2,6 +2,7 @@ import type { ApprovalQueue } from '../../src/core/approval-queue.ts';
 import type { DeviceDirectory } from '../../src/core/device-directory.ts';
 import type { Device, DeviceDescription } from '../../src/core/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
+import { NO_HOME_NAMES } from '../../src/core/home-names.ts';
 import type { DeviceId, SensorId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import type { Authenticator, Principal } from '../../src/core/principal.ts';
@@ -13,6 +14,7 @@ import type { PipelineOptions } from '../../src/tools/calls/call-collaborators.t
 import type { ToolFeatures } from '../../src/tools/calls/tool-features.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
 import { MeshOutlook, type MeshPorts } from '../../src/tools/mesh-outlook.ts';
+import { LexicalEntitySearch } from '../../src/tools/search/lexical-entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/lexical-tool-search.ts';
 import { agent, jobsHere, makeRoom, makeTool, owner } from '../tools/tool-room.ts';
 
@@ -141,6 +143,8 @@ export function makeGateway(
       authenticator: authenticatorOf({ [AGENT_TOKEN]: agent('sensor:read') }),
       metrics,
       search: new LexicalToolSearch(),
+      entities: new LexicalEntitySearch(),
+      homeNames: NO_HOME_NAMES,
       health: { health: () => health },
       logger: createLogger('debug', (line) => logged.push(line)),
       ...extra,
@@ -172,5 +176,5 @@ export async function ask(gateway: HttpGateway, path: string, { method, token = 
   });
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.includes('json') ?? false;
-  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
+  return { status: response.status, headers: response.headers, text, json: isJson && text !== '' ? JSON.parse(text) : undefined };
 }

@@ -1,8 +1,10 @@
 import type { Clock } from '../../core/clock.ts';
 import type { DeviceDirectory } from '../../core/device-directory.ts';
 import { type Device, REACHABILITIES } from '../../core/device-model.ts';
+import type { HomeNames } from '../../core/home-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { Principal } from '../../core/principal.ts';
+import type { EntitySearch } from '../../tools/search/search.ts';
 import { json } from '../door/answer.ts';
 import { field } from '../door/query.ts';
 import { defineRoute, type Route } from '../door/route.ts';
@@ -15,8 +17,12 @@ interface DeviceCollaborators {
   readonly directory: DeviceDirectory;
   readonly catalogue: ToolCatalogue;
   readonly sight: CallerSight;
+  readonly entities: EntitySearch;
+  readonly homeNames: HomeNames;
   readonly clock: Clock;
 }
+
+const DEFAULT_MATCHES = 20;
 
 /** Devices with what they have and say. */
 export function deviceRoutes(collaborators: DeviceCollaborators): readonly Route[] {
@@ -24,13 +30,15 @@ export function deviceRoutes(collaborators: DeviceCollaborators): readonly Route
 }
 
 function listRoute(collaborators: DeviceCollaborators): Route {
-  const { catalogue, sight, clock } = collaborators;
+  const { catalogue, sight, clock, entities } = collaborators;
   return defineRoute({
     method: 'GET',
     path: '/api/v1/devices',
     isDocument: true,
-    summary: 'Every device that the caller may see, with reachability, age, tools and readings',
+    summary: 'Every device that the caller may see, or those that fit `q` best first, with reachability, age, tools and readings',
     query: {
+      q: field.text('best matches for a sentence, ranked, with scores and why'),
+      limit: field.integer('at most this many matches for `q`, 20 by default', 1, 1_000),
       area: field.text('only devices in this area'),
       reachability: field.choice('only devices of this reachability', REACHABILITIES),
     },
@@ -47,7 +55,15 @@ function listRoute(collaborators: DeviceCollaborators): Route {
         tools: (toolsOf.get(device.id) ?? []).map((tool) => tool.id),
         readings: (readingsOf.get(device.id) ?? []).map((reading) => readingView(reading, clock.now())),
       });
-      return json({ devices: shown.map(view) });
+      if (query.q === undefined) return json({ devices: shown.map(view) });
+      const byId = new Map(shown.map((device) => [device.id as string, device]));
+      const ranked = entities.search({ text: query.q, limit: 2 * shown.length + 1 }, { devices: shown, sensors: [] });
+      const matches = ranked.flatMap(({ kind, id, score, reasons }) => {
+        const device = kind === 'device' ? byId.get(id) : undefined;
+        return device ? [{ device, score, reasons }] : [];
+      });
+      const best = matches.slice(0, query.limit ?? DEFAULT_MATCHES);
+      return json({ devices: best.map(({ device, score, reasons }) => ({ ...view(device), score, reasons })) });
     },
   });
 }
@@ -76,6 +92,6 @@ function oneRoute(collaborators: DeviceCollaborators): Route {
   });
 }
 
-function viewContext({ sight, clock }: DeviceCollaborators, principal: Principal) {
-  return { nowMs: clock.now(), maySee: (device: DeviceId) => sight.maySee(principal, device) };
+function viewContext({ sight, clock, homeNames: names }: DeviceCollaborators, principal: Principal) {
+  return { nowMs: clock.now(), names, maySee: (device: DeviceId) => sight.maySee(principal, device) };
 }

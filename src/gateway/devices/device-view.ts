@@ -1,4 +1,5 @@
 import type { ClusterDescription, Device, EndpointDescription } from '../../core/device-model.ts';
+import { type HomeNames, NO_HOME_NAMES } from '../../core/home-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { isoTime } from '../../core/iso-time.ts';
 
@@ -11,14 +12,18 @@ interface DeviceViewContext {
   readonly nowMs: number;
   /** Whether the caller may know of the bridge that the device is behind. */
   readonly maySee: (device: DeviceId) => boolean;
+  /** Other names of devices, and floors; told where somebody knows them. */
+  readonly names?: HomeNames;
 }
 
 /** A device in the API's form. `matter_node_id` is the device's number in the fabric, `node_id` elsewhere always means a hub. */
-export function deviceView(device: Device, { nowMs, maySee }: DeviceViewContext) {
+export function deviceView(device: Device, { nowMs, maySee, names = NO_HOME_NAMES }: DeviceViewContext) {
   return {
     id: device.id,
     name: device.name,
+    aliases: names.deviceAliases(device.id),
     area: device.area ?? null,
+    floor: (device.area === undefined ? undefined : names.areaNames(device.area).floor) ?? null,
     kind: device.kind,
     matter_node_id: device.nodeId,
     parent: device.parent !== undefined && maySee(device.parent) ? device.parent : undefined,
