@@ -2,6 +2,7 @@ import type { Command } from './command.ts';
 import { agentCommands } from './commands/agents.ts';
 import { approvalCommands } from './commands/approvals.ts';
 import { approverCommands } from './commands/approvers.ts';
+import { areaCommands } from './commands/areas.ts';
 import { auditCommands } from './commands/audit.ts';
 import { call } from './commands/call.ts';
 import { clockCommands } from './commands/clock.ts';
@@ -26,16 +27,27 @@ import { sensors } from './commands/sensors.ts';
 import { serve } from './commands/serve.ts';
 import { share } from './commands/share.ts';
 import { status } from './commands/status.ts';
+import { tlsCommands } from './commands/tls.ts';
 import { tokenCommands } from './commands/token.ts';
 import { tools } from './commands/tools.ts';
 import type { CommandSection } from './help.ts';
 
 /** Every command, in the sections and the order of the help. */
 export const SECTIONS: readonly CommandSection[] = [
-  { title: 'Hub', commands: [serve, status, doctor, monitor, events, login, logout, ...clockCommands] },
+  { title: 'Hub', commands: [serve, status, doctor, monitor, ...tlsCommands, events, login, logout, ...clockCommands] },
   {
     title: 'Devices',
-    commands: [commission, devices, ...deviceAdminCommands, share, ...groupCommands, ...credentialCommands, halfCommissioned, forget],
+    commands: [
+      commission,
+      devices,
+      ...deviceAdminCommands,
+      ...areaCommands,
+      share,
+      ...groupCommands,
+      ...credentialCommands,
+      halfCommissioned,
+      forget,
+    ],
   },
   { title: 'Tools', commands: [tools, call, sensors, read, jobs, jobCancel] },
   { title: 'Agents', commands: [mcp, ...agentCommands, ...tokenCommands] },

@@ -8,6 +8,9 @@ import { commandHelp, overview } from './help.ts';
 import { HubClient } from './hub-client.ts';
 import { Output } from './output.ts';
 import { packageVersion } from './package-version.ts';
+import { standingAt, welcome } from './welcome.ts';
+
+const LONGEST_GREETING_MS = 3_000;
 
 /** Runs `atmo ARGV…` and answers the exit code: 0, or that of the error table. Never throws. */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
@@ -28,10 +31,10 @@ function helpFor(argv: readonly string[], output: Output): number | undefined {
   }
   const topic = words[0] === 'help' ? words.slice(1) : words;
   const isAsked = words[0] === 'help' || argv.includes('--help') || argv.includes('-h');
-  if (words.length > 0 && !isAsked) return undefined;
+  if (!isAsked) return undefined;
   if (topic.length > 0) return topicHelp(topic, output);
   output.answer({ commands: COMMANDS.map(({ name, summary }) => ({ name, summary })) }, () => overview(SECTIONS));
-  return isAsked ? 0 : 2;
+  return 0;
 }
 
 function topicHelp(topic: readonly string[], output: Output): number {
@@ -54,7 +57,18 @@ function topicHelp(topic: readonly string[], output: Output): number {
   return 0;
 }
 
+/** `atmo` alone does nothing, which is wrong usage for a script; a person is told where to begin. */
+async function greet(output: Output, io: CliIo): Promise<number> {
+  const hub = new HubClient({ ...io, signal: AbortSignal.timeout(LONGEST_GREETING_MS) });
+  const standing = await standingAt(hub);
+  output.answer({ standing: standing.kind, commands: COMMANDS.map(({ name, summary }) => ({ name, summary })) }, () =>
+    welcome(standing, hub.url),
+  );
+  return 2;
+}
+
 async function runCommand(argv: readonly string[], output: Output, io: CliIo): Promise<number> {
+  if (argv.every((word) => word === '--json')) return greet(output, io);
   const { command, operands, options } = parseCommandLine(COMMANDS, argv);
   const hub = new HubClient(io, { hub: typeof options.hub === 'string' ? options.hub : undefined });
   return (await command.run(new Invocation({ operands, options, hub, output, io }))) ?? 0;

@@ -57,7 +57,7 @@ describe('reading commands', () => {
     expect((await run(['tools', '--device', 'hall-lamp', '--format', 'openai'])).json()).toMatchObject([
       { type: 'function', function: { name: 'dim', parameters: { required: ['level'] } } },
     ]);
-    expect((await run(['tools', '--search', 'dim', '--json'])).json().tools[0].reasons).toEqual(['name: dim']);
+    expect((await run(['tools', '--search', 'dim', '--json'])).json().tools[0].reasons).toContain('name: dim');
   });
 
   test('sensors and read tell value, unit and age; options make it a history', async () => {

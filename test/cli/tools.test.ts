@@ -29,3 +29,38 @@ test('a device that is not there is an error, and one that the token may not see
   expect(hidden.out.replaceAll('door', 'X')).toBe(absent.out.replaceAll('doom', 'X'));
   expect(hidden.code).toBe(2);
 });
+
+test('a search tells the score, why, and what almost fits', async () => {
+  const found = {
+    tools: [{ id: 'matter:dim@1.0.0', score: 1.914, reasons: ['area: hall', 'tag: bright'], metadata: { title: 'Set brightness' } }],
+    near_misses: [{ id: 'matter:attic@1.0.0', score: 0.4, reasons: ['missing: hall'], metadata: { title: 'Dim' } }],
+  };
+  const asked: string[] = [];
+  const search = (answer: object, ...options: string[]) =>
+    atmo(['tools', '--search', 'dim the hall', ...options], { fetch: async (url) => (asked.push(url), Response.json(answer)) });
+  const { out } = await search(found, '--category', 'acting');
+  expect(out).toMatch(/matter:dim@1\.0\.0 +1\.91 +Set brightness +area: hall, tag: bright/);
+  expect(out).toMatch(/Almost\n.*LACKS[\s\S]*matter:attic@1\.0\.0 +0\.40 +Dim +missing: hall/);
+  expect(asked[0]).toMatch(/\/api\/v1\/tools\?category=acting&q=dim\+the\+hall$/);
+  expect((await search(found, '--json')).json()).toEqual({ ...found, total: 1 });
+  expect((await search({ tools: [], near_misses: [] })).out).toBe('Nothing fits; "atmo tools" lists all there are\n');
+});
+
+test('the devices of another hub are told from its tools', async () => {
+  const tools = [
+    { id: 'matter:lamp_on@1.0.0', metadata: { device: 'lamp', area: 'Shed' } },
+    { id: 'matter:lamp_off@1.0.0', metadata: { device: 'lamp', area: 'Shed' } },
+    { id: 'core:echo@1.0.0', metadata: {} },
+    { id: 'matter:pump_on@1.0.0', metadata: { device: 'pump' } },
+  ];
+  const asked: string[] = [];
+  const run = (...argv: string[]) =>
+    atmo(['devices', '--hub', 'shed', ...argv], { fetch: async (url) => (asked.push(url), Response.json({ tools })) });
+  expect((await run('--json')).json().devices).toEqual([
+    { id: 'lamp', area: 'Shed', tools: ['matter:lamp_on@1.0.0', 'matter:lamp_off@1.0.0'] },
+    { id: 'pump', area: null, tools: ['matter:pump_on@1.0.0'] },
+  ]);
+  expect(asked[0]).toContain('node=shed');
+  expect((await run('pump')).out).toMatch(/pump +- +matter:pump_on@1\.0\.0/);
+  expect(await run('doom')).toMatchObject({ code: 2, err: expect.stringContaining('atmo devices --hub shed') });
+});

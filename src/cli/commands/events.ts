@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
+import { eventLine } from '../event-line.ts';
 import { errorOf } from '../hub-client.ts';
 import { sseMessages } from '../sse-reader.ts';
-import { cellText } from '../text-table.ts';
 
 const RECONNECT_MS = 1_000;
 
@@ -53,8 +53,4 @@ async function* streamOnce(call: Invocation, lastEventId: string | undefined): A
     if (message.event === 'error') throw errorOf(isJsonObject(value) ? value : {}, 0);
     if (isJsonObject(value)) yield value;
   }
-}
-
-function eventLine({ time, type, subject, data }: JsonObject): string {
-  return [time, type, subject, data].map(cellText).join('  ');
 }

@@ -1,7 +1,7 @@
 import type { Command } from '../command.ts';
 import { objectsIn } from '../json-list.ts';
 import { ageText, textTable } from '../text-table.ts';
-import { readingText } from './devices.ts';
+import { readingText, stateCell } from './devices.ts';
 
 export const sensors: Command = {
   name: 'sensors',
@@ -22,7 +22,7 @@ export const sensors: Command = {
           readingText(reading),
           ageText(reading.age_ms),
           reading.area,
-          reading.reachability,
+          stateCell(reading.reachability),
         ]),
       ),
     );

@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
-import { HubClient } from '../hub-client.ts';
+import { HubClient, type Query } from '../hub-client.ts';
 import { objectsIn } from '../json-list.ts';
 import { hubLabels, meshIfAllowed } from '../mesh-facts.ts';
 import { heading, type Printable } from '../terminal/page.ts';
 import { cellText, textPairs, textTable } from '../text-table.ts';
+import { allTools } from '../tool-pages.ts';
 
-const PAGE = 1_000;
 const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'];
 
 export const tools: Command = {
@@ -30,6 +30,8 @@ export const tools: Command = {
   async run(call) {
     const [name] = call.operands;
     if (name !== undefined) return describe(call, name);
+    const search = call.text('search');
+    if (search !== undefined && call.text('format') === undefined) return find(call, search);
     const tools = await listAll(call);
     const isForModels = call.text('format') !== undefined;
     const labels = await labelsFor(call, tools);
@@ -45,24 +47,35 @@ export const tools: Command = {
   },
 };
 
+/** What fits a sentence, best first, with why; below it what almost does, with what it lacks. */
+async function find(call: Invocation, search: string): Promise<undefined> {
+  const answer = await call.hub.get('/api/v1/tools', { ...filterOf(call), q: search });
+  const [tools, near] = [objectsIn(answer, 'tools'), objectsIn(answer, 'near_misses')];
+  const labels = await labelsFor(call, [...tools, ...near]);
+  const rows = (list: readonly JsonObject[]) => list.map((tool) => matchRow(tool, labels));
+  call.output.answer({ tools, near_misses: near, total: tools.length }, () => [
+    tools.length > 0 ? textTable(['TOOL', 'SCORE', 'DOES', 'WHY', 'HUB'], rows(tools)) : 'Nothing fits; "atmo tools" lists all there are\n',
+    ...(near.length > 0 ? [heading('Almost'), textTable(['TOOL', 'SCORE', 'DOES', 'LACKS', 'HUB'], rows(near))] : []),
+  ]);
+}
+
+/** Scores mean something only beside each other. */
+function matchRow(tool: JsonObject, labels: ReadonlyMap<string, string>): readonly unknown[] {
+  const metadata = isJsonObject(tool.metadata) ? tool.metadata : {};
+  const reasons = Array.isArray(tool.reasons) ? tool.reasons.join(', ') : '';
+  const score = typeof tool.score === 'number' ? tool.score.toFixed(2) : '';
+  return [tool.id, score, metadata.title, reasons, hubNames(tool, labels)];
+}
+
 async function listAll(call: Invocation): Promise<readonly JsonObject[]> {
-  const filter = {
-    q: call.text('search'),
-    device: call.text('device'),
-    capability: call.text('capability'),
-    category: call.text('category'),
-    format: call.text('format'),
-    node: call.text('hub'),
-  };
+  const filter = { ...filterOf(call), q: call.text('search'), format: call.text('format') };
   if (filter.q !== undefined) return objectsIn(await call.hub.get('/api/v1/tools', filter), 'tools');
-  const found: JsonObject[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await call.hub.get('/api/v1/tools', { ...filter, limit: PAGE, cursor });
-    found.push(...objectsIn(page, 'tools'));
-    cursor = typeof page.next_cursor === 'string' ? page.next_cursor : undefined;
-  } while (cursor !== undefined);
-  return found;
+  return allTools(call.hub, filter);
+}
+
+function filterOf(call: Invocation): Query {
+  const [device, capability, category] = [call.text('device'), call.text('capability'), call.text('category')];
+  return { device, capability, category, node: call.text('hub') };
 }
 
 async function describe(call: Invocation, name: string): Promise<undefined> {

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../../src/cli/command-table.ts';
+import { welcome } from '../../src/cli/welcome.ts';
+import { makeDevice, makeGateway } from '../gateway/gateway-room.ts';
+import { atmo, fetchFrom } from './cli-room.ts';
+
+describe('atmo alone', () => {
+  test('tells where to begin without a hub', async () => {
+    const { code, out } = await atmo([]);
+    expect(code).toBe(2);
+    expect(out).toMatch(/No hub answers at http:\/\/127\.0\.0\.1:8081\.[\s\S]*atmo serve/);
+  });
+
+  test('tells how to get a token, and how the first device comes', async () => {
+    const { gateway, directory } = makeGateway();
+    const fetch = fetchFrom(gateway);
+    expect((await atmo([], { fetch, env: { ATMO_TOKEN: 'guess' } })).out).toMatch(/not to you[\s\S]*sudo atmo login/);
+    directory.devices = [];
+    expect((await atmo([], { fetch })).out).toMatch(/no devices yet[\s\S]*atmo commission CODE/);
+  });
+
+  test('tells what is at home and what waits', async () => {
+    const { gateway, directory, addTool } = makeGateway();
+    directory.devices = [makeDevice('lamp'), makeDevice('attic', { reachability: 'unreachable' })];
+    addTool({
+      namespace: 'hub',
+      name: 'list_approvals',
+      handler: async () => ({ approvals: [{ state: 'pending' }, { state: 'denied' }] }),
+    });
+    const { out, json } = await atmo([], { fetch: fetchFrom(gateway) });
+    expect(out).toMatch(/has 2 devices, 1 not reachable\. A call waits for your approval\.[\s\S]*atmo approvals/);
+    expect(() => json()).toThrow();
+    expect((await atmo(['--json'], { fetch: fetchFrom(gateway) })).json()).toMatchObject({ standing: 'home' });
+  });
+
+  test('names only commands that there are', () => {
+    const standings = [
+      { kind: 'no-hub' },
+      { kind: 'no-token', problem: '' },
+      { kind: 'no-devices' },
+      { kind: 'home', devices: [], waiting: 1 },
+    ] as const;
+    const words = standings.flatMap((standing) => welcome(standing, 'http://x').filter((part) => typeof part === 'string'));
+    const named = words.flatMap((text) => [...text.matchAll(/^ +(?:sudo )?atmo ([a-z]+)/gm)].map(([, name]) => name));
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((name) => !COMMANDS.some((command) => command.name.split(' ')[0] === name))).toEqual([]);
+  });
+});
