@@ -45,6 +45,21 @@ describe('configuration', () => {
     expect(loadConfig({ ATMO_CONFIG: '' }, join(dir, 'elsewhere')).tools).toMatchObject({ isDynamicRegistrationAllowed: true });
   });
 
+  test('what registered tools may need comes from ALLOWED_TOOL_PERMS, else from the file; tools to start with from the state directory', () => {
+    writeFileSync(join(dir, 'config.yaml'), 'tools:\n  allowed_permissions: ["device:control:*"]\n');
+    expect(loadConfig({}, dir).tools).toMatchObject({
+      allowedPermissions: ['device:control:*'],
+      bootstrapFiles: [join(dir, 'tools_bootstrap.json'), join(dir, 'config/tools_bootstrap.json')],
+    });
+    expect(loadConfig({ ALLOWED_TOOL_PERMS: ' net:read, sensor:* ,' }, dir).tools.allowedPermissions).toEqual(['net:read', 'sensor:*']);
+    expect(loadConfig({ ALLOWED_TOOL_PERMS: ' ' }, dir).tools.allowedPermissions).toEqual(['device:control:*']);
+    expect(() => loadConfig({ ALLOWED_TOOL_PERMS: 'everything' }, dir)).toThrow('ALLOWED_TOOL_PERMS holds "everything"');
+    rmSync(join(dir, 'config.yaml'));
+    expect(loadConfig({}, dir).tools.allowedPermissions).toBeUndefined();
+    expect(withFile('tools:\n  allowed_permissions: [all]')).toThrow('tools.allowed_permissions holds "all"');
+    expect(withFile('tools:\n  bootstrap: /etc/tools.json')().tools.bootstrapFiles).toEqual(['/etc/tools.json']);
+  });
+
   test('a misspelt key is refused with file and line', () => {
     expect(withFile('log: info\nmatter:\n  enabld: false\n')).toThrow(/config\.yaml, line 3: unknown key "enabld" in matter/);
   });
