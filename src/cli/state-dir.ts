@@ -13,16 +13,18 @@ export function stateDirs(env: Environment): readonly string[] {
   return ['/var/lib/atmosphere-edge', join(env.HOME ?? homedir(), '.local/state/atmosphere-edge')];
 }
 
-/** Address of the hub: ATMO_URL, else the host and port that a hub with this environment would listen on. */
+/** Address of the hub: ATMO_URL, else where a hub with this environment answers its own machine. */
 export function hubUrl(env: Environment): string {
-  const text = env.ATMO_URL || `http://${bracketed(env.ATMO_HTTP_HOST || '127.0.0.1')}:${env.ATMO_HTTP_PORT || '8081'}`;
+  const text = env.ATMO_URL || `http://${loopbackOf(env.ATMO_HTTP_HOST)}:${env.ATMO_HTTP_PORT || '8081'}`;
   const url = URL.parse(text);
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href.replace(/\/+$/, '');
   throw new AtmoError('VALIDATION_ERROR', `ATMO_URL is ${JSON.stringify(text)}; it has to look like http://127.0.0.1:8081`);
 }
 
-function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
+/** A hub that listens on the network answers its own machine in clear on 127.0.0.1 as well. */
+function loopbackOf(host = ''): string {
+  const bracketed = host.includes(':') ? `[${host}]` : host;
+  return LOOPBACK_HOST.test(bracketed) ? bracketed : '127.0.0.1';
 }
 
 /** Path of the owner's token, if a hub has written one that this user can see. */

@@ -33,6 +33,14 @@ export function refuseAddressing({ host, origin }: Addressing, entrance: Entranc
   return undefined;
 }
 
+/** Why a target that is a whole URL is refused (RFC 9112 §3.2.2): it has to name the host that the Host header names. */
+export function refuseAbsolute(target: string | undefined, host: string | undefined): string | undefined {
+  if (target === undefined || target.startsWith('/')) return undefined;
+  const authority = URL.parse(target)?.host;
+  if (authority !== undefined && authority === host?.toLowerCase()) return undefined;
+  return 'The hub is no proxy: send the path alone as the target of the request';
+}
+
 function isOwnHost(header: string, { scheme, port, isOwnName }: Entrance): boolean {
   const [, host, , givenPort] = HOST_HEADER.exec(header) ?? [];
   if (host === undefined || (givenPort ?? DEFAULT_PORT[scheme]) !== String(port)) return false;

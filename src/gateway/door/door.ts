@@ -6,7 +6,7 @@ import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Authenticated, Authenticator } from '../../core/principal.ts';
 import { isAcceptable, mediaOf } from './accept.ts';
-import { refuseAddressing } from './addressing.ts';
+import { refuseAbsolute, refuseAddressing } from './addressing.ts';
 import { type Answer, httpErrors, problem } from './answer.ts';
 import { credentialsOf } from './credentials.ts';
 import { documentAnswer } from './document.ts';
@@ -82,10 +82,11 @@ class Door {
 
   gate(context: DoorContext): Response | undefined {
     const { headers, url } = context.req.raw;
+    const { incoming } = context.env ?? {};
     const addressing = { host: headers.get('host') ?? undefined, origin: headers.get('origin') ?? undefined };
     const { isOwnName, port } = this.#collaborators;
-    const scheme = url.startsWith('https:') ? 'https' : 'http';
-    const reason = refuseAddressing(addressing, { scheme, port: port(), isOwnName });
+    const scheme = isEncrypted(incoming, url) ? 'https' : 'http';
+    const reason = refuseAddressing(addressing, { scheme, port: port(), isOwnName }) ?? refuseAbsolute(incoming?.url, addressing.host);
     if (reason !== undefined) return this.#refuse(context, new AtmoError('PERMISSION_DENIED', reason));
     if (url.length > MAX_TARGET_CHARS) return this.#refuse(context, targetTooLong(), 414);
     return undefined;
@@ -195,6 +196,11 @@ class Door {
 function metadataOf(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${RESOURCE_METADATA}${pathname}`;
+}
+
+/** The connection tells, not the request: a whole URL as its target can claim any scheme. */
+function isEncrypted(incoming: DoorEnvironment['Bindings']['incoming'], url: string): boolean {
+  return incoming ? 'encrypted' in incoming.socket && incoming.socket.encrypted === true : url.startsWith('https:');
 }
 
 interface RunContext {

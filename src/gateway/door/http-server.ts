@@ -35,8 +35,8 @@ interface ServerCollaborators {
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
 const CHECK_INTERVAL_MS = 1_000;
-/** How long a client may leave an answer unread. */
-const STALL_MS = 30_000;
+/** How long a client may leave an answer unread; the socket may look twice until it is sure. */
+const STALL_MS = 15_000;
 const DRAIN_MS = 10_000;
 const LOOPBACK_HOST = '127.0.0.1';
 

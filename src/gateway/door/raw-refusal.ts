@@ -18,9 +18,9 @@ export function refuseUnparsed(error: ParserError, socket: Duplex): void {
   refuseRaw(socket, status, refusal);
 }
 
-/** Writes a whole answer to a socket that has none yet, and ends it. */
+/** Writes a whole answer to a socket and ends it; one whose reader has not taken what came before is cut. */
 export function refuseRaw(socket: Duplex, status: number, error: AtmoError): void {
-  if (!socket.writable) {
+  if (!socket.writable || socket.writableLength > 0) {
     socket.destroy();
     return;
   }

@@ -97,7 +97,7 @@ describe('errors', () => {
   test('a wrong method is told which are right', async () => {
     const answer = await ask(gateway, '/api/v1/jobs/1', { method: 'PUT' });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, DELETE, OPTIONS']);
-    expect((await ask(gateway, '/api/v1/tools', { body: {} })).status).toBe(405);
+    expect((await ask(gateway, '/api/v1/tools', { method: 'PUT', body: {} })).status).toBe(405);
   });
 
   test('every mistake of a query is told at once', async () => {

@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { ConnectionBounds } from '../../../src/gateway/door/connection-bounds.ts';
+
+function makeBounds() {
+  const bounds = new ConnectionBounds({ connections: 4, perSource: 2, running: 2 });
+  const cut: string[] = [];
+  const open = (name: string, remoteAddress: string) => {
+    const socket = { remoteAddress, destroy: () => void cut.push(name) };
+    return { socket: socket as never as Parameters<ConnectionBounds['admit']>[0], isIn: bounds.admit(socket as never) };
+  };
+  return { bounds, cut, open };
+}
+
+describe('the places for connections', () => {
+  test('of one source go to the newest: the one that was silent for longest has to leave', () => {
+    const { cut, open, bounds } = makeBounds();
+    const first = open('first', '10.0.0.1').socket;
+    open('second', '10.0.0.1');
+    bounds.begin(first);
+    bounds.end(first);
+    expect(open('third', '10.0.0.1').isIn).toBe(true);
+    expect(cut).toEqual(['second']);
+    open('other', '10.0.0.2');
+    expect(bounds.size).toBe(3);
+  });
+
+  test('are not taken from a request that runs', () => {
+    const { cut, open, bounds } = makeBounds();
+    for (const name of ['first', 'second']) bounds.begin(open(name, '10.0.0.1').socket);
+    expect(open('third', '10.0.0.1').isIn).toBe(false);
+    expect(cut).toEqual([]);
+  });
+
+  test('are bounded in all for everybody, by source only for other machines', () => {
+    const { cut, open, bounds } = makeBounds();
+    for (const name of ['a', 'b', 'c', 'd']) open(name, '127.0.0.1');
+    expect(cut).toEqual([]);
+    open('e', '127.0.0.1');
+    expect([cut, bounds.size]).toEqual([['a'], 4]);
+  });
+
+  test('a connection runs so many requests at once and no more', () => {
+    const { open, bounds } = makeBounds();
+    const { socket } = open('a', '10.0.0.1');
+    expect([bounds.begin(socket), bounds.begin(socket), bounds.begin(socket)]).toEqual([true, true, false]);
+    bounds.end(socket);
+    expect([bounds.isIdle(socket), bounds.begin(socket)]).toEqual([false, true]);
+    bounds.release(socket);
+    expect(bounds.size).toBe(0);
+  });
+});
