@@ -1,0 +1,81 @@
+/** The homes of the rows as Matter devices, and what their actions are called by the tools that profiles make of such devices. */
+import type { Device, DeviceDescription } from '../../src/core/device-model.ts';
+import { parseDeviceId, slug } from '../../src/core/ids.ts';
+import { sha256Hex } from '../../src/wire/hashes.ts';
+import { describeDeviceType } from '../../test/fixtures/describe-standard.ts';
+import type { ActionRow, RowDevice } from './search-rows.ts';
+
+/** What kind of Matter device has the actions of a type: device types, one endpoint each, with clusters that are optional there. */
+const MATTER: Readonly<Record<string, readonly (readonly [type: string, clusters: readonly string[]])[]>> = {
+  light: [['OnOffLight', []]],
+  'light-dimmable': [['DimmableLight', []]],
+  'smart-speaker': [['Speaker', ['MediaPlayback']]],
+  'smart-tv': [
+    ['BasicVideoPlayer', []],
+    ['Speaker', []],
+  ],
+  'smart-plug': [['OnOffPlugInUnit', []]],
+  switch: [['MountedOnOffControl', []]],
+  hvac: [['RoomAirConditioner', []]],
+  'heat-pump': [['HeatPump', ['Thermostat', 'OnOff']]],
+  'smart-sprinkler': [['WaterValve', []]],
+  'water-valve': [['WaterValve', []]],
+  'exhaust-fan': [['Fan', ['OnOff']]],
+  'fan-oscilating': [['Fan', ['OnOff']]],
+  'smart-lock': [['DoorLock', []]],
+  vacuum: [['RoboticVacuumCleaner', []]],
+  'garage-door': [['Closure', []]],
+  'smart-blinds': [['WindowCovering', []]],
+};
+
+/** Titles of the tools that do what an action of the rows means. */
+const TITLES: Readonly<Record<string, readonly string[]>> = {
+  'Turn on': ['Turn on', 'Open'],
+  'Turn off': ['Turn off', 'Close'],
+  'Set brightness': ['Set brightness'],
+  'Set volume': ['Set volume'],
+  'Set temperature': ['Set temperature'],
+  'Set position': ['Open', 'Set position'],
+  Pause: ['Pause'],
+  Unpause: ['Play'],
+  'Next track': ['Next'],
+  'Previous track': ['Previous'],
+  Start: ['Set run mode', 'Resume'],
+  'Return to base': ['Go home'],
+  Open: ['Open'],
+  Close: ['Close'],
+  Lock: ['Lock'],
+  Unlock: ['Unlock'],
+};
+
+/** Id of a device of the rows; two in different areas may have one name. */
+export function rowDeviceId({ device, area, type }: RowDevice): string {
+  const tail = sha256Hex(`${device}/${area}/${type}`).slice(0, 6);
+  return `${slug(device, '-').slice(0, 50) || 'device'}-${tail}`;
+}
+
+/** True when a tool with this title does what the row means. */
+export function meansAction(row: ActionRow, title: string): boolean {
+  return (TITLES[row.action] ?? []).includes(title);
+}
+
+/** True for the tools that go up or down from where a thing is: right for wishes such as `brighter`, without a number. */
+export function isRelative(row: ActionRow, title: string): boolean {
+  const relative: Readonly<Record<string, string>> = {
+    'Set brightness': 'Make brighter or darker',
+    'Set temperature': 'Make warmer or colder',
+  };
+  return relative[row.action] === title && /(er|up|down|more|less|dim|raise|lower|increase|reduce|decrease)\b/i.test(row.utterance);
+}
+
+/** A device of the rows as Matter describes it. */
+export function describeRowDevice(row: RowDevice): DeviceDescription {
+  const parts = MATTER[row.type] ?? [];
+  const described = parts.map(([type, clusters], index) =>
+    describeDeviceType(type, { hasAllElements: true, clusters, endpoint: index + 1 }),
+  );
+  const [first] = described;
+  const base: Device = first?.device ?? describeDeviceType('OnOffPlugInUnit').device;
+  const device: Device = { ...base, id: parseDeviceId(rowDeviceId(row)), name: row.device, ...(row.area !== '' && { area: row.area }) };
+  return { device, endpoints: described.flatMap(({ endpoints }) => endpoints) };
+}

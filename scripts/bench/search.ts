@@ -1,0 +1,179 @@
+/** How well sentences find tools and things, by public rows where they are on this machine, and how long that takes. */
+import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
+import { NO_HOME_NAMES } from '../../src/core/home-names.ts';
+import type { DeviceId } from '../../src/core/ids.ts';
+import { NO_GROUPS } from '../../src/core/permission.ts';
+import type { Principal } from '../../src/core/principal.ts';
+import { rememberedInTurn } from '../../src/tools/calls/turn-memo.ts';
+import { LexicalEntitySearch } from '../../src/tools/search/lexical-entity-search.ts';
+import { LexicalToolSearch } from '../../src/tools/search/lexical-tool-search.ts';
+import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
+import { mayCallTool } from '../../src/tools/visibility.ts';
+import { sha256Hex } from '../../src/wire/hashes.ts';
+import { ToolHarness } from '../../test/profiles/tool-harness.ts';
+import type { BenchFigure } from './figure.ts';
+import { describeRowDevice, isRelative, meansAction, rowDeviceId } from './search-homes.ts';
+import { mansion } from './search-mansion.ts';
+import { type ActionRow, type SearchRows, searchRows } from './search-rows.ts';
+import { thingHome } from './search-things.ts';
+import { median } from './statistics.ts';
+
+const BARS = { tool: { first: 0.85, ten: 0.98 }, entity: { first: 0.86, ten: 0.98 } };
+const TIMED: readonly (readonly [tools: number, barMs: number])[] = [
+  [2_000, 1],
+  [10_000, 5],
+];
+const SENTENCES = [
+  'turn on the kitchen light 3',
+  'dim the lamp in the office to 40%',
+  'is the front door locked',
+  'close all blinds in the bedroom',
+  'set the thermostat in the living room to 21 degrees',
+  'it is stuffy in the attic',
+  'how warm is it in the cellar',
+  'pause the music in the studio',
+  'lights off',
+  'wohnzimmerlampe an',
+  'ktchen ligth on',
+];
+const WARM_UPS = 5;
+const ROUNDS = 25;
+
+/** Where the right answer stood, 0 first, -1 not among ten; the half of the rows that nobody looks at is `held`. */
+interface Place {
+  readonly at: number;
+  readonly strictAt: number;
+  readonly isHeld: boolean;
+}
+
+/** Quality where there are rows, then time. */
+export async function run(): Promise<BenchFigure[]> {
+  const rows = searchRows();
+  if (!rows) console.error('search: no rows on this machine (ATMO_BENCH_DATA); quality skipped');
+  const quality = rows ? [...qualityFigures('tool', await toolPlaces(rows)), ...qualityFigures('entity', entityPlaces(rows))] : [];
+  const times: BenchFigure[] = [];
+  for (const [count, barMs] of TIMED) times.push(...(await timeFigures(count, barMs)));
+  return [...quality, ...times];
+}
+
+async function toolPlaces({ actions, actionHomes }: SearchRows): Promise<readonly Place[]> {
+  const places: Place[] = [];
+  const byHome = Map.groupBy(actions, (row) => row.home);
+  for (const [home, devices] of Object.entries(actionHomes)) {
+    const hub = await new ToolHarness(...devices.map(describeRowDevice)).start();
+    const search = new LexicalToolSearch({ names: NO_HOME_NAMES, device: (id) => hub.home.get(id as DeviceId) });
+    const tools = hub.registry.all();
+    for (const row of byHome.get(home) ?? []) places.push(toolPlace(row, search, tools));
+    await hub.sync[Symbol.asyncDispose]();
+  }
+  return places;
+}
+
+function toolPlace(row: ActionRow, search: LexicalToolSearch, tools: readonly RegisteredTool[]): Place {
+  const found = search.search({ text: row.utterance }, tools).matches.map(({ tool }) => tool.definition.metadata);
+  const device = rowDeviceId(row);
+  const isRight = (title: string) => meansAction(row, title) || (isRelative(row, title) && !/\d/.test(row.utterance));
+  return {
+    at: found.findIndex((one) => one.device === device && isRight(one.title)),
+    strictAt: found.findIndex((one) => one.device === device && meansAction(row, one.title)),
+    isHeld: isHeld(row),
+  };
+}
+
+function entityPlaces({ entities, entityHomes }: SearchRows): readonly Place[] {
+  const homes = new Map(Object.entries(entityHomes).map(([name, home]) => [name, thingHome(home)]));
+  const searches = new Map([...homes].map(([name, { names }]) => [name, new LexicalEntitySearch(names)]));
+  return entities.flatMap((row) => {
+    const home = homes.get(row.home);
+    const found = home && searches.get(row.home)?.search({ text: row.utterance }, home.home);
+    if (!home || !found || row.expect.length === 0) return [];
+    const right = new Set(row.expect.map((id) => home.idOf.get(id)));
+    const at = found.findIndex(({ id }) => right.has(id));
+    return [{ at, strictAt: at, isHeld: isHeld(row) }];
+  });
+}
+
+/** Half of the rows, by a hash: the words of the search are never chosen by looking at these. */
+function isHeld({ home, utterance }: { readonly home: string; readonly utterance: string }): boolean {
+  return Number.parseInt(sha256Hex(home + utterance).slice(0, 2), 16) % 2 === 1;
+}
+
+function qualityFigures(what: 'tool' | 'entity', places: readonly Place[]): BenchFigure[] {
+  const held = places.filter((place) => place.isHeld);
+  const seen = places.filter((place) => !place.isHeld);
+  const share = (of: readonly Place[], below: number) => of.filter(({ at }) => at >= 0 && at < below).length / of.length;
+  const strict = places.filter(({ strictAt }) => strictAt === 0).length / places.length;
+  const mrr = places.reduce((sum, { at }) => sum + (at < 0 ? 0 : 1 / (at + 1)), 0) / places.length;
+  const all = { samples: places.length, vs: 'public rows' };
+  return [
+    atLeast(`search.${what}.hit1`, share(places, 1), { ...all, bar: BARS[what].first }),
+    atLeast(`search.${what}.hit10`, share(places, 10), { ...all, bar: BARS[what].ten }),
+    reported(`search.${what}.hit5`, share(places, 5), all),
+    reported(`search.${what}.mrr`, mrr, all),
+    reported(`search.${what}.hit1_strict`, strict, { ...all, vs: 'without brighter-or-darker for relative wishes' }),
+    reported(`search.${what}.hit1_seen_half`, share(seen, 1), { samples: seen.length, vs: 'the half whose failures were looked at' }),
+    reported(`search.${what}.hit1_held_half`, share(held, 1), { samples: held.length, vs: 'the half that nobody looked at' }),
+  ];
+}
+
+async function timeFigures(count: number, barMs: number): Promise<BenchFigure[]> {
+  const { devices, tools } = mansion(count);
+  const search = new LexicalToolSearch({ names: NO_HOME_NAMES, device: (id) => devices.get(id) });
+  const indexMs = await cpuMs(() => search.search({ text: 'light' }, tools), 1);
+  const isVisible = guestOf([...devices.keys()]);
+  const open = await queryMs((text) => search.search({ text }, tools));
+  const asGuest = await queryMs((text) => search.search({ text }, tools, isVisible));
+  const changed = tools.slice(1);
+  const changeMs = await cpuMs(() => search.search({ text: 'lights off' }, changed), 1);
+  const measured = { unit: 'ms', samples: SENTENCES.length * ROUNDS, vs: `${count} tools, processor time` };
+  return [
+    { ...reported(`search.query_${count}`, open, measured), bar: barMs, ok: open <= barMs },
+    { ...reported(`search.query_${count}_guest`, asGuest, measured), bar: barMs, ok: asGuest <= barMs },
+    reported(`search.index_${count}`, indexMs, { ...measured, samples: 1 }),
+    reported(`search.after_change_${count}`, changeMs, { ...measured, samples: 1 }),
+  ];
+}
+
+/** What a token with 30 devices of the home may call. */
+function guestOf(devices: readonly string[]): (tool: RegisteredTool) => boolean {
+  const grants = devices.filter((_, index) => index % 4 === 0).slice(0, 30);
+  const permissions = grants.flatMap((device) => [`device:control:${device}`, `device:read:${device}`]);
+  const guest: Principal = { id: 'guest', kind: 'agent', permissions };
+  const authorizer = rememberedInTurn(new GrantAuthorizer({ groups: NO_GROUPS, validity: { isStillValid: () => true } }));
+  return (tool) => mayCallTool(tool, guest, authorizer);
+}
+
+/** The middle one of the sentences, each measured over its rounds: the processor's clock is too coarse for one query. */
+async function queryMs(search: (text: string) => unknown): Promise<number> {
+  const times: number[] = [];
+  for (const text of SENTENCES) {
+    await cpuMs(() => search(text), WARM_UPS);
+    times.push(await cpuMs(() => search(text), ROUNDS));
+  }
+  return median(times);
+}
+
+async function cpuMs(work: () => unknown, rounds: number): Promise<number> {
+  const before = process.threadCpuUsage();
+  for (let round = 0; round < rounds; round++) {
+    work();
+    // Each query is a turn of its own, as requests are.
+    await Promise.resolve();
+  }
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1_000 / rounds;
+}
+
+interface Measured {
+  readonly samples: number;
+  readonly vs: string;
+  readonly unit?: string;
+}
+
+function atLeast(name: string, value: number, { bar, ...measured }: Measured & { readonly bar: number }): BenchFigure {
+  return { ...reported(name, value, measured), bar, isMinimum: true, ok: value >= bar };
+}
+
+function reported(name: string, value: number, { unit = '', samples, vs }: Measured): BenchFigure {
+  return { name, value, unit, bar: null, ok: true, samples, vs };
+}
