@@ -1,11 +1,12 @@
 import type { Authorizer } from '../../core/authorizer.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
+import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import { parsePermission } from '../../core/permission.ts';
 import type { Principal } from '../../core/principal.ts';
 import { effectsOf } from '../calls/effect-stages.ts';
 import { filledPermissions, isTemplate } from '../permission-template.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
+import { isSchemaObject, visitSchema } from '../schema/schema-walk.ts';
 import { hasReferences, parameterOf, parametersIn } from '../step-reference.ts';
 import type { Step } from '../step-runner.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
@@ -15,6 +16,12 @@ import { callerView, judgeOf } from '../visibility.ts';
 interface NeedsCollaborators {
   readonly authorizer: Authorizer;
   readonly validator: SchemaValidator;
+}
+
+interface StepJudge extends NeedsCollaborators {
+  readonly maker: Principal;
+  /** Of the tool that the step is a part of. */
+  readonly parameters: JsonSchema;
 }
 
 /** A step as it is kept, and what whoever calls the whole has to hold for it. */
@@ -29,12 +36,13 @@ const PLACEHOLDER = /\{(\w+)\}/g;
  * What one step needs. Its maker has to hold all of that too: nobody may put into a tool, for others to call, what it could
  * not call itself. PERMISSION_DENIED; VALIDATION_ERROR for parameters that the step's tool does not take.
  */
-export function judgeStep(step: Step, tool: RegisteredTool, by: NeedsCollaborators & { readonly maker: Principal }): JudgedStep {
+export function judgeStep(step: Step, tool: RegisteredTool, by: StepJudge): JudgedStep {
   const { maker } = by;
   const authorizer = judgeOf(tool, by.authorizer);
   const isOpen = hasReferences(step.params) || parametersIn(step.params).length > 0;
   const judged = isOpen ? openStep(step, tool) : fixedStep(step, tool, by);
-  const lacking = judged.permissions.filter((permission) => {
+  const chosen = judged.permissions.flatMap((permission) => chosenByMaker(permission, by.parameters));
+  const lacking = [...judged.permissions, ...chosen].filter((permission) => {
     if (isTemplate(permission)) return !authorizer.mayTry(maker, permission);
     return !authorizer.authorize(maker, [permission]).allowed;
   });
@@ -45,11 +53,7 @@ export function judgeStep(step: Step, tool: RegisteredTool, by: NeedsCollaborato
 }
 
 /** Everything about it is known: its parameters are kept in their canonical form, so that a new name of a device changes nothing. */
-function fixedStep(
-  { tool: name, params }: Step,
-  tool: RegisteredTool,
-  { maker, authorizer, validator }: NeedsCollaborators & { readonly maker: Principal },
-): JudgedStep {
+function fixedStep({ tool: name, params }: Step, tool: RegisteredTool, { maker, authorizer, validator }: StepJudge): JudgedStep {
   const valid = validator.parameters(tool.definition.parameters, params);
   const canonical = tool.canonicalize?.(valid, callerView(maker, authorizer)) ?? valid;
   const own = filledPermissions(tool.definition.requires.permissions, canonical);
@@ -60,6 +64,23 @@ function fixedStep(
 function openStep({ tool: name, params }: Step, tool: RegisteredTool): JudgedStep {
   const permissions = tool.definition.requires.permissions.map((permission) => openPermission(permission, params));
   return { step: { tool: keptName(name, tool), params }, permissions };
+}
+
+/** What a parameter is when its caller leaves it out, or has to choose from, the maker has named: as much as if it stood in the step. */
+function chosenByMaker(permission: string, parameters: JsonSchema): readonly string[] {
+  return [...permission.matchAll(PLACEHOLDER)].flatMap(([placeholder, name = '']) =>
+    valuesNamed(parameters, name).map((value) => permission.replaceAll(placeholder, value)),
+  );
+}
+
+/** Wherever in the schema the member is described: defaults count behind `allOf` and `$ref` too. */
+function valuesNamed(parameters: JsonSchema, name: string): readonly string[] {
+  const values: unknown[] = [];
+  visitSchema(parameters, ({ properties }) => {
+    const schema = isSchemaObject(properties) ? properties[name] : undefined;
+    if (isSchemaObject(schema)) values.push(schema.default, schema.const, ...(Array.isArray(schema.enum) ? schema.enum : []));
+  });
+  return values.filter((value) => typeof value === 'string');
 }
 
 /** A device that only a result will name can be any: then the permission is the one for all of them. */

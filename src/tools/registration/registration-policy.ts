@@ -28,12 +28,13 @@ export function originOf({ kind }: Principal): { readonly createdBy: 'system' | 
 }
 
 /** VALIDATION_ERROR for a name that is kept for others, and for texts in which something could be hidden from people. */
-export function requireProperName({ namespace, description, metadata }: ToolDefinition): void {
+export function requireProperName({ namespace, description, metadata, parameters, returns }: ToolDefinition): void {
   const isOfAgent = metadata.createdBy === 'agent';
   if (isOfAgent ? namespace !== AGENT_NAMESPACE : RESERVED.has(namespace) || namespace === AGENT_NAMESPACE) {
     const wanted = isOfAgent ? `${AGENT_NAMESPACE}:` : `${OWN_NAMESPACE}: or another one of your own`;
     throw new AtmoError('VALIDATION_ERROR', `The namespace ${namespace} is not for this tool; use ${wanted}`, { pointer: '/namespace' });
   }
+  if (UNSEEN.test(JSON.stringify([parameters, returns]))) throw wrongText('parameters', 'hold characters that nobody sees');
   for (const [name, text, limit] of [
     ['title', metadata.title, MAX_TITLE],
     ['description', description, MAX_DESCRIPTION],

@@ -120,7 +120,9 @@ export class ToolRegistrar {
     if (!composition) return { definition: withPower(form), ...(exec && { exec }), ...made };
     requireKnownParameters(composition, parameterNames(definition));
     const tools = composition.steps.map(({ tool }) => this.#toolOfStep(tool, maker));
-    const judged = composition.steps.map((step, index) => judgeStep(step, toolAt(tools, index), { ...this.#with, maker }));
+    const judged = composition.steps.map((step, index) =>
+      judgeStep(step, toolAt(tools, index), { ...this.#with, maker, parameters: definition.parameters }),
+    );
     const complete = composedDefinition(definition, { tools, permissions: judged.flatMap(({ permissions }) => permissions) });
     const steps = judged.map(({ step }) => step);
     requireNoRing(toolKey({ definition }), steps, (name) => this.#stepsOf(name));

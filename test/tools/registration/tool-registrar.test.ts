@@ -38,6 +38,15 @@ describe('registering a tool', () => {
       'PERMISSION_DENIED',
       'agent-1 lacks device:control:door, which the step dim needs',
     ]);
+    // A default, or the only choices there are, are the maker's own.
+    const dimAny = [{ tool: 'dim', params: { device_id: { $param: 'lamp' } } }];
+    const withLamp = (lamp: JsonObject) => record('p', dimAny, { input_schema: { type: 'object', properties: { lamp } } });
+    for (const rule of [{ default: 'door' }, { enum: ['lamp', 'door'] }, { const: 'door' }]) {
+      expect(refusal(() => registrar.register(withLamp({ type: 'string', ...rule }), reader))[1]).toContain('lacks device:control:door');
+    }
+    const behind = { type: 'object', properties: { lamp: { type: 'string' } }, allOf: [{ properties: { lamp: { default: 'door' } } }] };
+    expect(refusal(() => registrar.register(record('p', dimAny, { input_schema: behind }), reader))[1]).toContain('device:control:door');
+    registrar.register(withLamp({ type: 'string', default: 'lamp' }), reader);
     // What a result names could be anything.
     const laundered = record('y', [{ tool: 'temperature' }, { tool: 'dim', params: { device_id: { $result: '0/ok' } } }]);
     expect(refusal(() => registrar.register(laundered, reader))[0]).toBe('PERMISSION_DENIED');
@@ -71,6 +80,11 @@ describe('registering a tool', () => {
     ['a name of the hub', record('core:x', readHall), 'The namespace core is not for this tool'],
     ['a name of agents', record('agent:x', readHall), 'The namespace agent is not for this tool'],
     ['a text that turns around', record('x', readHall, { description: 'good\u202edab' }), 'characters that nobody sees'],
+    [
+      'a parameter that hides something',
+      record('x', readHall, { input_schema: { type: 'object', properties: { a: { type: 'string', description: 'a\u200bb' } } } }),
+      'characters that nobody sees',
+    ],
     ['parameters that its step refuses', record('x', [{ tool: 'dim', params: { device_id: 'a', level: 'high' } }]), 'level'],
     [
       'a device that is not named by id in an open step',
