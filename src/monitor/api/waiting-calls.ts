@@ -62,7 +62,13 @@ export class WaitingCalls extends Observable {
     this.#calls.delete(call.approvalId);
     this.changed();
     if (state === 'approved') void this.#run(call);
-    else this.#tell({ call, error: new HubError('PERMISSION_DENIED', `${call.label}: denied`, { status: 0 }) });
+    else
+      this.#tell({
+        call,
+        error: new HubError('PERMISSION_DENIED', `${call.label}: ${state === 'expired' ? 'nobody agreed in time' : 'denied'}`, {
+          status: 0,
+        }),
+      });
   }
 
   /** The person wants none of them any more. */

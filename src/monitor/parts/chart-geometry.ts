@@ -60,7 +60,7 @@ export function chartOf(points: readonly ChartPoint[], frame: ChartFrame): Chart
 /** Round values (1, 2 or 5 times a power of ten) that lie around low and high, some four of them. */
 export function niceTicks(low: number, high: number): readonly number[] {
   const span = high - low;
-  const rough = (span === 0 ? Math.abs(high) || 1 : span) / VALUE_TICKS;
+  const rough = (span || Math.abs(high) || 1) / VALUE_TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
   const first = Math.floor(low / step);
@@ -74,9 +74,13 @@ function clipped(points: readonly ChartPoint[], { startMs, endMs }: ChartFrame):
   return before ? [{ atMs: startMs, value: before.value }, ...inside] : inside;
 }
 
+/** Lowest and highest; a value that never changes lies in the middle. */
 function bounds(points: readonly ChartPoint[]): readonly [number, number] {
   const values = points.map(({ value }) => value);
-  return values.length === 0 ? [0, 1] : [Math.min(...values), Math.max(...values)];
+  if (values.length === 0) return [0, 1];
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const room = low === high ? Math.abs(low) * 0.05 || 1 : 0;
+  return [low - room, high + room];
 }
 
 function pathOf(spots: readonly { readonly x: number; readonly y: number }[], isStepped: boolean): string {

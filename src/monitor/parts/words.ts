@@ -47,6 +47,19 @@ export function humanWords(name: string): string {
   return name.replaceAll('_', ' ');
 }
 
+const SHORT_NAMES: Readonly<Record<string, string>> = {
+  co2: 'CO₂',
+  pm25: 'PM2.5',
+  pm10: 'PM10',
+  open_percent: 'Open',
+  tilt_percent: 'Slats open',
+};
+
+/** What a reading is called: `is_on` is `On`, `co2` is `CO₂`. */
+export function readingName(name: string): string {
+  return SHORT_NAMES[name] ?? capital(humanWords(name.replace(/^is_/, '')));
+}
+
 /** `DimmableLight` as `Dimmable light`. */
 export function typeWords(type: string): string {
   const words = type.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, ' ').toLowerCase();

@@ -36,13 +36,13 @@ export class RawClusters extends LitElement {
   protected override render(): TemplateResult {
     if (this.problem !== undefined) return html`<p class="alert">${this.problem}</p>`;
     if (!this.endpoints) return html`<p class="quiet">One moment …</p>`;
-    return html`<p class="quiet">As the device itself has it, in the words and units of Matter.</p>
+    return html`<div class="stack"><p class="quiet">As the device itself has it, in the words and units of Matter.</p>
       ${this.endpoints.map(
         (endpoint) => html`<section class="stack" aria-label="Endpoint ${endpoint.endpoint}">
-          <h3>Endpoint ${endpoint.endpoint} <span class="quiet">${endpoint.deviceTypes.map(({ name }) => typeWords(name)).join(', ')}</span></h3>
+          <h2>Endpoint ${endpoint.endpoint} <span class="quiet">${endpoint.deviceTypes.map(({ name }) => typeWords(name)).join(', ')}</span></h2>
           <div class="fold-list">${endpoint.clusters.map((cluster) => this.#cluster(endpoint.endpoint, cluster))}</div>
         </section>`,
-      )}`;
+      )}</div>`;
   }
 
   #cluster(endpoint: number, cluster: ClusterDetail): TemplateResult {

@@ -34,7 +34,7 @@ export class HomeTile extends LitElement {
     const head = first?.kind === 'switch' ? first : undefined;
     const rest = head ? others : model.controls;
     return html`
-      <article class="tile ${model.tone} ${model.isReachable ? '' : 'away'}" aria-busy=${this.busy} aria-label=${model.name}>
+      <article class="tile ${model.tone} ${model.isReachable ? '' : 'away'} ${model.controls.length === 0 ? 'tells' : ''}" aria-busy=${this.busy} aria-label=${model.name}>
         <div class="tile-head">
           <span class="tile-icon">${icon(model.icon)}</span>
           ${head ? this.#switch(head) : nothing}
@@ -75,9 +75,9 @@ export class HomeTile extends LitElement {
   }
 
   #buttons({ buttons }: ButtonsControl): TemplateResult {
-    return html`<div class="row">${buttons.map(
+    return html`<div class="row tile-buttons">${buttons.map(
       ({ icon: name, text, call }) => html`<button type="button" class="button small" aria-label=${call.label} ?disabled=${this.#isStill}
-        @click=${() => this.#run(call)}>${name ? icon(name) : nothing}${text}</button>`,
+        @click=${() => this.#run(call)}>${name ? icon(name) : nothing}${buttons.length > 1 ? nothing : text}</button>`,
     )}</div>`;
   }
 

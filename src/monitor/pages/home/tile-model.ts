@@ -1,7 +1,7 @@
 import type { Json } from '../../../core/json.ts';
 import type { DeviceView, ReadingView } from '../../api/hub-types.ts';
 import type { IconName } from '../../parts/icon.ts';
-import { capital, humanWords, valueWords } from '../../parts/words.ts';
+import { capital, humanWords, readingName, valueWords } from '../../parts/words.ts';
 import { actionsOf } from './device-actions.ts';
 import { controlsOf, type TileControl, type TileSource } from './tile-controls.ts';
 
@@ -30,6 +30,28 @@ const ALARMS: Readonly<Record<string, string>> = {
   carbon_monoxide_alarm: 'Carbon monoxide',
   fault: 'Fault',
   door_alarm: 'Door open too long',
+};
+/** What a tile is about, what people look for first in front. */
+const MAIN_KINDS = [
+  'on_off',
+  'lock',
+  'cover_position',
+  'valve',
+  'temperature',
+  'fan_mode',
+  'operational_state',
+  'charger',
+  'occupancy',
+  'contact',
+  'air_quality',
+  'power',
+];
+/** What yes and no mean for what has no better words. */
+const YES_NO: Readonly<Record<string, readonly [yes: string, no: string]>> = {
+  contact: ['Open', 'Closed'],
+  occupancy: ['Somebody is there', 'Nobody there'],
+  rain: ['It rains', 'No rain'],
+  pump_running: ['Running', 'Stopped'],
 };
 const CALM: readonly Json[] = [false, null, 'normal', 'ok', 'no_error'];
 
@@ -97,21 +119,8 @@ function iconOf({ device, readings }: TileSource): IconName {
 
 /** The reading that the tile is about: what people look for first. */
 function mainReading({ readings }: TileSource): ReadingView | undefined {
-  const kinds = [
-    'on_off',
-    'lock',
-    'cover_position',
-    'valve',
-    'temperature',
-    'fan_mode',
-    'operational_state',
-    'charger',
-    'occupancy',
-    'contact',
-    'air_quality',
-  ];
   const all = [...readings.values()];
-  return kinds.map((kind) => all.find((reading) => reading.kind === kind)).find((found) => found !== undefined) ?? all[0];
+  return MAIN_KINDS.map((kind) => all.find((reading) => reading.kind === kind)).find((found) => found !== undefined) ?? all[0];
 }
 
 function stateOf(source: TileSource): string {
@@ -122,8 +131,6 @@ function stateOf(source: TileSource): string {
   if (value === null) return 'Not known';
   if (kind === 'on_off') return onOffWords(readings, value === true);
   if (kind === 'cover_position') return coverWords(value);
-  if (kind === 'contact') return value === true ? 'Open' : 'Closed';
-  if (kind === 'occupancy') return value === true ? 'Somebody is there' : 'Nobody there';
   return withUnit(main);
 }
 
@@ -141,8 +148,10 @@ function coverWords(value: Json): string {
 /** A reading with its unit, as words. */
 export function withUnit({ kind, value, unit }: Pick<ReadingView, 'kind' | 'value' | 'unit'>): string {
   if (typeof value === 'boolean' && kind in ALARMS) return value ? (ALARMS[kind] ?? kind) : 'All well';
-  const words = capital(valueWords(value));
-  return unit === '' || value === null ? words : `${words} ${unit}`;
+  const words = YES_NO[kind];
+  if (typeof value === 'boolean' && words) return value ? words[0] : words[1];
+  const text = capital(valueWords(value));
+  return unit === '' || value === null ? text : `${text} ${unit}`;
 }
 
 /** At most three values beside the state that tell something, named where they are not plain. */
@@ -167,6 +176,6 @@ function detailsOf({ readings }: TileSource, main: ReadingView | undefined): rea
     .filter(({ name }) => main?.kind !== 'on_off' || name !== 'brightness')
     .slice(0, 3)
     .map((reading) =>
-      reading.unit === '' ? capital(humanWords(String(reading.value))) : `${capital(humanWords(reading.name))} ${withUnit(reading)}`,
+      reading.unit === '' ? capital(humanWords(String(reading.value))) : `${readingName(reading.name)} ${withUnit(reading)}`,
     );
 }
