@@ -1,6 +1,7 @@
 import { type AtmoError, ERROR_CODES } from '../core/errors.ts';
 import { isJsonObject } from '../core/json.ts';
 import type { CliIo, TextSink } from './cli-io.ts';
+import { nextStep } from './next-step.ts';
 import { inkFor } from './terminal/ink.ts';
 import { type Paper, type Printable, rendered } from './terminal/page.ts';
 import { everyInterval, Spinner, type Ticker } from './terminal/spinner.ts';
@@ -85,7 +86,8 @@ export class Output {
     if (this.isJson) this.#print(this.#stdout, `${terminalText(JSON.stringify(document, null, 2))}\n`);
     const { ink } = this.#paper(this.#stderr);
     const text = terminalText(`${error.message}\n${detailLines(error).join('')}`);
-    this.#print(this.#stderr, `${ink(error.code, 'bad')}: ${text}`);
+    const next = nextStep(error);
+    this.#print(this.#stderr, `${ink(error.code, 'bad')}: ${text}${next === undefined ? '' : `${ink('→', 'warning')} ${next}\n`}`);
     return ERROR_CODES[error.code].exitCode;
   }
 

@@ -28,8 +28,11 @@ function plainBlock(render: Block['render']): PlainBlock {
   return { render, toString: () => render(PLAIN) };
 }
 
-function tableText(headings: readonly string[], rows: readonly (readonly unknown[])[], { columns, ink }: Paper): string {
-  const cells = rows.map((row) => row.map(cellOf));
+/** A terminal has no room for columns in which no row says anything. */
+function tableText(allHeadings: readonly string[], rows: readonly (readonly unknown[])[], { columns, ink }: Paper): string {
+  const allCells = rows.map((row) => row.map(cellOf));
+  const isShown = (_column: unknown, index: number) => columns === undefined || allCells.some((row) => (row[index]?.text ?? '') !== '');
+  const [headings, cells] = [allHeadings.filter(isShown), allCells.map((row) => row.filter(isShown))];
   const natural = headings.map((heading, column) =>
     Math.max(textWidth(heading), ...cells.map((row) => textWidth(row[column]?.text ?? ''))),
   );

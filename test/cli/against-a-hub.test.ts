@@ -164,6 +164,13 @@ describe('exit codes', () => {
     expect((await atmo(['devices'], { fetch: async () => new Response('<html>', { status: 200 }) })).code).toBe(5);
   });
 
+  test('an error names the command that comes next, unless its message does', async () => {
+    const { run } = makeHome();
+    expect((await run(['call', 'dimm'])).err).toMatch(/^TOOL_NOT_FOUND: .*\n→ atmo tools --search 'what it does' finds one\n$/);
+    expect((await run(['devices', 'cellar'])).err).toContain('→ atmo devices lists them');
+    expect((await atmo(['devices'])).err).not.toContain('→');
+  });
+
   test('a parameter out of range names every mistake', async () => {
     const { run } = makeHome();
     const { code, err } = await run(['call', 'dim', 'level=400', 'colour=red']);

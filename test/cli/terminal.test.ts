@@ -87,6 +87,14 @@ describe('a table', () => {
     expect(lines[1]).toMatch(columns < 110 ? /^kitchen-lamp .*…$/ : /one line$/);
   });
 
+  test('leaves out, on a terminal, columns in which no row says anything', () => {
+    const sparse = textTable(['A', 'HUB', 'B'], [['x', '', 'y']]);
+    const { output, shown } = makeScreen({ env: { NO_COLOR: '1' } });
+    output.answer({}, () => sparse);
+    expect(shown.out).toBe('A  B\nx  y\n');
+    expect(String(sparse)).toBe('A  HUB  B\nx       y\n');
+  });
+
   test('columns stand under each other whatever letters are in them', () => {
     const lines = String(table).split('\n');
     const at = (line = '', text: string) => textWidth(line.slice(0, line.indexOf(text)));

@@ -1,0 +1,23 @@
+import type { AtmoError, ErrorCode } from '../core/errors.ts';
+
+const STEPS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  UNAUTHENTICATED: 'sudo atmo login gives you a token, once',
+  TOKEN_EXPIRED: 'sudo atmo login gives you a new token; for an agent, atmo token mint',
+  TOKEN_INVALID: 'sudo atmo login gives you a new token; for an agent, atmo token mint',
+  PERMISSION_DENIED: 'atmo token show - tells what a token may do; atmo token mint makes another',
+  RULE_BLOCKED: 'atmo rules lists them; atmo rules test TOOL tells which one decides',
+  TOOL_NOT_FOUND: "atmo tools --search 'what it does' finds one",
+  AMBIGUOUS_TOOL: 'atmo tools lists them with their whole names',
+  DEVICE_NOT_FOUND: 'atmo devices lists them',
+  AMBIGUOUS_DEVICE: 'atmo devices lists them with their ids',
+  SENSOR_NOT_FOUND: 'atmo sensors lists them',
+  JOB_NOT_FOUND: 'atmo jobs lists them',
+  DEVICE_UNREACHABLE: 'atmo device ping DEVICE asks whether it is there; see that it has power',
+  COMMISSIONING_FAILED: 'atmo half-commissioned tells what is left of it; atmo doctor looks at the network',
+  STORAGE_FAILED: 'atmo doctor looks at the disk and its permissions',
+};
+
+/** What to type after an error, unless its message says so itself. */
+export function nextStep({ code, message }: AtmoError): string | undefined {
+  return message.includes('atmo ') ? undefined : STEPS[code];
+}
