@@ -3,8 +3,8 @@ import { AtmoError } from '../../core/errors.ts';
 import { includesGrant, requireGrant } from '../../core/permission.ts';
 import type { Principal } from '../../core/principal.ts';
 import { isTemplate } from '../permission-template.ts';
-import type { ToolDefinition } from '../tool-definition.ts';
-import { toolId } from '../tool-name.ts';
+import type { RegisteredTool, ToolDefinition } from '../tool-definition.ts';
+import { toolId, toolKey } from '../tool-name.ts';
 import type { ToolRecord } from './tool-record.ts';
 
 /** Namespace of the tools that agents make. */
@@ -42,6 +42,16 @@ export function requireProperName({ namespace, description, metadata, parameters
     if (text.length > limit) throw wrongText(name, `may have at most ${limit} characters`);
     if (UNSEEN.test(text.replace(/[\n\t]/g, ' '))) throw wrongText(name, 'holds characters that nobody sees');
   }
+}
+
+/**
+ * PERMISSION_DENIED for a step that hands on rights of whoever calls it: what is bounded by the caller's rights is not bounded
+ * by its maker's. The owner may, who has them all.
+ */
+export function requireNoDelegation(tool: RegisteredTool, maker: Principal): void {
+  const isDelegating = tool.definition.requires.permissions.some((permission) => /^(agent|tool):/.test(permission));
+  if (maker.kind === 'owner' || !isDelegating) return;
+  throw new AtmoError('PERMISSION_DENIED', `${toolKey(tool)} acts with all rights of its caller; only a tool of the owner can call it`);
 }
 
 /** CONFLICT when there are so many already that it would be too many. */

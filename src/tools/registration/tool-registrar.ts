@@ -20,7 +20,7 @@ import { requireKnownParameters } from './composition.ts';
 import { judgeStep } from './composition-needs.ts';
 import { requireNoRing } from './composition-ring.ts';
 import { parameterNames, type RegistrationForm, readRegistration } from './registration-form.ts';
-import { originOf, requireAllowed, requireProperName, requireRoom } from './registration-policy.ts';
+import { originOf, requireAllowed, requireNoDelegation, requireProperName, requireRoom } from './registration-policy.ts';
 import type { ToolRecord } from './tool-record.ts';
 import type { ToolRecordStore } from './tool-record-store.ts';
 
@@ -137,6 +137,7 @@ export class ToolRegistrar {
   #toolOfStep(name: string, maker: Principal): RegisteredTool {
     const { tools, authorizer } = this.#with;
     const tool = tools.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, maker, authorizer) });
+    requireNoDelegation(tool, maker);
     // What another hub's composed tool calls is not known here: two of them could call each other for ever.
     if (!tool.hubs || !tool.definition.metadata.tags.includes(COMPOSED)) return tool;
     throw new AtmoError('VALIDATION_ERROR', `The step ${name} is a composed tool of another hub; write its steps into this one`);

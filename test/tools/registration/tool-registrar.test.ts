@@ -58,6 +58,20 @@ describe('registering a tool', () => {
     ]);
   });
 
+  test('an agent puts nothing into a tool that would act with all rights of its caller', () => {
+    const { registrar, add } = makeRegistrar();
+    const acting = { execution: { side_effects: true } };
+    add('spawn', { ...acting, permissions: ['agent:spawn'] });
+    add('register', { ...acting, permissions: ['tool:register'] });
+    for (const tool of ['spawn', 'register']) {
+      expect(refusal(() => registrar.register(record('x', [{ tool }]), maker('agent:spawn')))).toEqual([
+        'PERMISSION_DENIED',
+        `core:${tool} acts with all rights of its caller; only a tool of the owner can call it`,
+      ]);
+    }
+    registrar.register(record('x', [{ tool: 'spawn' }]), owner);
+  });
+
   test.each<[string, JsonObject, string]>([
     ['a step without a tool', record('x', [{ params: {} }]), '/steps/0/tool is missing'],
     ['a sequence', record('x', [{ tool: 'core:sequence' }]), 'write its steps into this list'],
