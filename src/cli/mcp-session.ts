@@ -7,6 +7,7 @@ import { failureOf, isAnswerTo, type McpId, type McpMessage, notice, paramsOf, r
 import { cutOff } from './mcp-statements.ts';
 
 const RETRY_MS = 1_000;
+const SUBSCRIBE_TRIES = 30;
 const GOODBYE_MS = 1_000;
 const INITIALIZED = notice('notifications/initialized');
 
@@ -145,12 +146,30 @@ export class McpSession {
     this.#lastEventId = undefined;
     await this.#greet({ ...this.#greeting, id: `atmo-${this.#remade}` }, () => undefined);
     await (await this.#postOnce(INITIALIZED)).body?.cancel();
-    for (const [index, uri] of [...this.#subscribed].entries()) {
-      const subscribe = { jsonrpc: '2.0', id: `atmo-${this.#remade}-${index}`, method: 'resources/subscribe', params: { uri } };
-      await (await this.#postOnce(subscribe)).body?.cancel();
-    }
+    await Promise.all([...this.#subscribed].map((uri) => this.#subscribeAgain(uri)));
     for (const missed of this.#missed()) this.#write(missed);
     this.#startListening();
+  }
+
+  /** A hub that has just started may not know the device yet: it is asked again for a while, and nobody waits for that. */
+  async #subscribeAgain(uri: string, triesLeft = SUBSCRIBE_TRIES): Promise<void> {
+    const id = `atmo-${this.#remade}-${triesLeft}-${uri}`;
+    const response = await this.#postOnce({ jsonrpc: '2.0', id, method: 'resources/subscribe', params: { uri } });
+    for await (const { message } of arrivalsIn(response)) {
+      if (!isAnswerTo(id, message)) this.#write(message);
+      else if (isJsonObject(message.error) && triesLeft > 1) this.#subscribeLater(uri, triesLeft - 1);
+    }
+  }
+
+  #subscribeLater(uri: string, triesLeft: number): void {
+    const again = async () => {
+      await pause(this.#clock, RETRY_MS, this.#end.signal);
+      if (this.#end.signal.aborted || !this.#subscribed.has(uri)) return;
+      await this.#subscribeAgain(uri, triesLeft);
+      this.#write(notice('notifications/resources/updated', { uri }));
+    };
+    // The session is made again as a whole where even that cannot be asked.
+    again().catch(() => undefined);
   }
 
   #missed(): readonly McpMessage[] {

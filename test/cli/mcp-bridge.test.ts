@@ -84,6 +84,27 @@ describe('the bridge, for clients with a handshake', () => {
     await hangUp();
   });
 
+  test('asks again for a subscription that a hub refuses which has only just started', async () => {
+    const hub = legacyHub();
+    let refusals = 0;
+    const refuse = ({ message }: Seen) => Response.json({ jsonrpc: '2.0', id: message?.id, error: { code: -32_602, message: 'not yet' } });
+    const { say, read, seen, clock, hangUp } = makeBridge((request) => {
+      const isAgain = request.message?.method === 'resources/subscribe' && request.headers.get('mcp-session-id') === 'session-2';
+      return isAgain && refusals++ < 2 ? refuse(request) : hub.answer(request);
+    });
+    const uri = 'atmo://sensors/a/b';
+    await say(INITIALIZE, INITIALIZED, { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri } });
+    hub.forget();
+    await say({ jsonrpc: '2.0', id: 2, method: 'tools/list' });
+    for (let second = 0; second < 5; second++) {
+      clock.advance(1_000);
+      await settled();
+    }
+    expect(seen.filter(({ message }) => message?.method === 'resources/subscribe')).toHaveLength(4);
+    expect(read().at(-1)).toMatchObject({ method: 'notifications/resources/updated', params: { uri } });
+    await hangUp();
+  });
+
   test('says at once that the hub is gone, and works when it is back', async () => {
     const hub = legacyHub();
     let isUp = true;
