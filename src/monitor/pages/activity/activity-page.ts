@@ -5,6 +5,7 @@ import { PageElement } from '../../parts/page-element.ts';
 import { Asked } from '../asked.ts';
 import { askedView } from '../asked-view.ts';
 import { fieldsOf } from '../field-value.ts';
+import '../unfolded.ts';
 import { type AuditFilter, auditPath, NO_FILTER } from './audit-path.ts';
 import { auditLine } from './audit-words.ts';
 import { recentCalls, type Usage, usageTables } from './usage-view.ts';
@@ -142,7 +143,7 @@ function rowView(row: AuditRow): TemplateResult {
         <span class="subject"><bdi>${subject}</bdi>${row.agent === undefined ? nothing : html` <span class="quiet">by <bdi>${row.agent}</bdi></span>`}</span>
         ${detail === '' ? nothing : html`<span class="detail quiet"><bdi>${detail}</bdi></span>`}
       </summary>
-      <pre tabindex="0">${JSON.stringify(row, null, 2)}</pre>
+      <atmo-unfolded .value=${row}></atmo-unfolded>
     </details>
   </li>`;
 }

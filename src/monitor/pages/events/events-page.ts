@@ -2,6 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { PageElement } from '../../parts/page-element.ts';
 import { fieldValueOf } from '../field-value.ts';
+import '../unfolded.ts';
 import { EVENT_KINDS } from './event-kinds.ts';
 import { type EventFilter, EventLog, type LoggedEvent } from './event-log.ts';
 
@@ -87,7 +88,7 @@ function eventRow({ time, type, subject, data }: LoggedEvent): TemplateResult {
   return html`<li>
     <details>
       <summary><time datetime=${time}>${new Date(time).toLocaleTimeString()}</time> <code>${type}</code> <span class="subject"><bdi>${subject}</bdi></span></summary>
-      <pre tabindex="0">${JSON.stringify(data, null, 2)}</pre>
+      <atmo-unfolded .value=${data}></atmo-unfolded>
     </details>
   </li>`;
 }

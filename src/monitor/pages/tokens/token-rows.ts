@@ -31,7 +31,7 @@ function tokenRow(token: TokenView, acts?: TokenActs): TemplateResult {
       acts === undefined
         ? nothing
         : html`<p class="row">
-            <button type="button" class="button small" aria-label="What ${agent} sees" @click=${() => acts.preview(permissions)}>What it sees</button>
+            <button type="button" class="button small" aria-label="What it sees: ${agent}" @click=${() => acts.preview(permissions)}>What it sees</button>
             <button type="button" class="button small" aria-label="Narrow ${agent}" @click=${() => acts.narrow(token)}>Narrow</button>
             <button type="button" class="button small danger plain" aria-label="Revoke ${agent}" @click=${() => acts.revoke(token)}>Revoke</button>
           </p>`
