@@ -46,12 +46,13 @@ const verify: Command = {
   examples: ['audit verify', 'audit verify --head "$(cat head.txt)"'],
   options: { head: { value: 'HEAD', help: 'a line of atmo audit head that was kept elsewhere, or its SEQ:HASH alone' } },
   async run(call) {
-    const answer = await call.hub.post('/api/v1/audit/verify', expectedHead(call.text('head')));
+    const head = expectedHead(call.text('head'));
+    const answer = await call.output.during('Recomputing the chain', () => call.hub.post('/api/v1/audit/verify', head));
     const problem = isJsonObject(answer.problem) ? answer.problem : undefined;
-    const head = isJsonObject(answer.head) ? answer.head : {};
+    const found = isJsonObject(answer.head) ? answer.head : {};
     call.output.answer(answer, () =>
       answer.intact === true
-        ? `intact: ${answer.rows} rows, head ${head.seq}:${head.hash}\n`
+        ? `intact: ${answer.rows} rows, head ${found.seq}:${found.hash}\n`
         : `NOT INTACT at row ${problem?.seq}: ${problem?.reason}\n`,
     );
     return answer.intact === true ? 0 : 1;

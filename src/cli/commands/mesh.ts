@@ -6,6 +6,7 @@ import { objectsIn } from '../json-list.ts';
 import { JOIN_ADVICE, membershipPairs } from '../mesh-facts.ts';
 import { newPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../passphrase.ts';
 import { qrPicture } from '../qr-picture.ts';
+import { Toned } from '../terminal/page.ts';
 import { readInput } from '../text-input.ts';
 import { textPairs, textTable } from '../text-table.ts';
 import { meshAuthorityCommands } from './mesh-authority.ts';
@@ -22,7 +23,8 @@ const create: Command = {
     await requireNoMesh(call);
     const name = call.text('name');
     const passphrase = await newPassphrase(call);
-    const status = await call.hub.post('/api/v1/mesh/create', { passphrase, ...(name !== undefined && { name }) });
+    const body = { passphrase, ...(name !== undefined && { name }) };
+    const status = await call.output.during('Making the mesh and sealing its root key', () => call.hub.post('/api/v1/mesh/create', body));
     call.output.answer(status, () => `${status.mesh_id} is made, and this hub is its first member\n`);
     call.output.note('Keep a copy of its root key in a safe place: atmo mesh export-root FILE. Let hubs in: atmo mesh invite');
     return undefined;
@@ -60,7 +62,7 @@ const join: Command = {
     const line = await readInput(call.operand(0), call.io);
     if (!line.startsWith(INVITE_START))
       throw usage(`This is no invite: the line that atmo mesh invite printed begins with ${INVITE_START}`);
-    const status = await call.hub.post('/api/v1/mesh/join', { invite: line });
+    const status = await call.output.during('Joining the mesh', () => call.hub.post('/api/v1/mesh/join', { invite: line }));
     call.output.answer(status, () => `this hub is a member of ${status.mesh_id} until ${status.expires_at}; it renews itself\n`);
     return undefined;
   },
@@ -113,7 +115,7 @@ const renew: Command = {
   summary: 'get a new membership certificate now; it happens by itself 30 days before the end',
   examples: ['mesh renew'],
   async run(call) {
-    const facts = await call.hub.post('/api/v1/mesh/renew', {});
+    const facts = await call.output.during('Renewing the membership', () => call.hub.post('/api/v1/mesh/renew', {}));
     call.output.answer(facts, () => `this hub is a member of ${facts.mesh_id} until ${facts.expires_at}\n`);
     return undefined;
   },
@@ -149,5 +151,13 @@ function inviteSeconds(ttl: string): number {
 function peerRow(peer: JsonObject): readonly unknown[] {
   const { id, name, reachable, round_trip_ms: roundTripMs, hops, version, tools, missing_tools: missing, state } = peer;
   const trip = typeof roundTripMs === 'number' ? `${roundTripMs} ms` : reachable === true ? `${hops} hops` : '-';
-  return [id, name, reachable === true ? 'yes' : 'no', trip, version, Number(missing) > 0 ? `${tools}, ${missing} missing` : tools, state];
+  return [
+    id,
+    name,
+    new Toned(reachable === true ? 'yes' : 'no', reachable === true ? 'good' : 'bad'),
+    trip,
+    version,
+    Number(missing) > 0 ? `${tools}, ${missing} missing` : tools,
+    state,
+  ];
 }
