@@ -59,8 +59,10 @@ export function chartOf(points: readonly ChartPoint[], frame: ChartFrame): Chart
 
 /** Round values (1, 2 or 5 times a power of ten) that lie around low and high, some four of them. */
 export function niceTicks(low: number, high: number): readonly number[] {
-  const span = high - low;
-  const rough = (span || Math.abs(high) || 1) / VALUE_TICKS;
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  // What differs by less than can be read does not differ.
+  const span = high - low > size * 1e-6 ? high - low : 0;
+  const rough = (span || size || 1) / VALUE_TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
   const first = Math.floor(low / step);

@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { base64UrlOf, bytesOfBase64Url, type Login, loginOfFragment, loginOfPaste } from '../../../src/monitor/api/login.ts';
+import type { LoginShelf } from '../../../src/monitor/api/login-shelf.ts';
+import { Session } from '../../../src/monitor/api/session.ts';
+
+const KEY = 'A'.repeat(43);
+const link = (login: unknown): string => `#login=${Buffer.from(JSON.stringify(login)).toString('base64url')}`;
+
+class FakeShelf implements LoginShelf {
+  login: Login | undefined;
+  load = async () => this.login;
+  save = async (login: Login) => {
+    this.login = login;
+  };
+  clear = async () => {
+    this.login = undefined;
+  };
+}
+
+function sessionOf() {
+  const shelves = { tab: new FakeShelf(), browser: new FakeShelf() };
+  return { session: new Session(shelves), shelves };
+}
+
+describe('a login', () => {
+  test('comes from a link with token, person and key', () => {
+    expect(loginOfFragment(link({ token: 'at1.abcdef', person: 'ann', key: KEY }))).toEqual({
+      token: 'at1.abcdef',
+      person: 'ann',
+      key: KEY,
+    });
+  });
+
+  test.each([
+    ['an ordinary address', '#/home'],
+    ['no base64url', '#login=%%'],
+    ['no JSON', '#login=YWJj'],
+    ['no token', link({ person: 'ann' })],
+    ['a token with a line break', link({ token: 'at1.abc\r\nx: y' })],
+  ])('is none: %s', (_what, fragment) => {
+    expect(loginOfFragment(fragment)).toBeUndefined();
+  });
+
+  test('leaves out a key that is none', () => {
+    expect(loginOfFragment(link({ token: 'at1.abcdef', key: 'short' }))).toEqual({ token: 'at1.abcdef' });
+  });
+
+  test('is pasted as a token, as a link or as JSON', () => {
+    expect(loginOfPaste('  at1.abcdef\n')).toEqual({ token: 'at1.abcdef' });
+    expect(loginOfPaste(`http://127.0.0.1:8081/${link({ token: 'at1.abcdef' })}`)).toEqual({ token: 'at1.abcdef' });
+    expect(loginOfPaste('{"token":"at1.abcdef"}')).toEqual({ token: 'at1.abcdef' });
+    expect(loginOfPaste('two words')).toBeUndefined();
+  });
+
+  test('holds bytes in base64url without loss', () => {
+    const bytes = Uint8Array.from({ length: 256 }, (_byte, index) => index);
+    expect(bytesOfBase64Url(base64UrlOf(bytes))).toEqual(bytes);
+  });
+});
+
+describe('a session', () => {
+  test('is kept for the tab, and for the browser only on wish', async () => {
+    const { session, shelves } = sessionOf();
+    await session.signIn({ token: 'at1.abcdef' });
+    expect([shelves.tab.login, shelves.browser.login]).toEqual([{ token: 'at1.abcdef' }, undefined]);
+    await session.signIn({ token: 'at1.abcdef' }, { isKept: true });
+    expect([shelves.tab.login, shelves.browser.login]).toEqual([undefined, { token: 'at1.abcdef' }]);
+  });
+
+  test('comes back after a reload', async () => {
+    const { session, shelves } = sessionOf();
+    await session.signIn({ token: 'at1.abcdef' }, { isKept: true });
+    const reloaded = new Session(shelves);
+    await reloaded.restore();
+    expect(reloaded.login).toEqual({ token: 'at1.abcdef' });
+    expect(reloaded.isKept).toBe(true);
+  });
+
+  test('works where the browser forbids its database', async () => {
+    const { session, shelves } = sessionOf();
+    shelves.browser.load = () => Promise.reject(new DOMException('denied'));
+    shelves.browser.clear = shelves.browser.load as () => Promise<never>;
+    await session.restore();
+    await session.signIn({ token: 'at1.abcdef' });
+    expect(session.login).toEqual({ token: 'at1.abcdef' });
+  });
+
+  test('that the hub ends says why, forgets everything and is told of once', async () => {
+    const { session, shelves } = sessionOf();
+    await session.signIn({ token: 'at1.abcdef', key: KEY });
+    let changes = 0;
+    session.subscribe(() => changes++);
+    await Promise.all([session.signOut('TOKEN_EXPIRED'), session.signOut('TOKEN_INVALID')]);
+    expect(session.login).toBeUndefined();
+    expect(session.endedBy).toBe('TOKEN_EXPIRED');
+    expect(shelves.tab.login).toBeUndefined();
+    expect(changes).toBe(1);
+  });
+
+  test('keeps a key that this browser made', async () => {
+    const { session, shelves } = sessionOf();
+    await session.signIn({ token: 'at1.abcdef' });
+    await session.keepKey('ann', KEY);
+    expect(shelves.tab.login).toEqual({ token: 'at1.abcdef', person: 'ann', key: KEY });
+  });
+});

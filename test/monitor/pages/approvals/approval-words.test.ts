@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { approvalWords, shareLeft } from '../../../../src/monitor/pages/approvals/approval-words.ts';
+import { approvalView, deviceView } from '../../home.ts';
+
+const devices = [deviceView('garden-valve', { name: 'Garden valve' })];
+
+describe('a request for approval', () => {
+  test('says who wants what with which device, and each argument with its unit', () => {
+    const approval = approvalView({
+      title: 'open',
+      params: { open_percent: 50, seconds: 600, note: 'snake_case stays' },
+      effects: [
+        { permission: 'device:control:garden-valve', risk: 'dangerous', target: 'garden-valve/1/ValveConfigurationAndControl/Open' },
+      ],
+    });
+    const schema = { properties: { open_percent: { 'x-unit': '%' }, seconds: { 'x-unit': 's' } } };
+    expect(approvalWords(approval, devices, schema)).toEqual({
+      who: 'claude',
+      what: 'Open',
+      devices: ['Garden valve'],
+      effects: ['Open'],
+      arguments: [
+        { name: 'Open percent', value: '50 %' },
+        { name: 'Seconds', value: '600 s' },
+        { name: 'Note', value: 'snake_case stays' },
+      ],
+    });
+  });
+
+  test('names the device that a hub tool is about', () => {
+    expect(approvalWords(approvalView({ params: { device_id: 'garden-valve' } }), devices).devices).toEqual(['Garden valve']);
+  });
+
+  test('has the share of its time left that it has', () => {
+    const at = (time: string) => shareLeft(approvalView(), Date.parse(`2026-05-01T${time}.000Z`));
+    expect([at('11:59:00'), at('12:05:00'), at('12:11:00')]).toEqual([1, 0.5, 0]);
+  });
+});
