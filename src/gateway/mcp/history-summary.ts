@@ -5,9 +5,15 @@ import type { HistoryPoint } from '../../core/reading-store.ts';
 /** How many points a summary has at most. */
 const MAX_POINTS = 48;
 
-interface Range {
+/** A stretch of a sensor's history. */
+export interface History {
   readonly startMs: number;
   readonly endMs: number;
+  /** Readings, or means of equal times, oldest first. */
+  readonly points: readonly HistoryPoint[];
+  /** The lowest and highest of the same times, where the points are means. */
+  readonly lows?: readonly HistoryPoint[];
+  readonly highs?: readonly HistoryPoint[];
 }
 
 interface NumberPoint {
@@ -16,20 +22,25 @@ interface NumberPoint {
 }
 
 /** What a stretch of history comes to: lowest and highest with their times, the mean over time, and its course in few points. */
-export function historySummary(points: readonly HistoryPoint[], range: Range): JsonObject {
-  const numbers = points.filter((point): point is NumberPoint => typeof point.value === 'number');
+export function historySummary(history: History): JsonObject {
+  const { points, lows = points, highs = points, endMs } = history;
+  const numbers = numbersOf(points);
   const [first] = numbers;
   if (!first) return { readings: points.length, changes: changesOf(points) };
   const last = numbers.at(-1) ?? first;
   return {
-    readings: numbers.length,
-    min: timed(numbers.reduce((low, point) => (point.value < low.value ? point : low))),
-    max: timed(numbers.reduce((high, point) => (point.value > high.value ? point : high))),
-    mean: rounded(meanOver(numbers, range.endMs)),
+    [history.lows ? 'hours' : 'readings']: numbers.length,
+    min: timed(numbersOf(lows).reduce((low, point) => (point.value < low.value ? point : low), first)),
+    max: timed(numbersOf(highs).reduce((high, point) => (point.value > high.value ? point : high), first)),
+    mean: rounded(meanOver(numbers, endMs)),
     first: timed(first),
     last: timed(last),
-    points: courseOf(numbers, range),
+    points: courseOf(numbers, history),
   };
+}
+
+function numbersOf(points: readonly HistoryPoint[]): readonly NumberPoint[] {
+  return points.filter((point): point is NumberPoint => typeof point.value === 'number');
 }
 
 /** Each value holds until the next one came. */
@@ -44,7 +55,7 @@ function meanOver(points: readonly NumberPoint[], endMs: number): number {
   return duration > 0 ? sum / duration : (points.at(-1)?.value ?? 0);
 }
 
-function courseOf(points: readonly NumberPoint[], { startMs, endMs }: Range): readonly JsonObject[] {
+function courseOf(points: readonly NumberPoint[], { startMs, endMs }: History): readonly JsonObject[] {
   if (points.length <= MAX_POINTS) return points.map(timed);
   const widthMs = Math.max(1, (endMs - startMs) / MAX_POINTS);
   const buckets = Map.groupBy(points, ({ atMs }) => Math.min(MAX_POINTS - 1, Math.floor((atMs - startMs) / widthMs)));

@@ -197,8 +197,9 @@ type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 
 /** On demand: a hub that no MCP client talks to starts sooner and is 30 MB smaller. */
 async function loadSdk() {
-  const [server, session] = await Promise.all([import('./mcp-server.ts'), import('./mcp-server-session.ts')]);
-  return { ...server, ...session };
+  const { isOfSession, serveModern } = await import('./mcp-server.ts');
+  const { ServerSession } = await import('./mcp-server-session.ts');
+  return { isOfSession, serveModern, ServerSession };
 }
 
 function noSession(id: string | undefined): Answer {

@@ -3,7 +3,8 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { MeshPorts } from '../../tools/mesh-outlook.ts';
 import type { ToolRegistry } from '../../tools/tool-registry.ts';
 import type { McpCaller, McpFeature, McpNotices } from './mcp-feature.ts';
-import { type OverviewParts, overviewTools } from './overview-tools.ts';
+import { type MeasurementParts, measurementTools } from './measurement-tools.ts';
+import { overviewTool } from './overview-tool.ts';
 import { type ProxyParts, proxyTools } from './proxy-tools.ts';
 import { type SearchParts, searchTools } from './search-tools.ts';
 import { ToolChanges } from './tool-changes.ts';
@@ -11,7 +12,7 @@ import { isDirect, ToolHomeView } from './tool-home-view.ts';
 import { isIn, ToolListView } from './tool-list-view.ts';
 
 /** What tools are listed and called with. */
-export interface ToolFeatureParts extends ProxyParts, SearchParts, OverviewParts {
+export interface ToolFeatureParts extends ProxyParts, SearchParts, MeasurementParts {
   readonly registry: ToolRegistry;
   /** Tools of other hubs. */
   readonly outlook: Pick<MeshPorts, 'tools'>;
@@ -19,8 +20,7 @@ export interface ToolFeatureParts extends ProxyParts, SearchParts, OverviewParts
 
 /** `tools/list` and `tools/call` of every view; tells of changes until it is closed. */
 export function toolFeature(parts: ToolFeatureParts, notices: McpNotices): McpFeature {
-  const [overview, ...sensors] = overviewTools(parts);
-  const own = [...(overview ? [overview] : []), ...searchTools(parts), ...proxyTools(parts), ...sensors];
+  const own = [overviewTool(parts), ...searchTools(parts), ...proxyTools(parts), ...measurementTools(parts)];
   const home = new ToolHomeView(parts, own);
   const lists = new ToolListView(parts);
   const changes = new ToolChanges({

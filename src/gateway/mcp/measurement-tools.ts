@@ -1,8 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import { areaKey } from '../../core/device-facts.ts';
-import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { SensorId } from '../../core/ids.ts';
 import { isoTime } from '../../core/iso-time.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Reading, ReadingStore } from '../../core/reading-store.ts';
@@ -10,8 +7,8 @@ import { resolveSensorAt } from '../../tools/resolve-sensor.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import { field } from '../door/query.ts';
-import { historySummary } from './history-summary.ts';
-import { areaOverview, homeOverview } from './home-overview.ts';
+import { areaNamed } from './area-name.ts';
+import { type History, historySummary } from './history-summary.ts';
 import { type HomeTool, homeTool } from './home-tool.ts';
 import { successResult } from './tool-runner.ts';
 
@@ -22,39 +19,19 @@ const MAX_RAW_MS = 3 * DAY_MS;
 const HOUR_MS = 3_600_000;
 const TIME = field.time('');
 
-/** What the home is looked at with. */
-export interface OverviewParts {
+/** What measurements are read with. */
+export interface MeasurementParts {
   readonly sight: CallerSight;
   readonly readings: ReadingStore;
   readonly clock: Clock;
 }
 
-/** `home_overview`, `read_sensor` and `sensor_history`. */
-export function overviewTools(parts: OverviewParts): readonly HomeTool[] {
-  return [overviewTool(parts), readSensorTool(parts), historyTool(parts)];
+/** `read_sensor` and `sensor_history`. */
+export function measurementTools(parts: MeasurementParts): readonly HomeTool[] {
+  return [readSensorTool(parts), historyTool(parts)];
 }
 
-function overviewTool({ sight }: OverviewParts): HomeTool {
-  return homeTool(
-    {
-      name: 'home_overview',
-      title: 'Home at a glance',
-      description:
-        'Areas with their devices, what is on or open, alarms, and what cannot be reached. With an area: each device there with its id and present values. Start here.',
-      parameters: { area: p.string({ description: 'Only this area, such as Kitchen', maxLength: 64 }).optional() },
-    },
-    ({ area }, { principal }) => {
-      const home = { devices: sight.devices(principal), readings: sight.readings(principal) };
-      if (area === undefined) return successResult(homeOverview(home));
-      const name = areaNamed(area, home.devices);
-      const devices = home.devices.filter((device) => device.area === name);
-      const ids = new Set(devices.map(({ id }) => id));
-      return successResult(areaOverview(name, { devices, readings: home.readings.filter(({ sensor }) => ids.has(sensor.device)) }));
-    },
-  );
-}
-
-function readSensorTool({ sight, clock }: OverviewParts): HomeTool {
+function readSensorTool({ sight, clock }: MeasurementParts): HomeTool {
   return homeTool(
     {
       name: 'read_sensor',
@@ -89,7 +66,7 @@ function readSensorTool({ sight, clock }: OverviewParts): HomeTool {
   );
 }
 
-function historyTool({ sight, readings, clock }: OverviewParts): HomeTool {
+function historyTool({ sight, readings, clock }: MeasurementParts): HomeTool {
   return homeTool(
     {
       name: 'sensor_history',
@@ -103,7 +80,8 @@ function historyTool({ sight, readings, clock }: OverviewParts): HomeTool {
       },
     },
     ({ sensor, since, until }, { principal }) => {
-      const { sensor: found } = oneSensor(sensor, sight.readings(principal));
+      const reading = oneSensor(sensor, sight.readings(principal));
+      const found = reading.sensor;
       const range = rangeOf({ since, until, nowMs: clock.now() });
       return successResult({
         sensor: found.id,
@@ -111,15 +89,19 @@ function historyTool({ sight, readings, clock }: OverviewParts): HomeTool {
         unit: found.unit,
         since: isoTime(range.startMs),
         until: isoTime(range.endMs),
-        ...historySummary(pointsOf(readings, found.id, range), range),
+        ...historySummary(historyOf(readings, reading, range)),
       });
     },
   );
 }
 
-function pointsOf(readings: ReadingStore, sensor: SensorId, range: { readonly startMs: number; readonly endMs: number }) {
+/** Each hour's mean, lowest and highest stand for the readings of a long time; texts have none of these. */
+function historyOf(readings: ReadingStore, { sensor, value }: Reading, range: Omit<History, 'points'>): History {
+  const query = { sensor: sensor.id, startMs: range.startMs, endMs: range.endMs };
   const isLong = range.endMs - range.startMs > MAX_RAW_MS;
-  return readings.history({ sensor, ...range, ...(isLong ? { aggregation: 'avg', everyMs: HOUR_MS } : { aggregation: 'none' }) });
+  if (!isLong || typeof value === 'string') return { ...range, points: readings.history({ ...query, aggregation: 'none' }) };
+  const hourly = (aggregation: 'avg' | 'min' | 'max') => readings.history({ ...query, aggregation, everyMs: HOUR_MS });
+  return { ...range, points: hourly('avg'), lows: hourly('min'), highs: hourly('max') };
 }
 
 interface RangeWish {
@@ -153,18 +135,6 @@ function oneSensor(text: string, readings: readonly Reading[]): Reading {
   const reading = readings.find(({ sensor }) => sensor.id === id);
   if (reading) return reading;
   throw new AtmoError('SENSOR_NOT_FOUND', `There is no sensor ${id} any more`);
-}
-
-/** The area as it is written. NOT_FOUND with the nearest. */
-function areaNamed(text: string, members: readonly { readonly area?: string }[]): string {
-  const areas = [...new Set(members.flatMap(({ area }) => area ?? []))];
-  const found = areas.find((area) => areaKey(area) === areaKey(text));
-  if (found !== undefined) return found;
-  const near = nearestTexts(text, areas);
-  const candidates = near.length > 0 ? [...near] : areas.slice(0, 20);
-  throw new AtmoError('NOT_FOUND', `There is no area ${JSON.stringify(text.slice(0, 64))}; there is ${candidates.join(', ') || 'none'}`, {
-    candidates,
-  });
 }
 
 function noneFits(readings: readonly Reading[], kind: string | undefined): AtmoError {
