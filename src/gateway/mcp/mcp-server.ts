@@ -140,7 +140,8 @@ function capabilitiesOf(features: readonly McpFeature[]): ServerCapabilities {
 /** What is wrong with the request is the client's to mend; the rest stays in the hub's log. */
 function protocolError(error: AtmoError): ProtocolError {
   const { code, message, details } = error.toBody();
-  const data: Record<string, Json> = { code, details };
+  // The protocol looks for the URI of a resource that is not there beside the error's other data (SEP-2164).
+  const data: Record<string, Json> = { code, details, ...(typeof details.uri === 'string' && { uri: details.uri }) };
   if (code === 'INTERNAL_ERROR') return new ProtocolError(ProtocolErrorCode.InternalError, message, data);
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
 }

@@ -14,7 +14,9 @@ export class CompanionResources implements ResourceSource {
   }
 
   list(caller: McpCaller): readonly ResourceEntry[] {
-    return this.#all(caller).filter((resource) => !isTemplate(resource)).map(entryOf);
+    return this.#all(caller)
+      .filter((resource) => !isTemplate(resource))
+      .map(entryOf);
   }
 
   templates(caller: McpCaller): readonly ResourceTemplate[] {

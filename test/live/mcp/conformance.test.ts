@@ -21,7 +21,7 @@ describe.skipIf(missing !== undefined)('programs of others', () => {
   });
 
   test.each(['/mcp', '/mcp/devices'])('the inspector finds no mistake in the schemas of %s', { timeout: LIMIT_MS }, async (path) => {
-    const { code, text } = await inspector(`${lab.hub.url}${path}`, lab.token, ['--method', 'tools/list']);
+    const { code, text } = await inspector(`${lab.hub.url}${path}`, lab.token, ['--strict', '--method', 'tools/list']);
     expect(code, text.slice(-4_000)).toBe(0);
     expect(text).toContain(path === '/mcp' ? 'search_tools' : 'test_simple_text');
   });
