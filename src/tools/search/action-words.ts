@@ -79,4 +79,4 @@ export const PARTICLES: readonly string[] = [
 
 /** Beginnings of sentences that ask instead of telling to do something. */
 export const QUESTION_WORDS =
-  'what whats which is are was were how who where when does did do has have any anybody anyone tell show check read report status query get lookup find | was welche welcher welches ist sind wie wer wo wann zeig zeige sag | quel quelle quels quelles est combien montre | que cual cuanto esta estan dime muestra | hoe welke wat | che quale quanto mostra dimmi';
+  'what whats which is are was were how who where when does did has any anybody anyone tell show check read report status query lookup find | was welche welcher welches ist sind wie wer wo wann zeig zeige sag | quel quelle quels quelles est combien montre | que cual cuanto esta estan dime muestra | hoe welke wat | che quale quanto mostra dimmi';

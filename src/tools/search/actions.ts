@@ -11,6 +11,9 @@ export interface SaidActions {
   readonly places: ReadonlySet<number>;
 }
 
+/** `Could you lock the door?` asks for nothing but that. */
+const REQUESTS = stemsOf('can could would will please kannst konntest wurdest peux pourriez puedes podrias kun kan zou puoi potresti');
+
 interface Said {
   readonly actions: Actions;
   readonly at: readonly number[];
@@ -68,7 +71,8 @@ export function withKin(actions: Actions): Actions {
 
 /** Does the text ask something instead of telling to do something? */
 export function isQuestion(text: string, words: readonly Word[]): boolean {
-  return /[?？]\s*$/.test(text) || (words[0] !== undefined && questionWords.has(words[0].stem));
+  const first = words[0]?.stem ?? '';
+  return questionWords.has(first) || (/[?？]\s*$/.test(text) && !REQUESTS.has(first));
 }
 
 function phrasesIn(words: readonly Word[], table: ReadonlyMap<string, Actions>): readonly Said[] {

@@ -94,7 +94,12 @@ function areaTerms(name: string, names: HomeNames): ReadonlyMap<string, TermWeig
   return documentTerms(
     [
       { field: 'area', text: name },
-      ...aliases.map((text): FieldText => ({ field: 'alias', text })),
+      // Its own name: a device in it has the same words, but they are not its name.
+      { field: 'name', text: name },
+      ...aliases.flatMap((text): readonly FieldText[] => [
+        { field: 'alias', text },
+        { field: 'name', text },
+      ]),
       ...(floor === undefined ? [] : [{ field: 'floor', text: floor } as const]),
     ],
     [],

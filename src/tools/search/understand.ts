@@ -1,6 +1,6 @@
 import { type Actions, actionsIn, actionTerm, isParticleVerb, isQuestion, READ_TERM, withKin } from './actions.ts';
 import { compoundParts } from './compound.ts';
-import { INTENTS } from './intents.ts';
+import { INTENTS, type Intent } from './intents.ts';
 import { concept, isHomeWord, type Meaning, meaningsIn } from './lexicon.ts';
 import type { Alternative, Need } from './need.ts';
 import { STOP_WORDS } from './stop-words.ts';
@@ -15,7 +15,11 @@ const BARE_NUMBER = 0.3;
 const PART = 0.8;
 const ACTION_WORTH = 2.2;
 const INTENT_WORTH = 1.6;
-const READ_WORTH = 0.8;
+const DEED_WORTH = 0.8;
+const READ_WORTH = 2;
+const STATE_WORTH = 0.3;
+/** What a word counts that says an action and a thing at once. */
+const SAID_TWICE = 0.5;
 /** How much is left of going up or down where a goal is told. */
 const RELATIVE_TO_TARGET = 0.4;
 /** Words that hardly tell anything, beside those that tell nothing. */
@@ -29,14 +33,13 @@ export function needsOf(text: string): readonly Need[] {
   const said = actionsIn(words);
   const isAsking = isQuestion(text, words);
   const plain = folded(text.toLowerCase().replace(/['’]/g, ''));
-  const intents = INTENTS.filter(({ pattern }) => pattern.test(plain)).map(intentNeed);
-  const wanted = wordNeeds(words, said.places);
+  const intents = INTENTS.filter(({ pattern }) => pattern.test(plain));
+  const actions = isTarget ? reaching(said.actions) : said.actions;
   return [
-    ...wanted,
-    ...actionNeeds(isTarget ? reaching(said.actions) : said.actions, words, said.places),
-    ...intents,
+    ...wordNeeds(words, said.places),
+    ...(isAsking ? askingNeeds(actions) : actionNeeds(actions, words, said.places)),
+    ...intents.flatMap((intent) => intentNeeds(intent, actions.size > 0)),
     ...values,
-    ...(isAsking ? [readNeed()] : []),
   ];
 }
 
@@ -48,7 +51,12 @@ function wordNeeds(words: readonly Word[], taken: ReadonlySet<number>): readonly
   const telling = open.filter(({ word }) => !STOP_WORDS.has(word.text));
   // A name may consist of nothing but such words.
   const chosen = telling.length > 0 || taken.size > 0 ? telling : open;
-  return merged(chosen.map(({ word, place }) => wordNeed(word, meanings.get(place) ?? [])));
+  return merged(
+    chosen.map(({ word, place }) => {
+      const need = wordNeed(word, meanings.get(place) ?? []);
+      return taken.has(place) ? { ...need, weight: need.weight * SAID_TWICE } : need;
+    }),
+  );
 }
 
 function wordNeed(word: Word, meanings: readonly Meaning[]): Need {
@@ -93,14 +101,19 @@ function reaching(actions: Actions): Actions {
   return relative.length > 0 || actions.size === 0 ? new Map([...actions, ['set', 1], ...relative]) : actions;
 }
 
-function intentNeed({ label, concepts, actions }: (typeof INTENTS)[number]): Need {
+/** What helps, and what it should do where the sentence does not say so itself. */
+function intentNeeds({ label, concepts, actions }: Intent, hasAction: boolean): readonly Need[] {
   const things = concepts.map((name, index): Alternative => ({ term: concept(name), strength: 1 - index * 0.12 }));
-  const deeds = actions.map((action): Alternative => ({ term: actionTerm(action), strength: 0.3 }));
-  return { kind: 'hint', label, weight: INTENT_WORTH, alternatives: [...things, ...deeds] };
+  const deeds = actions.map((action, index): Alternative => ({ term: actionTerm(action), strength: 1 - index * 0.12 }));
+  const thing: Need = { kind: 'hint', label, weight: INTENT_WORTH, alternatives: things };
+  return hasAction ? [thing] : [thing, { kind: 'hint', label, weight: DEED_WORTH, alternatives: deeds }];
 }
 
-function readNeed(): Need {
-  return { kind: 'hint', label: 'question', weight: READ_WORTH, alternatives: [{ term: READ_TERM, strength: 1 }] };
+/** `is the door locked` asks for what can be read; the action tells a state. */
+function askingNeeds(actions: Actions): readonly Need[] {
+  const reading: Need = { kind: 'hint', label: 'question', weight: READ_WORTH, alternatives: [{ term: READ_TERM, strength: 1 }] };
+  const kinds = [...actions].map(([action, strength]) => ({ term: actionTerm(action), strength }));
+  return kinds.length === 0 ? [reading] : [reading, { kind: 'hint', label: 'question', weight: STATE_WORTH, alternatives: kinds }];
 }
 
 /** A word that is said twice is asked for once. */

@@ -1,0 +1,16 @@
+import type { AreaNames, HomeNames } from '../../../src/core/home-names.ts';
+
+interface Given {
+  readonly devices?: Readonly<Record<string, readonly string[]>>;
+  /** By the area's name in lower case. */
+  readonly areas?: Readonly<Record<string, AreaNames>>;
+}
+
+/** Names that never change. */
+export function namesOf({ devices = {}, areas = {} }: Given): HomeNames {
+  return {
+    revision: 1,
+    deviceAliases: (device) => devices[device] ?? [],
+    areaNames: (area) => areas[area.toLowerCase()] ?? { aliases: [] },
+  };
+}
