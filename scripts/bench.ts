@@ -29,6 +29,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   announce: { summary: 'bytes of an announcement / its JSON form', isNetworked: false, load: () => import('./bench/announce.ts') },
   mcp: { summary: 'a call over MCP / over the HTTP API; lists of 2,000 tools', isNetworked: false, load: () => import('./bench/mcp.ts') },
   search: { summary: 'sentences that find the right tool, and how fast', isNetworked: false, load: () => import('./bench/search.ts') },
+  page: { summary: 'the page: bytes, time to interactive, memory of an hour', isNetworked: false, load: () => import('./bench/page.ts') },
   storage: { summary: 'a day of readings on the disk', isNetworked: false, load: () => import('./bench/storage.ts') },
 };
 
