@@ -1,4 +1,3 @@
-import { sign } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { accessTools } from './access-tools.ts';
@@ -10,15 +9,12 @@ import type { DeviceDirectory } from './core/device-directory.ts';
 import type { DeviceRoom } from './core/device-room.ts';
 import { AtmoError } from './core/errors.ts';
 import { EventBus } from './core/events.ts';
-import type { DeviceId } from './core/ids.ts';
 import type { JsonObject } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
 import { NO_DEVICES } from './core/no-devices.ts';
 import type { Principal } from './core/principal.ts';
 import { type Service, ServiceStack } from './core/service.ts';
-import { isLoopback } from './gateway/door/loopback.ts';
-import { type GatewayOptions, HttpGateway } from './gateway/http-gateway.ts';
-import { MetricRegistry } from './gateway/metrics/metrics.ts';
+import type { HttpGateway } from './gateway/http-gateway.ts';
 import type { HealthReport } from './gateway/ports.ts';
 import { DEVICE_CAPABILITIES } from './hub-capabilities.ts';
 import { HistoryStore } from './journal/history/history-store.ts';
@@ -29,6 +25,7 @@ import type { Membership } from './mesh/membership/open-membership.ts';
 import type { MeshRoom } from './mesh/mesh-room.ts';
 import { meshTools } from './mesh/mesh-tools.ts';
 import type { Access } from './open-access.ts';
+import { openGateway } from './open-gateway.ts';
 import { openMesh, openTrust } from './open-mesh.ts';
 import { openRegistration } from './open-registration.ts';
 import { openWorkshop, type Workshop } from './open-workshop.ts';
@@ -48,11 +45,8 @@ import { thermalTool } from './tools/builtin/thermal-tool.ts';
 import type { CallPipeline } from './tools/calls/call-pipeline.ts';
 import { namesOfNone } from './tools/calls/tool-offer.ts';
 import { ToolOrchestrator } from './tools/forms/tool-orchestrator.ts';
-import type { ToolRegistrar } from './tools/registration/tool-registrar.ts';
 import { deviceNames } from './tools/resolve-device.ts';
 import { KeptHomeNames } from './tools/search/kept-home-names.ts';
-import { LexicalEntitySearch } from './tools/search/lexical-entity-search.ts';
-import { LexicalToolSearch } from './tools/search/lexical-tool-search.ts';
 import type { RegisteredTool } from './tools/tool-definition.ts';
 import { loadManifest } from './tools/tool-manifest.ts';
 import type { ToolRegistry } from './tools/tool-registry.ts';
@@ -144,7 +138,11 @@ export class Hub implements Service {
     const registrations = await openRegistration({ ...shared, ...ground }, workshop, { config: this.#config, stack: this.#stack });
     await this.#startAgents(ground, workshop);
     this.#warnOfUnknownNames(workshop.registry);
-    const gateway = this.#makeDoor(ground, { ...workshop, registrations });
+    const gateway = openGateway(
+      { ...shared, ...workshop, registrations },
+      { config: this.#config, health: () => this.#health, meshDrops: () => this.#mesh?.drops() ?? {} },
+    );
+    this.#gateway = gateway;
     const mesh = this.#makeMesh(ground, workshop, gateway);
     this.#registerAll(workshop.registry, meshTools(mesh));
     const { authenticator } = ground.access;
@@ -250,35 +248,6 @@ export class Hub implements Service {
     }
   }
 
-  #makeDoor(
-    { access, events, readings, directory, homeNames }: Ground,
-    workshop: Workshop & { readonly registrations: ToolRegistrar },
-  ): HttpGateway {
-    const gateway = new HttpGateway(
-      {
-        ...workshop,
-        search: new LexicalToolSearch({ names: homeNames, device: (id) => directory.get(id as DeviceId) }),
-        entities: new LexicalEntitySearch(homeNames),
-        homeNames,
-        directory,
-        readings,
-        events,
-        authenticator: access.authenticator,
-        authorizer: access.authorizer,
-        signChallenge: (statement) => sign(null, statement, access.key.privateKey),
-        metrics: new MetricRegistry(),
-        meshDrops: () => this.#mesh?.drops() ?? {},
-        health: { health: () => this.#health },
-        logger: this.#logger,
-        clock: this.#clock,
-        time: access.time,
-      },
-      doorOf(this.#config),
-    );
-    this.#gateway = gateway;
-    return gateway;
-  }
-
   #makeMesh(ground: Ground, workshop: Workshop, gateway: HttpGateway): MeshRoom {
     const { access, directory: devices, ...parts } = ground;
     const { registry, capabilities } = workshop;
@@ -307,10 +276,4 @@ export class Hub implements Service {
   #registerAll(registry: ToolRegistry, tools: readonly RegisteredTool[]): void {
     for (const tool of tools) registry.register(tool);
   }
-}
-
-/** Other machines are let in over TLS alone; on a loopback address the owner may want it too. */
-function doorOf({ http: { host, port, tls }, stateDir }: HubConfig): GatewayOptions {
-  const isServed = tls.isEnabled ?? !isLoopback(host);
-  return { host, port, ...(isServed && { tls: { ...tls, directory: join(stateDir, 'tls') } }) };
 }

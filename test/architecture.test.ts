@@ -15,7 +15,7 @@ const ROOMS: Record<string, readonly string[]> = {
   sensors: ['core', 'profiles'],
   mesh: ['core', 'wire', 'tools'],
   connectors: ['core', 'tools'],
-  gateway: ['core', 'tools'],
+  gateway: ['core', 'wire', 'tools'],
   cli: ['core', 'wire', 'profiles'],
   monitor: ['core', 'wire'],
 };
