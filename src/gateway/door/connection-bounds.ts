@@ -6,6 +6,8 @@ interface Connection {
   readonly socket: Pick<Socket, 'destroy'>;
   readonly source: string;
   running: number;
+  /** Bytes that waited for the reader at the last look. */
+  unread: number;
 }
 
 interface Limits {
@@ -39,7 +41,7 @@ export class ConnectionBounds {
   admit(socket: Pick<Socket, 'destroy' | 'remoteAddress'>): boolean {
     const source = sourceOf(socket.remoteAddress);
     if (!this.#makeRoom(source)) return false;
-    this.#connections.set(socket, { socket, source, running: 0 });
+    this.#connections.set(socket, { socket, source, running: 0, unread: 0 });
     return true;
   }
 
@@ -72,9 +74,13 @@ export class ConnectionBounds {
     this.#connections.set(socket, connection);
   }
 
-  /** True while no request runs on it. */
-  isIdle(socket: object): boolean {
-    return (this.#connections.get(socket)?.running ?? 0) === 0;
+  /** Cuts those whose reader has taken nothing since the last look, although something waited. */
+  cutStalled(): void {
+    for (const [key, connection] of this.#connections) {
+      const unread = 'writableLength' in key && typeof key.writableLength === 'number' ? key.writableLength : 0;
+      if (unread > 0 && unread === connection.unread) connection.socket.destroy();
+      connection.unread = unread;
+    }
   }
 
   #makeRoom(source: string): boolean {

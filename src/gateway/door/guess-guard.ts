@@ -35,6 +35,8 @@ export class GuessGuard {
   readonly #sources = new Map<string, Record>();
   /** Digests of tokens that were right, the newest last. */
   readonly #known = new Set<string>();
+  /** Most requests bring the token of the one before: no digest for these. */
+  #lastRight = '';
 
   constructor(clock: Clock, onLockout: OnLockout) {
     this.#clock = clock;
@@ -53,6 +55,8 @@ export class GuessGuard {
 
   /** The token was right. */
   succeeded(token: string): void {
+    if (token === this.#lastRight) return;
+    this.#lastRight = token;
     const digest = digestOf(token);
     if (this.#known.has(digest)) return;
     this.#known.add(digest);

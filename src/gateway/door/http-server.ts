@@ -4,6 +4,7 @@ import { type AddressInfo, createServer as createListener, type Server as Listen
 import { getRequestListener, RequestError } from '@hono/node-server';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { repeat } from '../../core/repeat.ts';
 import type { ServedCertificate } from '../tls/served-certificate.ts';
 import { isWildcard } from '../tls/tls-names.ts';
 import { problem } from './answer.ts';
@@ -35,7 +36,7 @@ interface ServerCollaborators {
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
 const CHECK_INTERVAL_MS = 1_000;
-/** How long a client may leave an answer unread; the socket may look twice until it is sure. */
+/** How long a client may leave an answer unread; looked at so often, since a timer for each socket costs each request. */
 const STALL_MS = 15_000;
 const DRAIN_MS = 10_000;
 const LOOPBACK_HOST = '127.0.0.1';
@@ -47,6 +48,7 @@ export class HttpServer implements AsyncDisposable {
   readonly #certificates: Certificates | undefined;
   readonly #bounds = new ConnectionBounds();
   readonly #serveHttp: (socket: Socket) => void;
+  #stopLooking = () => {};
   #hall: EntranceHall | undefined;
   /** For this machine, where the door listens on one address of the network. */
   #local: Listener | undefined;
@@ -59,8 +61,6 @@ export class HttpServer implements AsyncDisposable {
       { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, connectionsCheckingInterval: CHECK_INTERVAL_MS },
       (request, response) => this.#answer(answer, request, response),
     );
-    this.#server.timeout = STALL_MS;
-    this.#server.on('timeout', (socket) => this.#endStalled(socket));
     this.#server.on('clientError', refuseUnparsed);
     this.#server.on('connect', (_request, socket) => refuseRaw(socket, 405, NO_TUNNEL));
     this.#server.on('checkExpectation', (_request, response) => refuseExpectation(response));
@@ -78,6 +78,7 @@ export class HttpServer implements AsyncDisposable {
       this.#hall = hall;
     }
     const taken = await listenOn(this.#server, { host, port });
+    this.#stopLooking = repeat(this.#clock, STALL_MS, () => this.#bounds.cutStalled());
     if (isLoopback(host) || isWildcard(host)) return taken;
     this.#local = createListener((socket) => this.#enter(socket));
     await listenOn(this.#local, { host: LOOPBACK_HOST, port: taken });
@@ -98,6 +99,7 @@ export class HttpServer implements AsyncDisposable {
     };
     sweep();
     await closed;
+    this.#stopLooking();
     stopCut();
     stopSweep();
   }
@@ -128,11 +130,6 @@ export class HttpServer implements AsyncDisposable {
     }
     response.once('close', () => this.#bounds.end(socket));
     void answer(request, response);
-  }
-
-  /** Nothing was read or written for a while: fine for a call that runs, not for an answer that nobody takes. */
-  #endStalled(socket: Socket): void {
-    if (this.#bounds.isIdle(socket) || socket.writableLength > 0) socket.destroy();
   }
 }
 

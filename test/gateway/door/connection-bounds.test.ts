@@ -44,8 +44,20 @@ describe('the places for connections', () => {
     const { socket } = open('a', '10.0.0.1');
     expect([bounds.begin(socket), bounds.begin(socket), bounds.begin(socket)]).toEqual([true, true, false]);
     bounds.end(socket);
-    expect([bounds.isIdle(socket), bounds.begin(socket)]).toEqual([false, true]);
+    expect(bounds.begin(socket)).toBe(true);
     bounds.release(socket);
     expect(bounds.size).toBe(0);
+  });
+
+  test('an answer that nobody takes is cut at the second look, one that is taken slowly goes on', () => {
+    const { bounds, cut } = makeBounds();
+    const reader = (name: string) => ({ remoteAddress: '10.0.0.1', writableLength: 9, destroy: () => void cut.push(name) });
+    const [stuck, slow] = [reader('stuck'), reader('slow')];
+    for (const socket of [stuck, slow]) bounds.admit(socket as never);
+    bounds.cutStalled();
+    expect(cut).toEqual([]);
+    slow.writableLength = 8;
+    bounds.cutStalled();
+    expect(cut).toEqual(['stuck']);
   });
 });
