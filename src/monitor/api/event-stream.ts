@@ -27,6 +27,8 @@ const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 15_000;
 /** The hub says something at least every 15 s. */
 const SILENCE_MS = 40_000;
+/** A machine that is gone may take a connection and never answer. */
+const OPENING_MS = 30_000;
 
 /** The hub's events, for ever: comes back after every cut where it was, asks for a reload when something was lost. */
 export class EventStream {
@@ -71,7 +73,8 @@ export class EventStream {
   async #listen(signal: AbortSignal): Promise<boolean> {
     const silence = new AbortController();
     try {
-      const response = await this.#parts.open(this.#lastEventId, AbortSignal.any([signal, silence.signal]));
+      const opening = this.#parts.open(this.#lastEventId, AbortSignal.any([signal, silence.signal]));
+      const response = await this.#within(OPENING_MS, opening, silence);
       if (this.#lastEventId === undefined) this.#listener.onGap();
       this.#listener.onConnection('live');
       await this.#read(response, silence);
@@ -87,13 +90,18 @@ export class EventStream {
     const decoder = new TextDecoder();
     const reader = response.body?.getReader();
     while (reader) {
-      const patience = new AbortController();
-      void this.#parts.wait(SILENCE_MS, patience.signal).then(() => patience.signal.aborted || silence.abort());
-      const { done, value } = await reader.read().finally(() => patience.abort());
+      const { done, value } = await this.#within(SILENCE_MS, reader.read(), silence);
       if (done) return;
       this.#failures = 0;
       for (const { event, data, id } of parser.push(decoder.decode(value, { stream: true }))) this.#tell(event, data, id);
     }
+  }
+
+  /** Cuts what takes longer. */
+  #within<Value>(limitMs: number, work: Promise<Value>, cut: AbortController): Promise<Value> {
+    const patience = new AbortController();
+    void this.#parts.wait(limitMs, patience.signal).then(() => patience.signal.aborted || cut.abort());
+    return work.finally(() => patience.abort());
   }
 
   #tell(event: string, data: string, id: string | undefined): void {

@@ -72,4 +72,25 @@ describe('the event stream of the page', () => {
     expect(hub.asked).toHaveLength(2);
     expect(hub.heard.at(-1)).toBe('connecting');
   });
+
+  test('cuts a connection on which nothing comes, and comes back', async () => {
+    const heard: string[] = [];
+    let openings = 0;
+    const stream: EventStream = new EventStream(
+      {
+        open: (_lastEventId, signal) => {
+          if (++openings === 2) stream.stop();
+          if (signal.aborted) return Promise.reject(signal.reason);
+          // Neither an answer nor a refusal, until it is cut.
+          return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        },
+        wait: () => new Promise((resolve) => setImmediate(resolve)),
+        random: () => 0,
+      },
+      { onEvent: () => undefined, onGap: () => undefined, onConnection: (connection) => heard.push(connection) },
+    );
+    await stream.run();
+    expect(openings).toBe(2);
+    expect(heard).toEqual(['connecting', 'lost', 'connecting']);
+  });
 });
