@@ -23,7 +23,6 @@ export const EVENT_TYPES = [
   'token.revoked',
   'agent.changed',
   'rules.changed',
-  'commissioning.progress',
   'mesh.changed',
   'peer.changed',
   'hub.warning',

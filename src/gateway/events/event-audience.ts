@@ -81,7 +81,6 @@ export class EventAudience {
       'token.revoked': token,
       'agent.changed': ({ subject }, listener) => isKin(listener, subject) || this.#has(listener, 'admin:agents'),
       'rules.changed': hub,
-      'commissioning.progress': hub,
       'mesh.changed': hub,
       'peer.changed': (_event, listener) => this.#has(listener, 'mesh:read'),
       'hub.warning': hub,
