@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit';
-import { AGENT_NAME } from '../../../core/agent-id.ts';
 import { PageElement } from '../../parts/page-element.ts';
+import { AGENT_NAME_PATTERN } from '../agent-name-pattern.ts';
 import { copyable } from '../copyable.ts';
 import { fieldsOf } from '../field-value.ts';
 import type { MintedToken } from '../tokens/token-view.ts';
@@ -60,7 +60,7 @@ export class AgentsPage extends PageElement {
       <h2>A token for it</h2>
       <div class="row">
         <label class="field grow"><span class="label">Name of the agent</span>
-          <input name="agent" required maxlength="64" pattern=${AGENT_NAME.source.replace(/^\^|\$$/g, '')} autocomplete="off" placeholder="my-assistant" /></label>
+          <input name="agent" required maxlength="64" pattern=${AGENT_NAME_PATTERN} autocomplete="off" placeholder="my-assistant" /></label>
         <label class="field grow"><span class="label">It may</span>
           <select name="rights">${Object.entries(RIGHTS).map(([key, { title }]) => html`<option value=${key}>${title}</option>`)}</select></label>
       </div>

@@ -1,8 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit';
-import { AGENT_NAME } from '../../../core/agent-id.ts';
 import { modal } from '../../parts/dialog.ts';
 import { icon } from '../../parts/icon.ts';
 import { PageElement } from '../../parts/page-element.ts';
+import { AGENT_NAME_PATTERN } from '../agent-name-pattern.ts';
 import { Asked } from '../asked.ts';
 import { askedView } from '../asked-view.ts';
 import { copyable } from '../copyable.ts';
@@ -64,7 +64,7 @@ export class TokensPage extends PageElement {
       ${narrowed ? html`<p class="quiet">The agent gets a new token with what is left below; the old one ends at once.</p>` : nothing}
       <div class="row">
         <label class="field grow"><span class="label">Name of the agent</span>
-          <input name="agent" required maxlength="64" pattern=${AGENT_NAME.source.replace(/^\^|\$$/g, '')} .value=${narrowed?.agent_id ?? ''} ?readonly=${narrowed !== undefined}
+          <input name="agent" required maxlength="64" pattern=${AGENT_NAME_PATTERN} .value=${narrowed?.agent_id ?? ''} ?readonly=${narrowed !== undefined}
             autocomplete="off" title="Small letters, digits, . _ and -" placeholder="kitchen-helper" /></label>
         <label class="field"><span class="label">Lasts</span>
           <select name="life">${[...LIFETIMES].map(([title, seconds]) => html`<option value=${seconds} ?selected=${seconds === 2_592_000}>${title}</option>`)}</select></label>
