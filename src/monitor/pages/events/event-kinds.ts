@@ -5,7 +5,6 @@ export const EVENT_KINDS: ReadonlyMap<string, string> = new Map([
   ['agi.tool.', 'Tools and calls'],
   ['approval.', 'Approvals'],
   ['job.', 'Long work'],
-  ['commissioning.', 'New devices'],
   ['agent.', 'Agents'],
   ['token.', 'Tokens'],
   ['rules.', 'Rules'],
