@@ -84,7 +84,7 @@ describe.skipIf(!HAS_CHROMIUM)(`what a person does at the page${HAS_CHROMIUM ? '
     await opened.page.getByRole('button', { name: 'Add', exact: true }).first().click();
     await opened.page.getByRole('button', { name: 'What it would see' }).click();
     const sight = opened.page.getByRole('status', { name: 'What it sees' });
-    await sight.getByText('1 devices').waitFor();
+    await sight.getByText('1 device', { exact: true }).waitFor();
     expect(await sight.textContent()).not.toContain(DOOR);
     await opened.page.getByRole('button', { name: 'Make the token' }).click();
     const token = await copied('Token');

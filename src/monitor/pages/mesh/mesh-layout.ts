@@ -27,7 +27,7 @@ export interface MeshPicture {
 /** Places hubs so that nobody covers another until a ring is full; order by id keeps the picture still while news come in. */
 export function layOutMesh(hubs: readonly PlacedHub[]): MeshPicture {
   const rings = Map.groupBy(hubs, ({ hops }) => Math.min(Math.max(1, hops), MAX_RING));
-  const outermost = Math.max(1, ...rings.keys());
+  const outermost = Math.max(0, ...rings.keys());
   const radius = outermost * RING_STEP;
   const centre = { x: radius + MARGIN, y: radius + MARGIN };
   const places = new Map<string, Point>();

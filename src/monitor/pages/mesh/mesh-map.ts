@@ -12,7 +12,7 @@ export function meshMap(status: MeshStatus): TemplateResult {
     const at = places.get(peer.id);
     return at === undefined ? [] : [{ peer, at }];
   });
-  return html`<svg class="mesh-map" viewBox="0 0 ${width} ${height}" role="img" aria-label=${summary(status)}>
+  return html`<svg class="mesh-map" width=${width} height=${height} viewBox="0 0 ${width} ${height}" role="img" aria-label=${summary(status)}>
     ${placed.map(({ peer, at }) => link(centre, at, peer))}
     ${placed.map(({ peer, at }) => hub(at, peer.name, peer.reachable ? 'reachable' : 'away'))}
     ${hub(centre, status.hub_name ?? 'this hub', 'own')}
