@@ -51,7 +51,7 @@ export class PageWorld implements AsyncDisposable {
     const devices = [...spec.devices, ...(options.extra ?? [])].map(together);
     mkdirSync(join(dir, 'hub'), { mode: 0o700 });
     if (options.config !== undefined) writeFileSync(join(dir, 'hub/config.yaml'), options.config, { mode: 0o600 });
-    await runTool(process.execPath, [BUILD_PAGE, '--if-stale']).catch(() => undefined);
+    await runTool(process.execPath, [BUILD_PAGE, '--if-stale']);
     const [home, hub, browser] = await Promise.all([
       VirtualHome.start({ spec: { devices }, dir: join(dir, 'home') }),
       startHub(join(dir, 'hub')),
