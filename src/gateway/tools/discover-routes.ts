@@ -10,6 +10,7 @@ import { rankedTools, type ToolRouteCollaborators } from './tool-routes.ts';
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
+const MAX_QUERY = 1_000;
 const texts = { type: 'array', items: { type: 'string' } };
 const FOUND = {
   anyOf: [
@@ -20,7 +21,7 @@ const FOUND = {
 const BODY = {
   type: 'object',
   properties: {
-    query: { type: 'string', description: 'what is to be done, in a sentence', maxLength: 1_000 },
+    query: { type: 'string', description: 'what is to be done, in a sentence', maxLength: MAX_QUERY },
     limit: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
     capability: { type: 'string' },
     category: { enum: CATEGORIES },
@@ -48,7 +49,8 @@ export function discoverRoutes(collaborators: DiscoverCollaborators): readonly R
       async handle(request) {
         if (Object.keys(request.body).length === 0) return seed(collaborators.pipeline, request);
         const { query, limit = DEFAULT_LIMIT, ...filter } = request.body;
-        if (typeof query !== 'string' || query === '') throw wrong('query has to be a sentence that says what is to be done');
+        if (typeof query !== 'string' || query === '' || query.length > MAX_QUERY)
+          throw wrong(`query has to be a sentence of at most ${MAX_QUERY} characters that says what is to be done`);
         if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
           throw wrong(`limit has to be a whole number from 1 to ${MAX_LIMIT}`);
         return json(rankedTools(collaborators, request, { q: query, limit, ...filterOf(filter) }));

@@ -7,7 +7,8 @@ import { STOP_WORDS } from './stop-words.ts';
 import { NUMBER_TERM, valuesIn } from './values.ts';
 import { folded, type Word, wordsOf } from './words.ts';
 
-/** More words than anybody needs to say what they want. */
+/** More than anybody needs to say what they want. */
+const MAX_CHARS = 1_000;
 const MAX_WORDS = 40;
 const MEANING = 0.7;
 /** A number alone is rather part of a name. */
@@ -26,8 +27,9 @@ const RELATIVE_TO_TARGET = 0.4;
 const WEAK_WORDS = new Set(['room', 'all', 'every', 'everyth', 'whol', 'hous', 'hom', 'smart', 'devic']);
 const WEAK = 0.35;
 
-/** What a sentence asks for. */
-export function needsOf(text: string): readonly Need[] {
+/** What a sentence asks for; what is beyond its first 1,000 characters is not read. */
+export function needsOf(sentence: string): readonly Need[] {
+  const text = sentence.slice(0, MAX_CHARS);
   const { rest, values, isTarget } = valuesIn(text);
   const words = wordsOf(rest).slice(0, MAX_WORDS);
   const said = actionsIn(words);

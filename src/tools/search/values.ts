@@ -1,28 +1,28 @@
 import type { Need } from './need.ts';
 
-/** A number with its unit, or a word that stands for one. */
-const NUMBER = '[-+]?\\d+(?:[.,]\\d+)?';
+/** A number with its unit, or a word that stands for one. Bounded, and begun at its first digit alone: a long row of digits is read once. */
+const NUMBER = '(?<!\\d)[-+]?\\d{1,9}(?:[.,]\\d{1,9})?';
 const UNITS: readonly (readonly [unit: string, pattern: RegExp])[] = [
-  ['%', new RegExp(`${NUMBER}\\s*(?:%|％|percent\\b|pct\\b|prozent\\b|pour ?cent\\b|por ciento\\b|procent\\b|per cento\\b)`, 'giu')],
+  ['%', new RegExp(`${NUMBER}\\s{0,4}(?:%|％|percent\\b|pct\\b|prozent\\b|pour ?cent\\b|por ciento\\b|procent\\b|per cento\\b)`, 'giu')],
   [
     '°',
     new RegExp(
-      `${NUMBER}\\s*(?:°\\s*[cf]?\\b|°|degrees?(?:\\s+(?:celsius|fahrenheit|c|f))?\\b|celsius\\b|fahrenheit\\b|grad\\b|degres?\\b|degrés?\\b|grados?\\b|graden\\b|gradi\\b|[cf]\\b)`,
+      `${NUMBER}\\s{0,4}(?:°\\s{0,4}[cf]?\\b|°|degrees?(?:\\s{1,4}(?:celsius|fahrenheit|c|f))?\\b|celsius\\b|fahrenheit\\b|grad\\b|degres?\\b|degrés?\\b|grados?\\b|graden\\b|gradi\\b|[cf]\\b)`,
       'giu',
     ),
   ],
-  ['K', new RegExp(`${NUMBER}\\s*(?:k|kelvin)\\b`, 'giu')],
+  ['K', new RegExp(`${NUMBER}\\s{0,4}(?:k|kelvin)\\b`, 'giu')],
   [
     's',
     new RegExp(
-      `${NUMBER}\\s*(?:s|secs?|seconds?|mins?|minutes?|hours?|hrs?|h|sekunden?|minuten?|stunden?|secondes?|heures?|segundos?|minutos?|horas?)\\b`,
+      `${NUMBER}\\s{0,4}(?:s|secs?|seconds?|mins?|minutes?|hours?|hrs?|h|sekunden?|minuten?|stunden?|secondes?|heures?|segundos?|minutos?|horas?)\\b`,
       'giu',
     ),
   ],
 ];
 /** A number that is to be reached: `to 30`, `auf 30`; elsewhere it may be part of a name. */
-const TARGET = new RegExp(`\\b(?:to|at|auf|a|à|op|zu)\\s+${NUMBER}`, 'iu');
-const BARE = new RegExp(`\\b(?:to|at|auf|a|à|op|zu)\\s+${NUMBER}(?!\\s*\\p{L})`, 'giu');
+const TARGET = new RegExp(`\\b(?:to|at|auf|a|à|op|zu)\\s{1,4}${NUMBER}`, 'iu');
+const BARE = new RegExp(`\\b(?:to|at|auf|a|à|op|zu)\\s{1,4}${NUMBER}(?!\\s{0,4}\\p{L})`, 'giu');
 const WORTH = 1.6;
 const ANY_UNIT = 0.6;
 

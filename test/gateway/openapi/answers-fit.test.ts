@@ -91,6 +91,7 @@ describe('answers', () => {
     ['GET', '/api/v1/tools/{id}', '/api/v1/tools/nothing', 404],
     ['GET', '/api/v1/devices/{id}', '/api/v1/devices/nothing', 404],
     ['POST', '/api/v1/tools/discover', '/api/v1/tools/discover', 400, { query: 7 }],
+    ['POST', '/api/v1/tools/discover', '/api/v1/tools/discover', 400, { query: 'x'.repeat(1_001) }],
     ['POST', '/api/v1/tools/{id}/invoke', '/api/v1/tools/lamp_on/invoke', 400, '['],
     ['GET', '/api/v1/jobs/{id}', '/api/v1/jobs/nothing', 404],
   ])('of %s %s (%s) that are refused are problems', async (method, path, asked, status, body) => {

@@ -111,3 +111,18 @@ describe('what almost fits', () => {
     expect(search.search({ text: '?!… 🙂' }, tools).matches).toEqual([]);
   });
 });
+
+describe('a text that was made to be slow', () => {
+  test.each([
+    ['digits', '1'],
+    ['numbers', '1 '],
+    ['targets', 'to '],
+    ['spaces after a number', '1          '],
+    ['letters', 'a'],
+    ['requests', 'make it '],
+  ])('of %s is read in no time, however long', (_name, piece) => {
+    const started = performance.now();
+    search.search({ text: piece.repeat(64_000 / piece.length) }, tools);
+    expect(performance.now() - started).toBeLessThan(500);
+  });
+});
