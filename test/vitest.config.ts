@@ -12,7 +12,7 @@ export default defineConfig({
           name: 'unit',
           root,
           include: ['test/**/*.test.ts'],
-          exclude: ['test/live/**'],
+          exclude: ['test/live/**', '**/node_modules/**'],
           // Some start processes, and machines of continuous integration may be many times slower than a desk.
           testTimeout: 60_000,
           // Files share a process: loading matter.js for each of a hundred took longer than all the tests.
