@@ -27,6 +27,9 @@ describe('benchmarks', () => {
       'mesh',
       'idle',
       'announce',
+      'mcp',
+      'search',
+      'page',
       'storage',
     ]);
     expect(names.filter((name) => !existsSync(join(BENCH, `../bench/${name}.ts`)))).toEqual([]);

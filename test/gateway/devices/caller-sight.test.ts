@@ -59,7 +59,7 @@ describe('an agent with a grant on one lamp', () => {
     await ask(gateway, '/api/v1/tools/door_use/invoke', { body: {} });
     const { status, text } = await as(path);
     expect(status).toBe(200);
-    expect(text).not.toMatch(/door|Bridge|"bridge"|bridge\/|battery/);
+    expect(text).not.toMatch(/door_use|Secret door|"door["/]|Bridge|"bridge"|bridge\/|battery/);
   });
 
   test.each([

@@ -16,7 +16,7 @@ const DEVICE = {
   area: TEXT_OR_NULL,
   kind: text(),
   matter_node_id: text('Number in the fabric'),
-  parent: text('Bridge that it is behind'),
+  parent: text('Id of the device that it is behind'),
   vendor: MAKER,
   product: MAKER,
   serial: text(),
