@@ -28,7 +28,9 @@ export interface CompanionPrompt {
     readonly values?: readonly string[];
   }[];
   /** Messages of MCP: a role, and a content block. */
-  messages(given: Readonly<Record<string, string>>): Promise<readonly { readonly role: 'user' | 'assistant'; readonly content: JsonObject }[]>;
+  messages(
+    given: Readonly<Record<string, string>>,
+  ): Promise<readonly { readonly role: 'user' | 'assistant'; readonly content: JsonObject }[]>;
 }
 
 /** What a tool brings along for agents. Who may call the tool may see it, to others it does not exist. */

@@ -97,7 +97,7 @@ export class ToolRegistry implements AsyncDisposable {
   }
 
   /**
-   * The tool that a name means: a bare one the core tool, else the only match; with a namespace the newest version; with
+   * The tool that a name means: a bare one the core tool, else the only match that no agent made, else the only one; with a namespace the newest version; with
    * `@` that version or range. Model-facing names and aliases work too. TOOL_NOT_FOUND suggests, AMBIGUOUS_TOOL lists.
    */
   resolve(name: string, options: ResolveOptions = {}): RegisteredTool {
@@ -214,8 +214,10 @@ export class ToolRegistry implements AsyncDisposable {
       .filter((tool) => tool !== undefined);
     const core = matches.find((tool) => tool.definition.namespace === 'core');
     if (core) return core;
-    if (matches.length > 1) throw ambiguous(name, matches);
-    return matches[0];
+    // What an agent named in time takes no name from a device that comes later.
+    const brought = matches.filter((tool) => tool.definition.metadata.createdBy !== 'agent');
+    if (matches.length > 1 && brought.length !== 1) throw ambiguous(name, matches);
+    return brought[0] ?? matches[0];
   }
 
   #keysOf(reference: ToolReference): readonly string[] {

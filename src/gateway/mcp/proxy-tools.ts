@@ -3,6 +3,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { previewCall } from '../../tools/calls/call-preview.ts';
 import type { KnownTools } from '../../tools/known-tools.ts';
+import { NEEDS_APPROVAL } from '../../tools/registration/composed-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
@@ -69,7 +70,7 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
 
 /** The proxy that a tool's definition asks for; its effects with certain parameters may ask for a stricter one. */
 export function proxyOf({ definition: { execution, metadata } }: Pick<RegisteredTool, 'definition'>): ProxyName {
-  if (metadata.isDangerous) return 'sensitive_tool';
+  if (metadata.isDangerous || metadata.tags.includes(NEEDS_APPROVAL)) return 'sensitive_tool';
   return execution.hasSideEffects ? 'control_tool' : 'read_tool';
 }
 

@@ -7,7 +7,7 @@ const HASH_LENGTH = 6;
 /**
  * Names for models, `[a-z0-9_]` and at most 40 characters, for unversioned tools `namespace:name`. The answer depends
  * on the set of tools only, never on their order; a hash suffix appears where a name was cut or would be taken twice
- * (the core tool keeps the plain one).
+ * (the core tool keeps the plain one, and one of the hub or a device keeps it before those that agents made).
  */
 export function modelNames(tools: readonly string[]): ReadonlyMap<string, string> {
   const claims = new Map<string, string[]>();
@@ -31,7 +31,8 @@ export function plainName(tool: string): string {
 function keepsPlainName(tool: string, plain: string, claimants: readonly string[]): boolean {
   if (plain.length > MODEL_NAME_LIMIT) return false;
   const isOnlyOneOfCore = tool.startsWith('core:') && claimants.filter((other) => other.startsWith('core:')).length === 1;
-  return claimants.length === 1 || isOnlyOneOfCore;
+  const brought = claimants.filter((other) => !other.startsWith('agent:'));
+  return claimants.length === 1 || isOnlyOneOfCore || (brought.length === 1 && brought[0] === tool);
 }
 
 function hashedName(tool: string, plain: string): string {

@@ -33,6 +33,7 @@ export function composedTool(record: ToolRecord, composition: Composition, ports
     handler: (params, context) => {
       const level = (depth.getStore() ?? 0) + 1;
       if (level > MAX_DEPTH) throw tooDeep(definition.name);
+      if (!definition.execution.hasSideEffects) requireReading(definition.name, steps, ports);
       return depth.run(level, async () => {
         const outcome = await new StepRunner(ports.pipeline()).run(steps, { context, params });
         if (outcome.failed) throw stepFailure(outcome, steps, ports);
@@ -50,6 +51,17 @@ export function unavailableTool({ definition, exec }: ToolRecord): RegisteredToo
     throw new AtmoError('NOT_CONFIGURED', `The tool ${id} names ${why}; register it with steps that call other tools`, { tool: id });
   };
   return { id, definition, isAvailable: () => false, effects: refuse, handler: async () => refuse() };
+}
+
+/** Behind the name of a step another tool may stand than when the whole was said to change nothing. */
+function requireReading(name: string, steps: readonly Step[], ports: ComposedToolPorts): void {
+  const acting = steps.find(({ tool }) => ports.find(tool)?.definition.execution.hasSideEffects);
+  if (!acting) return;
+  throw new AtmoError(
+    'CONFLICT',
+    `The tool ${name} only reads, and ${acting.tool}, which it calls, changes something now; nothing was done. Register it anew`,
+    { tool: acting.tool },
+  );
 }
 
 function answerOf({ result }: Composition, sources: { readonly results: readonly Json[]; readonly params: JsonObject }): Json {

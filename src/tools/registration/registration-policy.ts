@@ -19,29 +19,51 @@ const MAX_DESCRIPTION = 2_000;
 const MAX_TITLE = 120;
 /** Namespaces of what the hub brings itself. */
 const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh']);
-/** Control characters, and those that turn the direction of a text or are not seen in it. */
-const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
+/** Control characters, and those that turn the direction of a text or are not seen in it: models read what people do not. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/u;
+/** Says that a sign is to be a picture, as in most texts with pictures. */
+const PICTURE = /(?<=\p{Emoji})\ufe0f/gu;
 
 /** Who made a tool is who asks, never what the record says (source 003 would make a tool of anybody the system's). */
 export function originOf({ kind }: Principal): { readonly createdBy: 'system' | 'agent'; readonly namespace: string } {
   return kind === 'owner' ? { createdBy: 'system', namespace: OWN_NAMESPACE } : { createdBy: 'agent', namespace: AGENT_NAMESPACE };
 }
 
-/** VALIDATION_ERROR for a name that is kept for others, and for texts in which something could be hidden from people. */
-export function requireProperName({ namespace, description, metadata, parameters, returns }: ToolDefinition): void {
+/**
+ * VALIDATION_ERROR for a name that is kept for others, for an agent's tool that says it belongs to a device, and for texts in
+ * which something could be hidden from people.
+ */
+export function requireProperName(definition: ToolDefinition): void {
+  const { namespace, description, metadata } = definition;
   const isOfAgent = metadata.createdBy === 'agent';
   if (isOfAgent ? namespace !== AGENT_NAMESPACE : RESERVED.has(namespace) || namespace === AGENT_NAMESPACE) {
     const wanted = isOfAgent ? `${AGENT_NAMESPACE}:` : `${OWN_NAMESPACE}: or another one of your own`;
     throw new AtmoError('VALIDATION_ERROR', `The namespace ${namespace} is not for this tool; use ${wanted}`, { pointer: '/namespace' });
   }
-  if (UNSEEN.test(JSON.stringify([parameters, returns]))) throw wrongText('parameters', 'hold characters that nobody sees');
+  if (isOfAgent && (metadata.device ?? metadata.area) !== undefined) {
+    throw new AtmoError('VALIDATION_ERROR', 'Only tools of the hub belong to a device or an area; leave out both', {
+      pointer: '/metadata',
+    });
+  }
   for (const [name, text, limit] of [
     ['title', metadata.title, MAX_TITLE],
     ['description', description, MAX_DESCRIPTION],
   ] as const) {
     if (text.length > limit) throw wrongText(name, `may have at most ${limit} characters`);
-    if (UNSEEN.test(text.replace(/[\n\t]/g, ' '))) throw wrongText(name, 'holds characters that nobody sees');
+    if (isUnseen(text)) throw wrongText(name, 'holds characters that nobody sees');
   }
+  if (textsIn({ ...definition }).some(isUnseen)) throw wrongText('definition', 'holds characters that nobody sees');
+}
+
+function isUnseen(text: string): boolean {
+  return UNSEEN.test(text.replace(/[\n\t]/g, ' ').replace(PICTURE, ''));
+}
+
+/** Every text of a value, names of members too. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]) => [name, ...textsIn(item)]);
 }
 
 /**

@@ -10,7 +10,7 @@ import { plainName } from '../forms/model-name.ts';
 import type { KnownTools } from '../known-tools.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import type { Step, StepPipeline } from '../step-runner.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
+import type { RegisteredTool, ToolDefinition } from '../tool-definition.ts';
 import { toolId, toolKey } from '../tool-name.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
 import { canSeeTool } from '../visibility.ts';
@@ -80,7 +80,7 @@ export class ToolRegistrar {
     const { definition } = record;
     requireProperName(definition);
     requireAllowed(definition, this.#allowed);
-    this.#requireFreeName(definition.name, toolKey({ definition }));
+    this.#requireFreeName(definition);
     if (keeping === 'kept')
       requireRoom(
         [...this.#records.values()].filter((known) => this.#isKept(known)),
@@ -144,10 +144,24 @@ export class ToolRegistrar {
   }
 
   /** A bare name that means another tool already would stop meaning it, for whoever uses it. */
-  #requireFreeName(name: string, key: string): void {
+  #requireFreeName({ name, namespace, metadata }: ToolDefinition): void {
     const { registry } = this.#with;
+    const key = toolKey({ definition: { name, namespace } });
     const isTaken = registry.has(key) || registry.hasModelName(plainName(name)) || findAny(registry, name);
-    if (isTaken) throw new AtmoError('CONFLICT', `There is a tool that ${name} means already; choose another name, or remove it first`);
+    // The owner may have the same tool on several hubs; what an agent names like one of another hub would take its place here.
+    if (isTaken || (metadata.createdBy === 'agent' && this.#isMeantElsewhere(name)))
+      throw new AtmoError('CONFLICT', `There is a tool that ${name} means already; choose another name, or remove it first`);
+  }
+
+  #isMeantElsewhere(name: string): boolean {
+    return [name, plainName(name)].some((text) => {
+      try {
+        this.#with.tools.resolve(text);
+        return true;
+      } catch (thrown) {
+        return toAtmoError(thrown).code !== 'TOOL_NOT_FOUND';
+      }
+    });
   }
 
   #enter(record: ToolRecord): RegisteredTool {

@@ -32,6 +32,20 @@ describe('the tools that call others', () => {
     expect(await resultOf(client, 'sensitive_tool', call('lock'))).toMatchObject({ details: { call_with: 'control_tool' } });
   });
 
+  it('call a composed tool that has a dangerous step what it is', async () => {
+    const room = home();
+    room.addTool({
+      name: 'leave',
+      permissions: ['device:control:door'],
+      execution: { side_effects: true },
+      tags: ['composed', 'needs_approval'],
+    });
+    const client = await modernClient(room.gateway);
+    const wish = { name: 'leave', arguments: {} };
+    expect(await resultOf(client, 'control_tool', wish)).toMatchObject({ details: { call_with: 'sensitive_tool' } });
+    expect(await resultOf(client, 'sensitive_tool', wish)).toEqual({ ok: true });
+  });
+
   it('run what is dangerous through the same gates as every door', async () => {
     const client = await modernClient(home().gateway);
     expect(await resultOf(client, 'sensitive_tool', call('unlock'))).toMatchObject({ code: 'PERMISSION_DENIED' });
