@@ -18,6 +18,8 @@ const MAX_PENDING_BYTES = 1_048_576;
 const MAX_LISTENERS = 32;
 /** So that one agent and its children leave places for others. */
 const MAX_LISTENERS_EACH = 8;
+/** Kept for whoever hears nothing yet: a few busy agents must not keep the owner's page from hearing. */
+const FIRST_LISTENERS = 32;
 
 interface EventCollaborators {
   readonly feed: EventFeed;
@@ -39,7 +41,13 @@ export function eventRoutes({ feed, remote, mesh, audience, authenticator }: Eve
         types: field.text(`comma list of event types or parts such as agi.tool.*; known are ${EVENT_TYPES.join(', ')}`),
         hub: field.text('of this other hub of the mesh, by id or name; without Last-Event-ID'),
       },
-      answers: { 200: { description: 'each message is an Event in JSON', media: 'text/event-stream', schema: { $ref: '#/components/schemas/Event' } } },
+      answers: {
+        200: {
+          description: 'each message is an Event in JSON',
+          media: 'text/event-stream',
+          schema: { $ref: '#/components/schemas/Event' },
+        },
+      },
       handle({ principal, header }, query) {
         const types = parseTypes(query.types);
         const account = familyOf(principalKey(principal));
@@ -99,8 +107,8 @@ function refuseCrowd(streams: readonly Crowd[], account: string): void {
   const all = streams.reduce((count, stream) => count + stream.listenerCount, 0);
   if (own >= MAX_LISTENERS_EACH)
     throw new AtmoError('RESOURCE_EXCEEDED', `You hear the events ${own} times already; close one stream first`, { listeners: own });
-  if (all >= MAX_LISTENERS)
-    throw new AtmoError('RESOURCE_EXCEEDED', 'All places for listeners are taken; try again later', { listeners: MAX_LISTENERS });
+  if (all >= MAX_LISTENERS + (own === 0 ? FIRST_LISTENERS : 0))
+    throw new AtmoError('RESOURCE_EXCEEDED', 'All places for listeners are taken; try again later', { listeners: all });
 }
 
 function parseTypes(text: string | undefined): readonly string[] {

@@ -68,7 +68,7 @@ export class McpEndpoint implements AsyncDisposable {
   readonly notices: McpNotices = {
     toolsChanged: (concerns) => this.#lines.tell({ kind: 'tools_list_changed' }, concerns),
     promptsChanged: () => this.#lines.tell({ kind: 'prompts_list_changed' }),
-    resourcesChanged: () => this.#lines.tell({ kind: 'resources_list_changed' }),
+    resourcesChanged: (concerns) => this.#lines.tell({ kind: 'resources_list_changed' }, concerns),
     resourceUpdated: (uri, mayRead) => this.#lines.tell({ kind: 'resource_updated', uri }, ({ principal }) => mayRead?.(principal) ?? true),
   };
 

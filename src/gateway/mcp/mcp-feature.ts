@@ -54,7 +54,7 @@ export interface McpNotices {
   /** Those whose list it is about; everybody where `concerns` is absent. */
   toolsChanged(concerns?: (listener: McpListener) => boolean): void;
   promptsChanged(): void;
-  resourcesChanged(): void;
+  resourcesChanged(concerns?: (listener: McpListener) => boolean): void;
   /** Only those hear it who asked for this very URI and of whom `mayRead` holds now; everybody where it is absent. */
   resourceUpdated(uri: string, mayRead?: (principal: Principal) => boolean): void;
 }

@@ -32,7 +32,8 @@ export class ResourceNotices implements Disposable {
   readonly #clock: Clock;
   readonly #notices: McpNotices;
   readonly #updated = new Map<string, MayRead>();
-  #isListChanged = false;
+  /** Devices that came, went or changed; whoever may know of none of them hears nothing. */
+  readonly #listed = new Set<string>();
   #stop: (() => void) | undefined;
   #stopTimer: (() => void) | undefined;
 
@@ -57,7 +58,7 @@ export class ResourceNotices implements Disposable {
 
   #hear({ type, subject }: HubEvent): void {
     if (type === 'sensor.reading') this.#ofSensor(subject);
-    if (LIST_EVENTS.has(type)) this.#isListChanged = true;
+    if (LIST_EVENTS.has(type)) this.#listed.add(subject);
     if (DEVICE_EVENTS.has(type)) this.#ofDevice(subject);
   }
 
@@ -87,8 +88,15 @@ export class ResourceNotices implements Disposable {
     this.#stopTimer = undefined;
     const updated = [...this.#updated];
     this.#updated.clear();
-    if (this.#isListChanged) this.#notices.resourcesChanged();
-    this.#isListChanged = false;
+    const listed = [...this.#listed];
+    this.#listed.clear();
+    if (listed.length > 0) this.#notices.resourcesChanged(({ principal }) => listed.some((id) => this.#concerns(principal, id)));
     for (const [uri, mayRead] of updated) this.#notices.resourceUpdated(uri, mayRead);
+  }
+
+  /** Of some devices a caller knows their sensors alone. */
+  #concerns(principal: Principal, device: string): boolean {
+    if (this.#sight.maySee(principal, device as DeviceId)) return true;
+    return this.#sight.readings(principal).some(({ sensor }) => sensor.device === device);
   }
 }

@@ -35,7 +35,10 @@ interface LineCollaborators {
   readonly authenticator: Pick<Authenticator, 'isStillValid'>;
 }
 
-/** All that is open for clients, within bounds: an account that wants too much loses what it has not used for longest. */
+/**
+ * All that is open for clients, within bounds: an account that wants too much loses what it has not used for longest, and so
+ * does the one that has most when another one has nothing and all places are taken.
+ */
 export class OpenLines implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #authenticator: LineCollaborators['authenticator'];
@@ -51,12 +54,12 @@ export class OpenLines implements AsyncDisposable {
     return this.#places.size;
   }
 
-  /** RESOURCE_EXCEEDED when all places are taken by others. */
+  /** RESOURCE_EXCEEDED when all places are taken by others that have one each. */
   add(line: OpenLine): void {
     const account = accountOf(line.principal);
     const own = [...this.#places.values()].filter((place) => place.account === account);
     const isCrowded = own.length >= LINE_LIMITS.each || this.#places.size >= LINE_LIMITS.all;
-    if (isCrowded) this.#makeRoom(own);
+    if (isCrowded) this.#makeRoom(own.length > 0 ? own : this.#ofGreediest());
     this.#places.set(line.id, { line, account, usedAtMs: this.#clock.monotonic(), readers: 0 });
     this.#stopChecks ??= repeat(this.#clock, LINE_LIMITS.checkMs, () => this.#check());
   }
@@ -100,8 +103,14 @@ export class OpenLines implements AsyncDisposable {
     this.#rest();
   }
 
-  #makeRoom(own: readonly Place[]): void {
-    const [oldest] = own.toSorted((a, b) => Number(a.readers > 0) - Number(b.readers > 0) || a.usedAtMs - b.usedAtMs);
+  #ofGreediest(): readonly Place[] {
+    const accounts = Map.groupBy(this.#places.values(), ({ account }) => account);
+    const [most] = [...accounts.values()].sort((a, b) => b.length - a.length);
+    return most !== undefined && most.length > 1 ? most : [];
+  }
+
+  #makeRoom(places: readonly Place[]): void {
+    const [oldest] = places.toSorted((a, b) => Number(a.readers > 0) - Number(b.readers > 0) || a.usedAtMs - b.usedAtMs);
     if (!oldest)
       throw new AtmoError('RESOURCE_EXCEEDED', 'All places for MCP sessions are taken; try again later', { sessions: LINE_LIMITS.all });
     this.end(oldest.line.id);

@@ -74,17 +74,20 @@ describe('GET /api/v1/events', () => {
     await response.body?.cancel();
   });
 
-  test('takes only as many listeners as a board can feed, and few of one agent and its children', async () => {
+  test('takes only as many listeners as a board can feed, few of one agent and its children, and one of each before any gets more', async () => {
     const { feed, open } = makeStream((id) => ({ id, kind: 'agent', permissions: [] }));
     const statusFor = async (id: string) => (await open('/api/v1/events', { authorization: `Bearer ${id}` })).status;
     for (const id of ['one', 'one/child']) for (let count = 0; count < 4; count++) expect(await statusFor(id)).toBe(200);
     expect([await statusFor('one'), await statusFor('one/other/child')]).toEqual([503, 503]);
     for (const id of ['two', 'three', 'four']) for (let count = 0; count < 8; count++) expect(await statusFor(id)).toBe(200);
+    expect(await statusFor('five')).toBe(200);
     expect(await (await open('/api/v1/events', { authorization: 'Bearer five' })).json()).toMatchObject({
       status: 503,
       code: 'RESOURCE_EXCEEDED',
     });
-    expect(feed.listenerCount).toBe(32);
+    for (let count = 1; count < 32; count++) expect(await statusFor(`other-${count}`)).toBe(200);
+    expect(await statusFor('last')).toBe(503);
+    expect(feed.listenerCount).toBe(64);
   });
 
   test('resumes after Last-Event-ID', async () => {

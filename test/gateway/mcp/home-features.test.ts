@@ -32,12 +32,16 @@ function makeHome() {
   });
   const told: Told[] = [];
   const lists: string[] = [];
+  const listeners: ((principal: Principal) => boolean)[] = [];
   const features = homeFeatures(
     { sight, readings, directory, catalogue, events, clock },
     {
       toolsChanged: () => lists.push('tools'),
       promptsChanged: () => lists.push('prompts'),
-      resourcesChanged: () => lists.push('resources'),
+      resourcesChanged: (concerns = () => true) => {
+        lists.push('resources');
+        listeners.push((principal) => concerns({ principal, view: { kind: 'home' } }));
+      },
       resourceUpdated: (uri, mayRead = () => true) => told.push({ uri, mayRead }),
     },
   );
@@ -48,7 +52,7 @@ function makeHome() {
   const office = makeReading('attic-sensor/temperature', 19, clock.now());
   readings.readings = [makeReading('hall-lamp/power', 5, clock.now()), { ...office, sensor: { ...office.sensor, area: 'Büro' } }];
   room.registry.register(makeTool({ name: 'hall_lamp_on', namespace: 'matter', metadata: { device: 'hall-lamp' } }));
-  return { features, clock, events, directory, readings, told, lists };
+  return { features, clock, events, directory, readings, told, lists, listeners };
 }
 
 const reader = agent('device:read:hall-lamp', 'sensor:read:hall-lamp/power');
@@ -198,6 +202,18 @@ describe('what clients are told of', () => {
     home.events.emit('device.added', 'new');
     home.clock.advance(250);
     expect(home.lists).toEqual(['resources']);
+  });
+
+  test('nobody hears that devices come and go of which it may know nothing', () => {
+    home.events.emit('device.changed', 'attic-sensor' as DeviceId);
+    home.clock.advance(250);
+    const isTold = home.listeners[0] ?? (() => undefined);
+    expect([owner, agent('device:read:attic-sensor'), agent('sensor:read:attic-sensor/temperature'), reader].map(isTold)).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
   });
 
   test('nothing any more once the door is closed', () => {

@@ -82,6 +82,17 @@ describe('sessions of the handshake era', () => {
     expect(await pinged(room, other, { token: AGENT_TOKEN })).toBe(200);
   });
 
+  it('of few accounts that have taken all places do not keep out who has none', async () => {
+    const crowd = Array.from({ length: LINE_LIMITS.all / LINE_LIMITS.each }, (_, index) => `crowd-${index}`);
+    const tokens = Object.fromEntries(crowd.map((id) => [id, { ...agent('sensor:read'), id }]));
+    const room = makeGateway({ authenticator: authenticatorOf(tokens) });
+    for (const id of crowd) for (let count = 0; count < LINE_LIMITS.each; count++) expect(await initialized(room, id)).not.toBe('');
+    const session = await initialized(room);
+    expect(await pinged(room, session)).toBe(200);
+    await initialized(room, crowd[0]);
+    expect(await pinged(room, session)).toBe(200);
+  });
+
   it('hear once that their list of tools changed, and the default view hears nothing of devices', async () => {
     const { gateway, addTool, clock } = makeGateway();
     const heard: string[] = [];
