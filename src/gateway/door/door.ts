@@ -1,10 +1,11 @@
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
+import { familyOf } from '../../core/agent-id.ts';
 import type { Clock } from '../../core/clock.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Authenticated, Authenticator } from '../../core/principal.ts';
+import { type Authenticated, type Authenticator, principalKey } from '../../core/principal.ts';
 import { isAcceptable, mediaOf } from './accept.ts';
 import { refuseAbsolute, refuseAddressing } from './addressing.ts';
 import { type Answer, httpErrors, problem } from './answer.ts';
@@ -161,7 +162,7 @@ class Door {
     guesses.admit(source, bearer);
     try {
       const authenticated = await authenticator.authenticate(credentials);
-      guesses.succeeded(bearer);
+      guesses.succeeded(bearer, familyOf(principalKey(authenticated.principal)));
       return authenticated;
     } catch (thrown) {
       if (thrown instanceof AtmoError && thrown.code === 'TOKEN_INVALID') guesses.failed(source, bearer);

@@ -21,7 +21,9 @@ const LONGEST_LOCK_MS = 3_600_000;
 /** After this long without another one, what was is forgotten. */
 const FORGET_MS = 2 * LONGEST_LOCK_MS;
 const MAX_SOURCES = 4_096;
-const MAX_KNOWN = 1_024;
+const MAX_ACCOUNTS = 256;
+/** An agent can make itself any number of narrower tokens: they push out its own, nobody else's. */
+const MAX_KNOWN_EACH = 16;
 
 /**
  * Locks out sources that guess tokens: after 100 different wrong ones for 30 s, after each further one for twice as long,
@@ -33,8 +35,8 @@ export class GuessGuard {
   readonly #onLockout: OnLockout;
   /** The one that failed last is last. */
   readonly #sources = new Map<string, Record>();
-  /** Digests of tokens that were right, the newest last. */
-  readonly #known = new Set<string>();
+  /** Digests of tokens that were right by account, both with the one that was used last at the end. */
+  readonly #known = new Map<string, Set<string>>();
   /** Most requests bring the token of the one before: no digest for these. */
   #lastRight = '';
 
@@ -47,20 +49,24 @@ export class GuessGuard {
   admit(source: string, token: string): void {
     const record = this.#sources.get(source);
     const waitMs = (record?.lockedUntilMs ?? 0) - this.#clock.monotonic();
-    if (record === undefined || waitMs <= 0 || this.#known.has(digestOf(token))) return;
+    if (record === undefined || waitMs <= 0 || this.#isKnown(digestOf(token))) return;
     throw new AtmoError('RATE_LIMITED', `Too many wrong tokens came from here; try again in ${Math.ceil(waitMs / 1000)} s`, {
       retry_after_ms: Math.ceil(waitMs),
     });
   }
 
-  /** The token was right. */
-  succeeded(token: string): void {
+  /** The token was right, and is one of this account: an agent with all that come from it. */
+  succeeded(token: string, account: string): void {
     if (token === this.#lastRight) return;
     this.#lastRight = token;
     const digest = digestOf(token);
-    if (this.#known.has(digest)) return;
-    this.#known.add(digest);
-    dropOldest(this.#known, MAX_KNOWN);
+    const own = this.#known.get(account) ?? new Set();
+    own.delete(digest);
+    own.add(digest);
+    dropOldest(own, MAX_KNOWN_EACH);
+    this.#known.delete(account);
+    this.#known.set(account, own);
+    dropOldest(this.#known, MAX_ACCOUNTS);
   }
 
   /** The token was wrong. */
@@ -75,6 +81,10 @@ export class GuessGuard {
     this.#sources.set(source, { failures, lastFailureMs: nowMs, lockedUntilMs: nowMs + lockedMs, lastFailed });
     dropOldest(this.#sources, MAX_SOURCES);
     if (failures === FREE_FAILURES) this.#onLockout(source, { failures, lockedMs });
+  }
+
+  #isKnown(digest: string): boolean {
+    return this.#known.values().some((own) => own.has(digest));
   }
 
   #fresh(source: string, nowMs: number): Record | undefined {

@@ -37,11 +37,21 @@ describe('who guesses tokens', () => {
 
   test('locks out no other source, and nobody with a token that was right before', () => {
     const { guard } = makeGuard();
-    guard.succeeded('right');
+    guard.succeeded('right', 'owner:owner');
     guess(guard, 'a', 200);
     guard.admit('a', 'right');
     guard.admit('b', 'never seen');
     expect(() => guard.admit('a', 'never seen')).toThrow(lockedOut);
+  });
+
+  test('cannot make the hub forget the tokens of others with many right ones of his own', () => {
+    const { guard } = makeGuard();
+    guard.succeeded('right', 'owner:owner');
+    for (let index = 0; index < 5_000; index++) guard.succeeded(`narrower ${index}`, 'agent:spy');
+    guess(guard, 'local', 200);
+    guard.admit('local', 'right');
+    guard.admit('local', 'narrower 4999');
+    expect(() => guard.admit('local', 'narrower 1')).toThrow(lockedOut);
   });
 
   test('is forgotten after two hours; a script with one old token never was one', () => {
