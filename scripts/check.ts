@@ -65,13 +65,23 @@ async function runTests(title: string, prefix: readonly string[], options: reado
   return isStatusExplained ? outcome : failure(`${title} ended with status ${status}`);
 }
 
+/** Programs of Debian and packages of others; tests say what they miss where it cannot be had. */
+async function fetchPrograms(): Promise<void> {
+  const commands: readonly (readonly [string, ...string[]])[] = [
+    ['scripts/netlab', 'tools'],
+    ['node', 'scripts/chromium.ts'],
+    ['node', 'scripts/foreign-packages.ts'],
+  ];
+  for (const [program, ...args] of commands) {
+    const { status, output } = await capture(program, args);
+    if (status !== 0) console.log(output.trimEnd());
+  }
+}
+
 /** Each file of live tests in a private network of its own, the largest first; then the demo. */
 async function runNetworked(): Promise<readonly Outcome[]> {
   const probe = await capture('scripts/in-netns', ['--', 'true']);
   if (probe.status === NO_NETNS) return [skip(`all live tests and the demo: ${probe.output.trim()}`)];
-  // What Debian has and is not installed; tests say what they miss where it cannot be had.
-  await capture('scripts/netlab', ['tools']);
-  await capture('node', ['scripts/chromium.ts']);
   const files = globSync('test/live/**/*.test.ts').sort((a, b) => statSync(b).size - statSync(a).size);
   const live = await inPairs(files, (file) => runTests(file, ['scripts/in-netns', '--'], ['--project', 'live', file]));
   return [...live, await runCheck(DEMO)];
@@ -79,6 +89,7 @@ async function runNetworked(): Promise<readonly Outcome[]> {
 
 const { values } = parseArgs({ options: { 'no-live': { type: 'boolean', default: false } } });
 process.chdir(new URL('..', import.meta.url).pathname);
+await fetchPrograms();
 const outcomes = [...(await inPairs(STATIC_CHECKS, runCheck)), await runTests('unit tests', [], ['--project', 'unit'])];
 outcomes.push(...(values['no-live'] ? [skip('all live tests and the demo: --no-live was given')] : await runNetworked()));
 const total = sum(outcomes.map((outcome) => outcome.tally));

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConformanceHub } from './conformance-hub.ts';
-import { conformance, inspector, installChecks } from './foreign-checks.ts';
+import { conformance, inspector, MISSING_CHECKS } from './foreign-checks.ts';
 import { legacyClient, modernClient } from './mcp-clients.ts';
 
 const LIMIT_MS = 300_000;
-const missing = await installChecks();
-if (missing !== undefined) console.warn(`skipped: ${missing}`);
+if (MISSING_CHECKS !== undefined) console.warn(`skipped: ${MISSING_CHECKS}`);
 
 let lab: ConformanceHub;
 beforeAll(async () => {
@@ -13,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => lab[Symbol.asyncDispose]());
 
-describe.skipIf(missing !== undefined)('programs of others', () => {
+describe.skipIf(MISSING_CHECKS !== undefined)('programs of others', () => {
   test.each(['2025-11-25', '2026-07-28'])('the conformance suite finds what %s requires', { timeout: LIMIT_MS }, async (revision) => {
     const { code, text } = await conformance(lab.openUrl, revision);
     expect(code, text.slice(-6_000)).toBe(0);
