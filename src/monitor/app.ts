@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../core/json.ts';
 import { EventStream, waitInPage } from './api/event-stream.ts';
 import { HubClient } from './api/hub-client.ts';
-import { loginOfFragment } from './api/login.ts';
+import { type Login, loginOfFragment } from './api/login.ts';
 import { browserShelf, tabShelf } from './api/login-shelf.ts';
 import { Session } from './api/session.ts';
 import { HomeStore } from './api/store.ts';
@@ -59,11 +59,14 @@ export class Monitor {
   /** Takes the login of the link or of before, and listens to the hub as long as somebody is signed in. */
   async start(): Promise<void> {
     this.session.subscribe(() => this.#follow());
-    const login = loginOfFragment(location.hash);
-    // At once: what is in the address is in the history, and may be read over a shoulder.
-    if (login) history.replaceState(null, '', location.pathname);
-    if (login) await this.session.signIn(login);
-    else await this.session.restore();
+    const login = takeLogin();
+    await this.session.restore();
+    if (login) await this.session.arrive(login);
+    // A link that is opened where the page is open already loads nothing anew.
+    window.addEventListener('hashchange', () => {
+      const other = takeLogin();
+      if (other) void this.session.arrive(other);
+    });
     this.router.start();
     window.addEventListener('online', () => this.#stream.wake());
     document.addEventListener('visibilitychange', () => document.hidden || this.#stream.wake());
@@ -92,4 +95,11 @@ export class Monitor {
     this.store.clear();
     this.calls.clear();
   }
+}
+
+/** The login in the address, taken out of it at once: what stands there is in the history, and may be read over a shoulder. */
+function takeLogin(): Login | undefined {
+  const login = loginOfFragment(location.hash);
+  if (login) history.replaceState(null, '', location.pathname);
+  return login;
 }

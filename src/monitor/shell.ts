@@ -66,7 +66,7 @@ export class Shell extends LitElement {
         ${this.#navigation(app)}
         <main id="main" tabindex="-1">${this.#shown ?? html`<p class="quiet center">One moment …</p>`}</main>
       </div>
-      ${this.isMenuOpen ? this.#menu() : nothing} ${this.#question(app)}
+      ${this.isMenuOpen ? this.#menu() : nothing} ${this.#question(app)} ${this.#offer(app)}
       <div class="notices" role="status" aria-live="polite">
         ${this.notice ? html`<p class="notice ${this.notice.tone}">${this.notice.text}</p>` : nothing}
       </div>
@@ -114,6 +114,21 @@ export class Shell extends LitElement {
       <li><button type="button" class="nav-link" @click=${() => this.app?.session.signOut()}>${icon('out')}<span>Sign out</span></button></li>
     </ul>`;
     return modal({ title: 'More', onClose: () => this.#closeMenu() }, content);
+  }
+
+  /** Asks whoever is signed in whether a link may sign in somebody else: who makes such a link would see what is done here then. */
+  #offer({ session }: Monitor): TemplateResult | typeof nothing {
+    if (!session.offered) return nothing;
+    const { person } = session.offered;
+    return modal(
+      { title: 'Sign in as somebody else?', onClose: () => session.refuseOffer() },
+      html`<p>You opened a link that signs this page in ${person === undefined ? 'with another token' : html`as <strong><bdi>${person}</bdi></strong>`}.
+          Go on only if you made it just now with <code>atmo monitor</code>.</p>
+        <footer>
+          <button type="button" class="button primary" @click=${closeMine}>Stay as I am</button>
+          <button type="button" class="button" @click=${() => void session.takeOffer()}>Sign in with the link</button>
+        </footer>`,
+    );
   }
 
   /** Asks the person who wants something dangerous whether to agree to it at once, where this browser can sign. */

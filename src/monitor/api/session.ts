@@ -13,6 +13,7 @@ export interface Shelves {
 export class Session extends Observable {
   readonly #shelves: Shelves;
   #login: Login | undefined;
+  #offered: Login | undefined;
   #endedBy: ErrorCode | undefined;
   #isKept = false;
 
@@ -23,6 +24,11 @@ export class Session extends Observable {
 
   get login(): Login | undefined {
     return this.#login;
+  }
+
+  /** The login of a link that somebody else than the one who is signed in would be by. */
+  get offered(): Login | undefined {
+    return this.#offered;
   }
 
   /** Why the last login ended without the person's wish, such as TOKEN_EXPIRED. */
@@ -45,11 +51,36 @@ export class Session extends Observable {
     this.changed();
   }
 
+  /**
+   * Takes the login of a link, at once where nobody is signed in. Else it waits for `takeOffer`: anybody can make a link, and
+   * what the person does next would be done for somebody else.
+   */
+  async arrive(login: Login): Promise<void> {
+    const before = this.#login;
+    if (before === undefined) return this.signIn(login);
+    if (before.token === login.token) return this.signIn({ ...before, ...login }, { isKept: this.#isKept });
+    this.#offered = login;
+    this.changed();
+  }
+
+  /** The person wants the login of the link. */
+  async takeOffer(): Promise<void> {
+    const login = this.#offered;
+    if (login) await this.signIn(login);
+  }
+
+  /** The person stays who they are. */
+  refuseOffer(): void {
+    this.#offered = undefined;
+    this.changed();
+  }
+
   async signIn(login: Login, { isKept = false }: { readonly isKept?: boolean } = {}): Promise<void> {
     await this.#shelves.tab.clear();
     await this.#shelves.browser.clear().catch(() => undefined);
     await (isKept ? this.#shelves.browser : this.#shelves.tab).save(login);
     this.#login = login;
+    this.#offered = undefined;
     this.#isKept = isKept;
     this.#endedBy = undefined;
     this.changed();

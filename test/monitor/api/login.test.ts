@@ -103,4 +103,25 @@ describe('a session', () => {
     await session.keepKey('ann', KEY);
     expect(shelves.tab.login).toEqual({ token: 'at1.abcdef', person: 'ann', key: KEY });
   });
+
+  test('of somebody who is signed in is not changed by a link before the person has agreed', async () => {
+    const { session, shelves } = sessionOf();
+    await session.arrive({ token: 'at1.mine', key: KEY });
+    expect(session.login).toEqual({ token: 'at1.mine', key: KEY });
+    await session.arrive({ token: 'at1.of-a-spy', person: 'ann' });
+    expect([session.login?.token, shelves.tab.login?.token, session.offered?.token]).toEqual(['at1.mine', 'at1.mine', 'at1.of-a-spy']);
+    session.refuseOffer();
+    await session.takeOffer();
+    expect([session.login?.token, session.offered]).toEqual(['at1.mine', undefined]);
+    await session.arrive({ token: 'at1.other' });
+    await session.takeOffer();
+    expect([session.login, session.offered]).toEqual([{ token: 'at1.other' }, undefined]);
+  });
+
+  test('keeps its key and its place when the same link comes again', async () => {
+    const { session, shelves } = sessionOf();
+    await session.signIn({ token: 'at1.mine', person: 'ann', key: KEY }, { isKept: true });
+    await session.arrive({ token: 'at1.mine' });
+    expect([session.isKept, shelves.browser.login]).toEqual([true, { token: 'at1.mine', person: 'ann', key: KEY }]);
+  });
 });
