@@ -8,15 +8,15 @@ const TWO_SLIPS = 0.5;
 const BEGINNING = 0.6;
 const MAX_NEAR = 24;
 
-/** The terms that a word nearly is: one slip of the pen, two in a long word, or the beginning of a longer one. */
-export function nearTerms(word: string, terms: Iterable<string>): readonly Alternative[] {
+/** The terms of those that count that a word nearly is: one slip of the pen, two in a long word, or the beginning of a longer one. */
+export function nearTerms(word: string, terms: Iterable<string>, counts: (term: string) => boolean): readonly Alternative[] {
   if (word.length < SHORTEST || !/^\p{L}+$/u.test(word)) return [];
   const slips = word.length >= LONG ? 2 : 1;
   const letters = lettersOf(word);
   const near: Alternative[] = [];
   for (const term of terms) {
     const strength = likeness(word, term, { slips, letters });
-    if (strength > 0) near.push({ term, strength });
+    if (strength > 0 && counts(term)) near.push({ term, strength });
   }
   return near.sort((a, b) => b.strength - a.strength || (a.term < b.term ? -1 : 1)).slice(0, MAX_NEAR);
 }

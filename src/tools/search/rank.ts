@@ -60,10 +60,11 @@ function remembered(accepts: (document: number) => boolean, bound: number): (doc
 /** A word that no accepted document has is taken for those that look nearly like it. */
 function withNearTerms<Item extends object>(index: TermIndex<Item>, need: Need, isAccepted: (document: number) => boolean): Need {
   if (need.kind !== 'word') return need;
-  const isKnown = need.alternatives.some(({ term }) => index.entries(term).some((entry) => isAccepted(documentOf(entry))));
+  const isThere = (term: string) => index.entries(term).some((entry) => isAccepted(documentOf(entry)));
+  const isKnown = need.alternatives.some(({ term }) => isThere(term));
   const [exact] = need.alternatives;
   if (isKnown || !exact) return need;
-  const near = nearTerms(exact.term, index.terms());
+  const near = nearTerms(exact.term, index.terms(), isThere);
   return near.length === 0 ? need : { ...need, alternatives: [...need.alternatives, ...near] };
 }
 

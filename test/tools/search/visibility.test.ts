@@ -28,6 +28,19 @@ describe('what somebody may not know of', () => {
   });
 });
 
+test('words of hidden tools do not crowd out the one that was nearly written', () => {
+  const lampion = makeTool({ name: 'lampion_on', description: 'Shines' });
+  const others = Array.from({ length: 30 }, (_, index) =>
+    makeTool({
+      name: `x${index}`,
+      description: `lampi${String.fromCharCode(97 + (index % 26))}${String.fromCharCode(97 + Math.floor(index / 26))}`,
+    }),
+  );
+  const found = new LexicalToolSearch().search({ text: 'lampi' }, [lampion, ...others], (tool) => tool === lampion);
+  expect(found).toEqual(new LexicalToolSearch().search({ text: 'lampi' }, [lampion]));
+  expect(found.matches).toHaveLength(1);
+});
+
 describe('the index', () => {
   test('follows lists that change, and knows parts of them', () => {
     const search = new LexicalToolSearch();
