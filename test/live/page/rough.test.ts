@@ -96,6 +96,21 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in rough weather${HAS_CHROMIUM ? '' : `
     expect(others).toEqual([]);
   });
 
+  test('a link that somebody else made signs in nobody who is signed in, and leaves the address', async () => {
+    const { token } = await world.hub.result('hub:mint_token', { agent_id: 'spy', permissions: ['sensor:read:*'] });
+    const login = Buffer.from(JSON.stringify({ token, person: 'mallory' })).toString('base64url');
+    await using victim = await world.open();
+    await victim.show('home');
+    await victim.page.evaluate(`location.hash = 'login=${login}'`);
+    const dialog = victim.page.getByRole('dialog', { name: 'Sign in as somebody else?' });
+    await dialog.getByText('mallory').waitFor();
+    expect(victim.page.url()).not.toContain('login=');
+    await dialog.getByRole('button', { name: 'Stay as I am' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await victim.page.evaluate("Object.values(sessionStorage).join('')")).not.toContain(String(token));
+    expect(victim.complaints).toEqual([]);
+  });
+
   test('a token that is revoked while the page is open ends the session, and says why', async () => {
     const { token, token_id: id } = await world.hub.result('hub:mint_token', { agent_id: 'guest', permissions: ['sensor:read:*'] });
     await using guest = await world.open('phone', { token: String(token) });
