@@ -1,3 +1,4 @@
+import { lazy } from '../../core/lazy.ts';
 import { ACTION_KIN, ACTION_PHRASES, PARTICLE_VERBS, PARTICLES, QUESTION_WORDS, TITLE_PHRASES } from './action-words.ts';
 import { isHomeWord } from './lexicon.ts';
 import { type Word, wordsOf } from './words.ts';
@@ -12,7 +13,7 @@ export interface SaidActions {
 }
 
 /** `Could you lock the door?` asks for nothing but that. */
-const REQUESTS = stemsOf('can could would will please kannst konntest wurdest peux pourriez puedes podrias kun kan zou puoi potresti');
+const REQUESTS = 'can could would will please kannst konntest wurdest peux pourriez puedes podrias kun kan zou puoi potresti';
 
 interface Said {
   readonly actions: Actions;
@@ -28,11 +29,15 @@ const PREDICATE_ENDS = new Set(['in', 'at', 'please', 'now', 'for', 'upstairs', 
 const VAGUE = new Set(['play', 'set']);
 const SPECIFIC = new Set(['next', 'previous', 'pause', 'stop', 'mute', 'unmute', 'on', 'off', 'open', 'close', 'lock', 'unlock', 'dock']);
 
-const phrases = readLines(ACTION_PHRASES);
-const titlePhrases = readLines([...ACTION_PHRASES, ...TITLE_PHRASES]);
-const particles = readLines(PARTICLES);
-const particleVerbs = stemsOf(PARTICLE_VERBS);
-const questionWords = stemsOf(QUESTION_WORDS);
+/** By stems. Read at the first search: a hub that nobody searches starts sooner and is smaller. */
+const tables = lazy(() => ({
+  phrases: readLines(ACTION_PHRASES),
+  titlePhrases: readLines([...ACTION_PHRASES, ...TITLE_PHRASES]),
+  particles: readLines(PARTICLES),
+  particleVerbs: stemsOf(PARTICLE_VERBS),
+  questionWords: stemsOf(QUESTION_WORDS),
+  requests: stemsOf(REQUESTS),
+}));
 
 /** The term under which an action is kept. */
 export function actionTerm(action: string): string {
@@ -44,20 +49,20 @@ export const READ_TERM = actionTerm('read');
 
 /** The actions that a sentence tells of; the strongest word for each counts. */
 export function actionsIn(words: readonly Word[]): SaidActions {
-  const said = phrasesIn(words, phrases);
+  const said = phrasesIn(words, tables().phrases);
   const all = [...said, ...particlesIn(words, placesOf(said))];
   return { actions: withoutVague(strongest(all)), places: placesOf(all) };
 }
 
 /** The actions that a tool's title promises. */
 export function actionsOfTitle(words: readonly Word[]): SaidActions {
-  const said = phrasesIn(words, titlePhrases);
+  const said = phrasesIn(words, tables().titlePhrases);
   return { actions: strongest(said), places: placesOf(said) };
 }
 
 /** True for verbs that mean nothing without their particle. */
 export function isParticleVerb(stem: string): boolean {
-  return particleVerbs.has(stem);
+  return tables().particleVerbs.has(stem);
 }
 
 /** With what else meets a wanted action. */
@@ -72,7 +77,8 @@ export function withKin(actions: Actions): Actions {
 /** Does the text ask something instead of telling to do something? */
 export function isQuestion(text: string, words: readonly Word[]): boolean {
   const first = words[0]?.stem ?? '';
-  return questionWords.has(first) || (/[?？]\s*$/.test(text) && !REQUESTS.has(first));
+  const { questionWords, requests } = tables();
+  return questionWords.has(first) || (/[?？]\s*$/.test(text) && !requests.has(first));
 }
 
 function phrasesIn(words: readonly Word[], table: ReadonlyMap<string, Actions>): readonly Said[] {
@@ -93,6 +99,7 @@ function phraseLength(words: readonly Word[], start: number, table: ReadonlyMap<
 }
 
 function particlesIn(words: readonly Word[], taken: ReadonlySet<number>): readonly Said[] {
+  const { particles, particleVerbs } = tables();
   return words.flatMap((word, place) => {
     const actions = taken.has(place) ? undefined : particles.get(word.stem);
     if (!actions) return [];

@@ -1,3 +1,4 @@
+import { lazy } from '../../core/lazy.ts';
 import { DEVICE_WORDS, PLACE_WORDS, QUALITY_WORDS } from './home-words.ts';
 import { type Word, wordsOf } from './words.ts';
 
@@ -18,10 +19,18 @@ export interface MeantSpan {
 
 const NEIGHBOUR = 0.5;
 
-/** First word of the phrases that are known → the number of words in the longest of them. */
-const beginnings = new Map<string, number>();
-const meaningsByStems = new Map<string, Meaning[]>();
-for (const line of [...DEVICE_WORDS, ...PLACE_WORDS, ...QUALITY_WORDS]) readLine(line);
+interface Lexicon {
+  /** First word of the phrases that are known → the number of words in the longest of them. */
+  readonly beginnings: Map<string, number>;
+  readonly meaningsByStems: Map<string, readonly Meaning[]>;
+}
+
+/** Read at the first search: a hub that nobody searches starts sooner and is smaller. */
+const lexicon = lazy((): Lexicon => {
+  const read: Lexicon = { beginnings: new Map(), meaningsByStems: new Map() };
+  for (const line of [...DEVICE_WORDS, ...PLACE_WORDS, ...QUALITY_WORDS]) readLine(line, read);
+  return read;
+});
 
 /** The term under which a meaning is kept. */
 export function concept(name: string): string {
@@ -30,7 +39,7 @@ export function concept(name: string): string {
 
 /** True for a word that the lexicon has by itself. */
 export function isHomeWord(stem: string): boolean {
-  return meaningsByStems.has(stem);
+  return lexicon().meaningsByStems.has(stem);
 }
 
 /** The meanings in a text, the longest phrases first; a word inside a phrase keeps its own meanings only where it has more. */
@@ -45,6 +54,7 @@ export function meaningsIn(words: readonly Word[]): readonly MeantSpan[] {
 }
 
 function longestAt(words: readonly Word[], start: number): MeantSpan | undefined {
+  const { beginnings, meaningsByStems } = lexicon();
   const longest = beginnings.get(words[start]?.stem ?? '') ?? 0;
   for (let length = Math.min(longest, words.length - start); length > 0; length--) {
     const meanings = meaningsByStems.get(keyOf(words.slice(start, start + length)));
@@ -53,7 +63,7 @@ function longestAt(words: readonly Word[], start: number): MeantSpan | undefined
   return undefined;
 }
 
-function readLine(line: string): void {
+function readLine(line: string, into: Lexicon): void {
   const [name = '', rest = ''] = line.split(': ');
   const neighbours = [...rest.matchAll(/\((\w+)\)/g)].map((match) => match[1] ?? '');
   const phrases = rest.replace(/\(\w+\)/g, '').split(/[\s|]+/);
@@ -61,15 +71,15 @@ function readLine(line: string): void {
     const words = wordsOf(phrase.replaceAll('_', ' '));
     const key = keyOf(words);
     const [first] = words;
-    if (first) beginnings.set(first.stem, Math.max(beginnings.get(first.stem) ?? 0, words.length));
-    learn(key, concept(name), 1);
-    for (const neighbour of neighbours) learn(key, concept(neighbour), NEIGHBOUR);
+    if (first) into.beginnings.set(first.stem, Math.max(into.beginnings.get(first.stem) ?? 0, words.length));
+    learn(into, key, { concept: concept(name), strength: 1 });
+    for (const neighbour of neighbours) learn(into, key, { concept: concept(neighbour), strength: NEIGHBOUR });
   }
 }
 
-function learn(key: string, meaning: string, strength: number): void {
+function learn({ meaningsByStems }: Lexicon, key: string, meaning: Meaning): void {
   const known = meaningsByStems.get(key) ?? [];
-  if (!known.some((one) => one.concept === meaning)) meaningsByStems.set(key, [...known, { concept: meaning, strength }]);
+  if (!known.some((one) => one.concept === meaning.concept)) meaningsByStems.set(key, [...known, meaning]);
 }
 
 function keyOf(words: readonly Word[]): string {
