@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts';
 import type { DeviceAccess, DeviceChange, DeviceDirectory } from '../core/device-directory.ts';
 import type { AttributeReading, DeviceDescription, DeviceEvent } from '../core/device-model.ts';
 import type { EventBus } from '../core/events.ts';
-import type { DeviceId, ToolId } from '../core/ids.ts';
+import type { DeviceId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import type { ReadingStore } from '../core/reading-store.ts';
 import type { Service } from '../core/service.ts';
@@ -157,7 +157,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
 
   #replace(id: DeviceId, before: Entry | undefined): void {
     const after = this.#entries.get(id)?.tools ?? new Map<string, RegisteredTool>();
-    for (const [key, tool] of before?.tools ?? []) if (after.get(key)?.id !== tool.id) this.#unregister(tool.id);
+    for (const [key, tool] of before?.tools ?? []) if (after.get(key)?.id !== tool.id) this.#ports.registry.unregister(tool.id);
     for (const [key, tool] of after) this.#register(tool, before?.tools.get(key));
   }
 
@@ -169,13 +169,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     } catch (error) {
       // One tool that a device's odd description makes impossible must not take the others away.
       this.#ports.logger.error('device tool refused', { tool: tool.id, reason: error instanceof Error ? error.message : 'unknown' });
-      return;
     }
-    this.#ports.events.emit('agi.tool.discovered', tool.id, { name: tool.definition.name, device: tool.definition.metadata.device ?? '' });
-  }
-
-  #unregister(id: ToolId): void {
-    if (this.#ports.registry.unregister(id)) this.#ports.events.emit('agi.tool.removed', id);
   }
 
   /** The short form of the action, and the names from before a rename. */
@@ -190,7 +184,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
   }
 
   #remove(id: DeviceId): void {
-    for (const tool of this.#entries.get(id)?.tools.values() ?? []) this.#unregister(tool.id);
+    for (const tool of this.#entries.get(id)?.tools.values() ?? []) this.#ports.registry.unregister(tool.id);
     this.#pending.get(id)?.();
     this.#pending.delete(id);
     this.#entries.delete(id);

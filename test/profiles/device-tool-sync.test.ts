@@ -14,9 +14,10 @@ describe('tools follow the devices', () => {
   test('devices that are there at the start have tools', async () => {
     const hub = await new ToolHarness(LAMP).start();
     expect(hub.names()).toContain('matter:desk_lamp_turn_on');
-    expect(hub.events.filter((event) => event.type === 'agi.tool.discovered').map((event) => event.subject)).toContain(
-      'matter:desk_lamp_turn_on@1.0.0',
-    );
+    const told = hub.events.filter(({ subject }) => subject === 'matter:desk_lamp_turn_on@1.0.0');
+    expect(told.map(({ type, data }) => [type, data])).toEqual([
+      ['agi.tool.discovered', { tool: 'matter:desk_lamp_turn_on@1.0.0', title: expect.any(String), created_by: 'system', device: lamp }],
+    ]);
   });
 
   test('a device that joins gets tools, one that leaves takes its tools with it', async () => {

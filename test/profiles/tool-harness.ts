@@ -12,6 +12,7 @@ import { DeviceToolSync } from '../../src/profiles/device-tool-sync.ts';
 import { deviceNames } from '../../src/tools/resolve-device.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import type { CallerView, ToolContext } from '../../src/tools/tool-definition.ts';
+import { tellToolChanges } from '../../src/tools/tool-events.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
 import { profiles } from './device-fixtures.ts';
 import { FakeHome } from './fake-home.ts';
@@ -57,6 +58,7 @@ export class ToolHarness {
     const bus = new EventBus('test', this.clock);
     bus.listen((event) => this.events.push(event));
     const { home, registry, readings, clock } = this;
+    tellToolChanges(registry, bus);
     this.sync = new DeviceToolSync({
       directory: home,
       access: home,
