@@ -131,7 +131,7 @@ export class Hub implements Service {
       { ...workshop, ...ground.access },
       { orchestratorId: ground.access.key.hubId, isDynamicRegistrationAllowed: this.#config.tools.isDynamicRegistrationAllowed },
     );
-    this.#registerAll(workshop.registry, [...basicTools, ...jobTools(workshop.jobs), ...sensorTools(ground.readings)]);
+    this.#registerAll(workshop.registry, [...basicTools, ...jobTools(workshop.jobs), ...sensorTools({ ...ground, ...ground.access })]);
     this.#registerAll(workshop.registry, accessTools({ ...ground, ...workshop }, this.#config));
     if (ground.room) await this.#admitDevices(ground, ground.room, workshop);
     await this.#loadOwnTools(workshop.registry);
@@ -191,7 +191,7 @@ export class Hub implements Service {
     const profiles = loadProfiles(PROFILES, { own: this.#config.profilesDir });
     const { readings, events } = ground;
     const sync = new DeviceToolSync({ clock: this.#clock, logger: this.#logger, directory, access, registry, profiles, readings, events });
-    const names = deviceNames(() => directory.list());
+    const names = deviceNames(() => directory.list(), ground.homeNames);
     const ports = { devices: sync, names, access, validator };
     this.#registerAll(registry, [
       ...deviceAdminTools({

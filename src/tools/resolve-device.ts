@@ -1,32 +1,38 @@
 import type { Device } from '../core/device-model.ts';
 import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
+import { type HomeNames, NO_HOME_NAMES } from '../core/home-names.ts';
 import type { DeviceId } from '../core/ids.ts';
 import type { CallerView } from './tool-definition.ts';
 
-/** What a resolver needs of a device. */
-export type DeviceName = Pick<Device, 'id' | 'name'>;
+/** What a resolver needs of a device; `aliases` are what people call it beside its name. */
+export type DeviceName = Pick<Device, 'id' | 'name'> & { readonly aliases?: readonly string[] };
 
 /** Turns what a caller wrote into a device id. */
 export interface DeviceNames {
   resolve(text: string, caller: CallerView): DeviceId;
 }
 
-/** Resolves over a list that may change, such as `() => directory.list()`. */
-export function deviceNames(list: () => readonly DeviceName[]): DeviceNames {
-  return { resolve: (text, caller) => resolveDevice(text, list(), caller) };
+/** Resolves over a list that may change, such as `() => directory.list()`, with the names that people gave besides. */
+export function deviceNames(list: () => readonly DeviceName[], names: Pick<HomeNames, 'deviceAliases'> = NO_HOME_NAMES): DeviceNames {
+  return { resolve: (text, caller) => resolveDevice(text, withAliases(list(), names), caller) };
+}
+
+/** The devices with what people call them besides. */
+export function withAliases(devices: readonly DeviceName[], names: Pick<HomeNames, 'deviceAliases'>): readonly DeviceName[] {
+  return devices.map(({ id, name }) => ({ id, name, aliases: names.deviceAliases(id) }));
 }
 
 /**
- * The device that `text` means: its id, or a name that only one of the devices visible to the caller has, letter case
- * aside. DEVICE_NOT_FOUND suggests, AMBIGUOUS_DEVICE lists ids; devices that the caller may not see do not exist.
+ * The device that `text` means: its id, or a name or alias that only one of the devices visible to the caller has, letter
+ * case aside. A name counts no more than an alias: whoever names a device may not take over what another one is called.
+ * DEVICE_NOT_FOUND suggests, AMBIGUOUS_DEVICE lists ids; devices that the caller may not see do not exist.
  */
 export function resolveDevice(text: string, devices: readonly DeviceName[], caller: CallerView): DeviceId {
   const byId = devices.find((device) => device.id === text);
   if (byId && canSeeDevice(byId.id, caller)) return byId.id;
   const visible = devices.filter((device) => canSeeDevice(device.id, caller));
-  const wanted = fold(text);
-  const matches = visible.filter((device) => fold(device.name) === wanted);
+  const matches = visible.filter((device) => isCalled(text, device));
   const [match] = matches;
   if (matches.length > 1) throw ambiguous(text, matches);
   if (!match) throw notFound(text, visible);
@@ -38,9 +44,20 @@ export function canSeeDevice(id: DeviceId, caller: CallerView): boolean {
   return caller.canSee(`device:read:${id}`) || caller.canSee(`admin:device:${id}`);
 }
 
-/** True when `text` is the device's id, or its name, letter case aside. */
-export function isDeviceNamed(text: string, { id, name }: { readonly id: string; readonly name: string }): boolean {
-  return id === text || fold(name) === fold(text);
+/** What a device answers to. */
+interface Called {
+  readonly name: string;
+  readonly aliases?: readonly string[];
+}
+
+/** True when `text` is the device's id, or its name or an alias, letter case aside. */
+export function isDeviceNamed(text: string, device: Called & { readonly id: string }): boolean {
+  return device.id === text || isCalled(text, device);
+}
+
+function isCalled(text: string, { name, aliases = [] }: Called): boolean {
+  const wanted = fold(text);
+  return fold(name) === wanted || aliases.some((alias) => fold(alias) === wanted);
 }
 
 function fold(text: string): string {
@@ -55,7 +72,7 @@ function ambiguous(text: string, matches: readonly DeviceName[]): AtmoError {
 }
 
 function notFound(text: string, visible: readonly DeviceName[]): AtmoError {
-  const byText = new Map(visible.flatMap((device) => [[device.name, device.id] as const, [device.id, device.id] as const]));
+  const byText = new Map(visible.flatMap(({ id, name, aliases = [] }) => [name, id, ...aliases].map((one) => [one, id] as const)));
   const suggestions = [...new Set(nearestTexts(text, byText.keys(), 6).map((near) => byText.get(near) ?? ''))].slice(0, 3);
   const hint = suggestions.length === 0 ? 'list the devices to see what there is' : `did you mean ${suggestions.join(' or ')}?`;
   return new AtmoError('DEVICE_NOT_FOUND', `There is no device ${quote(text)}; ${hint}`, { suggestions });

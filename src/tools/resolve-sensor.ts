@@ -1,7 +1,9 @@
 import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
+import { type HomeNames, NO_HOME_NAMES } from '../core/home-names.ts';
 import type { SensorId } from '../core/ids.ts';
 import type { Reading } from '../core/reading-store.ts';
+import { isAreaNamed } from './resolve-area.ts';
 import type { CallerView } from './tool-definition.ts';
 
 /** The readings of sensors that the caller may see. */
@@ -18,13 +20,24 @@ export function resolveSensor(text: string, readings: readonly Reading[], caller
   return pick(text, exact ? [exact] : titled, visible);
 }
 
-/** The one sensor of a kind at a place: its own id, its device, its title, or the name of an area that has only one. */
-export function resolveSensorAt(place: string, readings: readonly Reading[], caller: CallerView): SensorId {
+/** Who asks, and what people call devices and areas besides. */
+interface PlaceContext {
+  readonly caller: CallerView;
+  readonly names?: HomeNames;
+}
+
+/** The one sensor of a kind at a place: its own id, its device, its title, or an area that has only one; aliases count. */
+export function resolveSensorAt(place: string, readings: readonly Reading[], { caller, names = NO_HOME_NAMES }: PlaceContext): SensorId {
   const visible = visibleReadings(readings, caller);
   const wanted = fold(place);
   const exact = visible.filter(({ sensor }) => sensor.id === place || sensor.device === place);
   if (exact.length > 0) return pick(place, exact, visible);
-  const named = visible.filter(({ sensor }) => [sensor.area, sensor.title].some((name) => name !== undefined && fold(name) === wanted));
+  const named = visible.filter(
+    ({ sensor: { area, title, device } }) =>
+      fold(title) === wanted ||
+      names.deviceAliases(device).some((alias) => fold(alias) === wanted) ||
+      (area !== undefined && isAreaNamed(place, area, names)),
+  );
   return pick(place, named, visible);
 }
 

@@ -6,7 +6,8 @@ export interface ToolFilter {
   readonly capability?: string;
   readonly category?: Category;
   readonly device?: string;
-  readonly area?: string;
+  /** True for the areas that are meant; what is in no area is in none of these. */
+  readonly isInArea?: (area: string) => boolean;
   /** Every word has to occur in the name, title, description or tags. */
   readonly text?: string;
   readonly createdBy?: 'system' | 'agent';
@@ -51,11 +52,11 @@ function allOf(conditions: readonly Condition[]): Condition {
 }
 
 function conditionsOf(filter: ToolFilter): readonly Condition[] {
-  const { capability, category, device, area, text, createdBy, isVisible } = filter;
+  const { capability, category, device, isInArea, text, createdBy, isVisible } = filter;
   const conditions: (Condition | undefined)[] = [
     wants(category, (tool) => tool.definition.metadata.category === category),
     wants(device, (tool) => tool.definition.metadata.device === device),
-    wants(area, (tool) => tool.definition.metadata.area === area),
+    isInArea && (({ definition: { metadata } }) => metadata.area !== undefined && isInArea(metadata.area)),
     wants(createdBy, (tool) => tool.definition.metadata.createdBy === createdBy),
     wants(capability, (tool) => tool.definition.requires.capabilities.some((own) => own === capability)),
     wants(text, hasWords(text ?? '')),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { NO_HOME_NAMES } from '../../src/core/home-names.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
 import { deviceNames, resolveDevice } from '../../src/tools/resolve-device.ts';
 import { callerView } from '../../src/tools/visibility.ts';
@@ -26,6 +27,19 @@ describe('device names', () => {
 
   test('a name that two devices have lists their ids', () => {
     expect(failure('DESK')).toMatchObject({ code: 'AMBIGUOUS_DEVICE', details: { candidates: ['lamp-2', 'lamp-3'] } });
+  });
+
+  test('another name that people gave counts as much as the name, and what both have lists the ids', () => {
+    const called = { ...NO_HOME_NAMES, deviceAliases: (id: string) => (id === 'lamp-1' ? ['Colossus', 'Desk'] : []) };
+    const names = deviceNames(() => devices.slice(0, 2), called);
+    expect(names.resolve('colossus', everything)).toBe('lamp-1');
+    expect(() => names.resolve('desk', everything)).toThrow(
+      expect.objectContaining({ code: 'AMBIGUOUS_DEVICE', details: { candidates: ['lamp-1', 'lamp-2'] } }),
+    );
+    expect(() => names.resolve('Colosus', everything)).toThrow(expect.objectContaining({ details: { suggestions: ['lamp-1'] } }));
+    expect(() => names.resolve('colossus', callerView(agent('device:read:lamp-2'), listAuthorizer))).toThrow(
+      expect.objectContaining({ code: 'DEVICE_NOT_FOUND', details: { suggestions: [] } }),
+    );
   });
 
   test('an unknown name suggests the nearest', () => {

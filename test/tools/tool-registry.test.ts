@@ -177,7 +177,7 @@ describe('listing', () => {
     expect(names({ capability: 'vision' })).toEqual(['a', 'b']);
     expect(names({ category: 'sensing' })).toEqual(['b', 'c']);
     expect(names({ device: 'cam' })).toEqual(['b']);
-    expect(names({ area: 'hall' })).toEqual(['b']);
+    expect(names({ isInArea: (area) => area === 'hall' })).toEqual(['b']);
     expect(names({ createdBy: 'agent' })).toEqual(['a']);
     expect(names({ text: 'lamp KITCHEN' })).toEqual(['c']);
     expect(registry.listByCapability('gpu')).toHaveLength(1);

@@ -2,11 +2,13 @@ import type { Authorizer } from '../../core/authorizer.ts';
 import type { DeviceDirectory } from '../../core/device-directory.ts';
 import type { Device } from '../../core/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { type HomeNames, NO_HOME_NAMES } from '../../core/home-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { MeshView } from '../../core/mesh-view.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { Reading, ReadingStore } from '../../core/reading-store.ts';
-import { canSeeDevice, type DeviceName, isDeviceNamed, resolveDevice } from '../../tools/resolve-device.ts';
+import { distinctAreas, isAreaNamed, resolveArea } from '../../tools/resolve-area.ts';
+import { canSeeDevice, type DeviceName, isDeviceNamed, resolveDevice, withAliases } from '../../tools/resolve-device.ts';
 import { callerView, judgeOf } from '../../tools/visibility.ts';
 
 interface SightCollaborators {
@@ -15,6 +17,8 @@ interface SightCollaborators {
   readonly authorizer: Authorizer;
   /** The other hubs; none when absent. */
   readonly mesh?: Pick<MeshView, 'peers'>;
+  /** What people call devices and areas besides; nothing when absent. */
+  readonly homeNames?: HomeNames;
 }
 
 /** The devices and readings that a caller may know of: to everybody else they do not exist, in lists, errors and suggestions. */
@@ -23,8 +27,10 @@ export class CallerSight {
   readonly #readings: ReadingStore;
   readonly #authorizer: Authorizer;
   readonly #mesh: Pick<MeshView, 'peers'> | undefined;
+  readonly names: HomeNames;
 
-  constructor({ directory, readings, authorizer, mesh }: SightCollaborators) {
+  constructor({ directory, readings, authorizer, mesh, homeNames = NO_HOME_NAMES }: SightCollaborators) {
+    this.names = homeNames;
     this.#directory = directory;
     this.#readings = readings;
     this.#authorizer = authorizer;
@@ -45,10 +51,10 @@ export class CallerSight {
     return this.#directory.list().filter((device) => canSeeDevice(device.id, view));
   }
 
-  /** The device of an id or unique name. DEVICE_NOT_FOUND suggests, AMBIGUOUS_DEVICE lists the ids. */
+  /** The device of an id, or of a name or alias that no other has. DEVICE_NOT_FOUND suggests, AMBIGUOUS_DEVICE lists the ids. */
   device(principal: Principal, text: string): Device {
     const devices = this.#directory.list();
-    const id = resolveDevice(text, devices, callerView(principal, this.#authorizer));
+    const id = resolveDevice(text, withAliases(devices, this.names), callerView(principal, this.#authorizer));
     const device = devices.find((candidate) => candidate.id === id);
     if (device) return device;
     throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id} any more`);
@@ -57,7 +63,7 @@ export class CallerSight {
   /** The id of a device of this hub or, where it has none of the name, of another. Errors as `device`. */
   deviceId(principal: Principal, text: string): DeviceId {
     const view = callerView(principal, this.#authorizer);
-    const here = this.#directory.list();
+    const here = withAliases(this.#directory.list(), this.names);
     const isHere = here.some((device) => isDeviceNamed(text, device) && canSeeDevice(device.id, view));
     if (isHere) return resolveDevice(text, here, view);
     const elsewhere = this.#elsewhere(principal);
@@ -72,6 +78,22 @@ export class CallerSight {
       const view = callerView(principal, judgeOf({ hubs: () => [hub] }, this.#authorizer));
       return devices.map(({ id, name }) => ({ id: id as DeviceId, name })).filter(({ id }) => canSeeDevice(id, view));
     });
+  }
+
+  /** The areas that the caller knows a device or a sensor of, each as it is written first. */
+  areas(principal: Principal): readonly string[] {
+    const sensors = this.readings(principal).map(({ sensor }) => sensor);
+    return distinctAreas([...this.devices(principal), ...sensors].map(({ area }) => area));
+  }
+
+  /** The area of a name or alias. NOT_FOUND and AMBIGUOUS_DEVICE with candidates. */
+  area(principal: Principal, text: string): string {
+    return resolveArea(text, this.areas(principal), this.names);
+  }
+
+  /** Whether something is in the area that a list is asked for; everything is where none is. */
+  isIn(area: string | undefined, wanted: string | undefined): boolean {
+    return wanted === undefined || (area !== undefined && isAreaNamed(wanted, area, this.names));
   }
 
   readings(principal: Principal): readonly Reading[] {

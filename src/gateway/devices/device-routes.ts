@@ -47,7 +47,7 @@ function listRoute(collaborators: DeviceCollaborators): Route {
       const shown = sight
         .devices(request.principal)
         .filter((device) => query.reachability === undefined || device.reachability === query.reachability)
-        .filter((device) => query.area === undefined || device.area?.toLowerCase() === query.area.toLowerCase());
+        .filter((device) => sight.isIn(device.area, query.area));
       const toolsOf = Map.groupBy(catalogue.all(request.principal), (tool) => tool.definition.metadata.device);
       const readingsOf = Map.groupBy(sight.readings(request.principal), (reading) => reading.sensor.device);
       const view = (device: Device) => ({

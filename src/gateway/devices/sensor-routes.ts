@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import type { Principal } from '../../core/principal.ts';
 import type { ReadingStore } from '../../core/reading-store.ts';
 import { json } from '../door/answer.ts';
 import { field } from '../door/query.ts';
@@ -24,15 +25,16 @@ function listRoute({ sight, clock }: SensorCollaborators): Route {
     path: '/api/v1/sensors',
     summary: 'Every sensor that the caller may read, with its present value, unit and age',
     query: {
-      device: field.text('only sensors of this device id'),
+      device: field.text('only sensors of this device, by id or unique name'),
       kind: field.text('only this kind, such as temperature'),
       area: field.text('only sensors in this area'),
     },
     answers: { 200: { description: 'sensors', schema: { $ref: '#/components/schemas/Readings' } } },
     handle({ principal }, { device, kind, area }) {
+      const of = device === undefined ? undefined : deviceWith(sight, principal, device);
       const shown = sight
         .readings(principal)
-        .filter(({ sensor }) => fits(sensor.device, device) && fits(sensor.kind, kind) && fits(sensor.area, area));
+        .filter(({ sensor }) => (of === undefined || sensor.device === of) && fits(sensor.kind, kind) && sight.isIn(sensor.area, area));
       return json({ sensors: shown.map((reading) => readingView(reading, clock.now())) });
     },
   });
@@ -48,6 +50,12 @@ function historyRoute(collaborators: SensorCollaborators): Route {
     answers: { 200: { description: 'points, oldest first', schema: { $ref: '#/components/schemas/History' } } },
     handle: ({ principal, path }, query) => json(historyView(collaborators, principal, { sensor: path.id ?? '', query })),
   });
+}
+
+/** What has sensors of its own needs to be no device of the home. */
+function deviceWith(sight: CallerSight, principal: Principal, text: string): string {
+  const hasSensors = sight.readings(principal).some(({ sensor }) => sensor.device === text);
+  return hasSensors ? text : sight.device(principal, text).id;
 }
 
 function fits(value: string | undefined, wanted: string | undefined): boolean {

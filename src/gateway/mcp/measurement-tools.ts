@@ -2,12 +2,13 @@ import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isoTime } from '../../core/iso-time.ts';
 import type { JsonObject } from '../../core/json.ts';
+import type { Principal } from '../../core/principal.ts';
 import type { Reading, ReadingStore } from '../../core/reading-store.ts';
+import { isDeviceNamed, withAliases } from '../../tools/resolve-device.ts';
 import { resolveSensorAt } from '../../tools/resolve-sensor.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import { field } from '../door/query.ts';
-import { areaNamed } from './area-name.ts';
 import { type History, historySummary } from './history-summary.ts';
 import { type HomeTool, homeTool } from './home-tool.ts';
 import { successResult } from './tool-runner.ts';
@@ -46,16 +47,10 @@ function readSensorTool({ sight, clock }: MeasurementParts): HomeTool {
     },
     ({ sensor, area, kind }, { principal }) => {
       const all = sight.readings(principal);
-      const named = sensor === undefined ? all : sensorsNamed(sensor, all);
-      const place =
-        area === undefined
-          ? undefined
-          : areaNamed(
-              area,
-              all.map((reading) => reading.sensor),
-            );
+      const named = sensor === undefined ? all : sensorsNamed(sensor, sight, principal);
+      const place = area === undefined ? undefined : sight.area(principal, area);
       const found = named.filter(
-        (reading) => (place === undefined || reading.sensor.area === place) && (kind === undefined || reading.sensor.kind === kind),
+        (reading) => sight.isIn(reading.sensor.area, place) && (kind === undefined || reading.sensor.kind === kind),
       );
       if (found.length === 0) throw noneFits(all, kind);
       return successResult({
@@ -80,7 +75,7 @@ function historyTool({ sight, readings, clock }: MeasurementParts): HomeTool {
       },
     },
     ({ sensor, since, until }, { principal }) => {
-      const reading = oneSensor(sensor, sight.readings(principal));
+      const reading = oneSensor(sensor, sight, principal);
       const found = reading.sensor;
       const range = rangeOf({ since, until, nowMs: clock.now() });
       return successResult({
@@ -123,15 +118,19 @@ function timeOf(name: string, text: string, nowMs: number): number {
   throw new AtmoError('VALIDATION_ERROR', `${name} has to be a time such as 2026-01-31T07:00:00Z, or a time before now such as 24h`);
 }
 
-/** All sensors of a device, or the one that the text names. */
-function sensorsNamed(text: string, readings: readonly Reading[]): readonly Reading[] {
-  const ofDevice = readings.filter(({ sensor }) => sensor.device === text);
-  return ofDevice.length > 0 ? ofDevice : [oneSensor(text, readings)];
+/** All sensors of a device, by its id, name or alias, or the one that the text names. */
+function sensorsNamed(text: string, sight: CallerSight, principal: Principal): readonly Reading[] {
+  const devices = withAliases(sight.devices(principal), sight.names).filter((device) => isDeviceNamed(text, device));
+  const [device] = devices;
+  const owner = devices.length === 1 && device ? device.id : text;
+  const ofDevice = sight.readings(principal).filter(({ sensor }) => sensor.device === owner);
+  return ofDevice.length > 0 ? ofDevice : [oneSensor(text, sight, principal)];
 }
 
 /** SENSOR_NOT_FOUND and AMBIGUOUS_DEVICE with candidates. What the caller may not read is not among the readings. */
-function oneSensor(text: string, readings: readonly Reading[]): Reading {
-  const id = resolveSensorAt(text, readings, { canSee: () => true });
+function oneSensor(text: string, sight: CallerSight, principal: Principal): Reading {
+  const readings = sight.readings(principal);
+  const id = resolveSensorAt(text, readings, { caller: { canSee: () => true }, names: sight.names });
   const reading = readings.find(({ sensor }) => sensor.id === id);
   if (reading) return reading;
   throw new AtmoError('SENSOR_NOT_FOUND', `There is no sensor ${id} any more`);

@@ -70,11 +70,11 @@ export class ResourceNotices implements Disposable {
   #ofDevice(id: string): void {
     const device = this.#directory.get(id as DeviceId);
     const maySee: MayRead = (principal) => this.#sight.maySee(principal, id as DeviceId);
-    this.#put(deviceUri(id), maySee);
+    const { names } = this.#sight;
+    for (const called of [id, ...names.deviceAliases(id)]) this.#put(deviceUri(called), maySee);
     if (device?.area === undefined) return;
     const { area } = device;
-    this.#put(areaUri(area), maySee);
-    this.#put(areaUri(areaKey(area)), maySee);
+    for (const called of [area, areaKey(area), ...names.areaNames(area).aliases]) this.#put(areaUri(called), maySee);
   }
 
   #put(uri: string, mayRead: MayRead): void {

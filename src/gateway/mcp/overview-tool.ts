@@ -1,6 +1,6 @@
+import { areaKey } from '../../core/device-facts.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
-import { areaNamed } from './area-name.ts';
 import { areaOverview, homeOverview } from './home-overview.ts';
 import { type HomeTool, homeTool } from './home-tool.ts';
 import { successResult } from './tool-runner.ts';
@@ -18,8 +18,8 @@ export function overviewTool({ sight }: { readonly sight: CallerSight }): HomeTo
     ({ area }, { principal }) => {
       const home = { devices: sight.devices(principal), readings: sight.readings(principal) };
       if (area === undefined) return successResult(homeOverview(home));
-      const name = areaNamed(area, home.devices);
-      const devices = home.devices.filter((device) => device.area === name);
+      const name = sight.area(principal, area);
+      const devices = home.devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(name));
       const ids = new Set(devices.map(({ id }) => id));
       return successResult(areaOverview(name, { devices, readings: home.readings.filter(({ sensor }) => ids.has(sensor.device)) }));
     },

@@ -1,6 +1,4 @@
-import { areaKey } from '../../core/device-facts.ts';
-import { nearestTexts } from '../../core/edit-distance.ts';
-import { AtmoError } from '../../core/errors.ts';
+import { resolveArea } from '../../tools/resolve-area.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import type { McpCaller } from './mcp-feature.ts';
 import { CHORES, type Chore } from './prompt-chores.ts';
@@ -44,8 +42,9 @@ export class HomePrompts implements PromptSource {
 
   values(name: string, argument: string, caller: McpCaller): readonly string[] | undefined {
     const kind = CHORES.find((known) => known.name === name)?.arguments.find((known) => known.name === argument)?.of;
-    if (kind === 'area') return this.#resources.areas(caller);
-    if (kind === 'device') return this.#resources.devices(caller).flatMap((device) => [device.name, device.id]);
+    const { names } = this.#sight;
+    if (kind === 'area') return this.#resources.areas(caller).flatMap((area) => [area, ...names.areaNames(area).aliases]);
+    if (kind === 'device') return this.#resources.devices(caller).flatMap(({ id, name }) => [name, id, ...names.deviceAliases(id)]);
     if (kind === 'time') return TIMES;
     return kind && [];
   }
@@ -54,17 +53,7 @@ export class HomePrompts implements PromptSource {
   #checked({ of: kind }: Chore['arguments'][number], text: string, caller: McpCaller): string {
     if (text === '') return '';
     if (kind === 'device') return JSON.stringify(this.#sight.device(caller.principal, text).id);
-    if (kind === 'area') return JSON.stringify(areaNamed(text, this.#resources.areas(caller)));
+    if (kind === 'area') return JSON.stringify(resolveArea(text, this.#resources.areas(caller), this.#sight.names));
     return JSON.stringify(text.slice(0, 200));
   }
-}
-
-function areaNamed(text: string, areas: readonly string[]): string {
-  const found = areas.find((area) => areaKey(area) === areaKey(text));
-  if (found !== undefined) return found;
-  const near = nearestTexts(text, areas);
-  const candidates = near.length > 0 ? near : areas.slice(0, 10);
-  throw new AtmoError('NOT_FOUND', `There is no area ${JSON.stringify(text.slice(0, 80))}; there is ${candidates.join(', ') || 'none'}`, {
-    candidates: [...candidates],
-  });
 }

@@ -4,6 +4,8 @@ import type { Device } from '../../core/device-model.ts';
 import { compareText } from '../../core/edit-distance.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { AGGREGATIONS, type Reading, type ReadingStore } from '../../core/reading-store.ts';
+import { isAreaNamed, resolveArea } from '../../tools/resolve-area.ts';
+import { isDeviceNamed, resolveDevice, withAliases } from '../../tools/resolve-device.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import { deviceView } from '../devices/device-view.ts';
 import { readingView } from '../devices/reading-view.ts';
@@ -83,8 +85,9 @@ export class HomeResources implements ResourceSource {
 
   values(uriTemplate: string, variable: string, caller: McpCaller): readonly string[] | undefined {
     if (!TEMPLATES.some((template) => template.uriTemplate === uriTemplate)) return undefined;
-    if (variable === 'area') return this.areas(caller);
-    if (variable === 'device') return this.devices(caller).map(({ id }) => id);
+    const { names } = this.#parts.sight;
+    if (variable === 'area') return this.areas(caller).flatMap((area) => [area, ...names.areaNames(area).aliases]);
+    if (variable === 'device') return this.devices(caller).flatMap(({ id }) => [id, ...names.deviceAliases(id)]);
     if (variable === 'sensor') return this.#readings(caller).map(({ sensor }) => sensor.id);
     if (variable === 'agg') return AGGREGATIONS;
     if (variable === 'since' || variable === 'every') return ['15m', '1h', '6h', '24h', '7d'];
@@ -112,27 +115,32 @@ export class HomeResources implements ResourceSource {
     return this.#history(historyOf(named.id), named.query, caller);
   }
 
-  #area(name: string, caller: McpCaller): object | undefined {
+  #area(text: string, caller: McpCaller): object | undefined {
+    const { names } = this.#parts.sight;
+    const areas = this.areas(caller);
+    if (!areas.some((area) => isAreaNamed(text, area, names))) return undefined;
+    const name = resolveArea(text, areas, names);
     const key = areaKey(name);
     const isThere = ({ area }: { readonly area?: string }) => area !== undefined && areaKey(area) === key;
     const devices = this.devices(caller).filter(isThere);
     const readings = this.#readings(caller).filter(({ sensor }) => isThere(sensor));
-    if (devices.length === 0 && readings.length === 0) return undefined;
     return {
-      area: this.areas(caller).find((known) => areaKey(known) === key),
+      area: name,
       devices: devices.map(briefView),
       readings: this.#views(readings),
     };
   }
 
-  #device(id: string, caller: McpCaller): object | undefined {
-    const device = this.devices(caller).find((known) => known.id === id);
-    if (!device) return undefined;
+  #device(text: string, caller: McpCaller): object | undefined {
     const { catalogue, sight, clock } = this.#parts;
+    const called = withAliases(this.devices(caller), sight.names);
+    if (!called.some((known) => isDeviceNamed(text, known))) return undefined;
+    const id = resolveDevice(text, called, { canSee: () => true });
+    const device = sight.device(caller.principal, id);
     const maySee = (other: DeviceId) => sight.maySee(caller.principal, other);
     const tools = catalogue.all(caller.principal, { device: id }).map((tool) => catalogue.modelName(tool));
     const readings = this.#readings(caller).filter(({ sensor }) => sensor.device === id);
-    return { ...deviceView(device, { nowMs: clock.now(), maySee }), readings: this.#views(readings), tools };
+    return { ...deviceView(device, { nowMs: clock.now(), maySee, names: sight.names }), readings: this.#views(readings), tools };
   }
 
   #history(sensor: string | undefined, text: string, caller: McpCaller): object | undefined {

@@ -18,6 +18,7 @@ const LIST_QUERY = {
   area: field.text('only tools of devices in this area'),
   capability: field.text('only tools that need this capability'),
   category: field.choice('only this category', CATEGORIES),
+  created_by: field.choice('only tools of this origin', ['system', 'agent']),
   node: NODE,
   format: FORMAT,
   strict: STRICT,
@@ -69,12 +70,13 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
 
 /** A device that is not there for the caller is an error: an empty list would hide the slip of a pen. */
 function filterOf({ sight }: ToolRouteCollaborators, { principal }: DoorRequest, query: ListQuery): KnownToolFilter {
-  const { device, area, capability, category, node } = query;
+  const { device, area, capability, category, created_by: createdBy, node } = query;
   return {
     ...(device !== undefined && { device: sight.deviceId(principal, device) }),
-    ...(area !== undefined && { area }),
+    ...(area !== undefined && { isInArea: (own: string) => sight.isIn(own, area) }),
     ...(capability !== undefined && { capability }),
     ...(category !== undefined && { category }),
+    ...(createdBy !== undefined && { createdBy }),
     ...(node !== undefined && { node }),
   };
 }

@@ -1,9 +1,7 @@
 import type { DeviceDirectory } from '../../core/device-directory.ts';
-import { areaKey } from '../../core/device-facts.ts';
-import { nearestTexts } from '../../core/edit-distance.ts';
-import { AtmoError } from '../../core/errors.ts';
 import type { AreaNames, HomeNames } from '../../core/home-names.ts';
 import { defineTool } from '../define-tool.ts';
+import { resolveArea } from '../resolve-area.ts';
 import type { DeviceNames } from '../resolve-device.ts';
 import { p } from '../schema/parameter-builder.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
@@ -74,24 +72,15 @@ function describeAreaTool({ names, directory }: HomeNameParts): RegisteredTool {
       },
     },
     async ({ area, floor, aliases }) => {
-      const known = requireArea(area, directory);
+      const known = resolveArea(
+        area,
+        directory.list().map((device) => device.area),
+        names,
+      );
       const before = names.areaNames(known);
       const wanted = floor === undefined ? before.floor : floor.trim();
       const after = names.describeArea(known, { aliases: aliases ?? before.aliases, ...(wanted ? { floor: wanted } : {}) });
       return { area: known, floor: after.floor ?? null, aliases: [...after.aliases] };
     },
   );
-}
-
-/** The area as its devices write it. NOT_FOUND suggests. */
-function requireArea(area: string, directory: Pick<DeviceDirectory, 'list'>): string {
-  const areas = [...new Set(directory.list().flatMap((device) => device.area ?? []))];
-  const known = areas.find((one) => areaKey(one) === areaKey(area));
-  if (known !== undefined) return known;
-  const near = nearestTexts(area, areas);
-  const hint =
-    near.length > 0
-      ? `did you mean ${near.map((one) => JSON.stringify(one)).join(' or ')}?`
-      : 'put a device there first, with hub:set_device_area';
-  throw new AtmoError('NOT_FOUND', `No device is in an area ${JSON.stringify(area)}; ${hint}`, { suggestions: [...near] });
 }

@@ -8,6 +8,7 @@ import { defineTool } from '../define-tool.ts';
 import { resolveSensor, resolveSensorAt } from '../resolve-sensor.ts';
 import { p } from '../schema/parameter-builder.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
+import { listSensorsTool, type SensorListParts } from './list-sensors-tool.ts';
 
 const UNITS = ['celsius', 'fahrenheit', 'kelvin'] as const;
 const DAY_MS = 86_400_000;
@@ -18,9 +19,14 @@ const freshness = {
   reachability: { enum: REACHABILITIES },
 };
 
-/** `query_sensor` and `read_temperature` (source 000 §5, §8.6) over everything that has readings. */
-export function sensorTools(readings: ReadingStore): readonly RegisteredTool[] {
-  return [querySensorTool(readings), readTemperatureTool(readings)];
+/** What sensors are listed and read from. */
+interface SensorParts extends SensorListParts {
+  readonly readings: ReadingStore;
+}
+
+/** `query_sensor`, `read_temperature` (source 000 §5, §8.6) and `list_sensors` over everything that has readings. */
+export function sensorTools(parts: SensorParts): readonly RegisteredTool[] {
+  return [querySensorTool(parts.readings), readTemperatureTool(parts), listSensorsTool(parts)];
 }
 
 function querySensorTool(readings: ReadingStore): RegisteredTool {
@@ -82,7 +88,7 @@ function querySensorTool(readings: ReadingStore): RegisteredTool {
   );
 }
 
-function readTemperatureTool(readings: ReadingStore): RegisteredTool {
+function readTemperatureTool({ readings, homeNames }: SensorParts): RegisteredTool {
   const temperatures = () => readings.sensors().filter(({ sensor }) => sensor.kind === 'temperature' && sensor.unit === '°C');
   return defineTool(
     {
@@ -104,7 +110,10 @@ function readTemperatureTool(readings: ReadingStore): RegisteredTool {
         required: ['value', 'unit', 'sensor_id'],
         properties: { value: { type: 'number' }, unit: { enum: UNITS }, sensor_id: { type: 'string' }, ...freshness },
       },
-      canonicalize: (params, caller) => ({ ...params, location: resolveSensorAt(params.location, temperatures(), caller) }),
+      canonicalize: (params, caller) => ({
+        ...params,
+        location: resolveSensorAt(params.location, temperatures(), { caller, ...(homeNames && { names: homeNames }) }),
+      }),
     },
     async ({ location, unit }, { clock }) => {
       const reading = requireReading(readings, location);

@@ -17,13 +17,19 @@ interface Told {
   readonly mayRead: (principal: Principal) => boolean;
 }
 
+const CALLED = {
+  revision: 0,
+  deviceAliases: (device: string) => (device === 'hall-lamp' ? ['Ufo'] : []),
+  areaNames: (area: string) => ({ aliases: area === 'Hall' ? ['Foyer'] : [] }),
+};
+
 function makeHome() {
   const room = makeRoom();
   const clock = new ManualClock();
   const events = new EventBus('test', clock);
   const directory = new MemoryDirectory();
   const readings = new MemoryReadings();
-  const sight = new CallerSight({ directory, readings, authorizer: listAuthorizer });
+  const sight = new CallerSight({ directory, readings, authorizer: listAuthorizer, homeNames: CALLED });
   const catalogue = new ToolCatalogue({
     tools: room.tools,
     authorizer: listAuthorizer,
@@ -137,6 +143,26 @@ describe('resources of the home', () => {
     expect(await read('atmo://areas/buero')).toMatchObject({ area: 'Büro', readings: [{ value: 19 }] });
   });
 
+  test('are found by what people call devices and areas besides, and told of by it', async () => {
+    expect(await read('atmo://devices/Ufo')).toMatchObject({ id: 'hall-lamp', aliases: ['Ufo'] });
+    expect(await read('atmo://areas/foyer')).toMatchObject({ area: 'Hall', devices: [{ id: 'hall-lamp' }] });
+    home.events.emit('device.changed', 'hall-lamp', {});
+    home.clock.advance(250);
+    expect(home.told.map(({ uri }) => uri)).toEqual(expect.arrayContaining(['atmo://devices/Ufo', 'atmo://areas/Foyer']));
+    const template = { type: 'ref/resource', uri: 'atmo://areas/{area}' };
+    expect(await ask('completion/complete', { ref: template, argument: { name: 'area', value: 'foy' } })).toMatchObject({
+      completion: { values: ['Foyer'] },
+    });
+  });
+
+  test('that two devices answer to are told apart by whom they may mean', async () => {
+    home.directory.devices.push(makeDevice('cellar-lamp', { name: 'ufo', area: 'Cellar' }));
+    await expect(ask('resources/read', { uri: 'atmo://devices/UFO' })).rejects.toMatchObject({
+      code: 'AMBIGUOUS_DEVICE',
+      details: { candidates: ['cellar-lamp', 'hall-lamp'] },
+    });
+  });
+
   test('and what sensors said before, in buckets where that is asked for', async () => {
     home.readings.points = [{ atMs: home.clock.now(), value: 4 }];
     const history = await read('atmo://sensors/hall-lamp/power/history?since=6h&every=1h&agg=max');
@@ -186,8 +212,10 @@ describe('what clients are told of', () => {
     expect(home.told.map(({ uri }) => uri)).toEqual([
       'atmo://sensors/hall-lamp/power',
       'atmo://devices/hall-lamp',
+      'atmo://devices/Ufo',
       'atmo://areas/Hall',
       'atmo://areas/hall',
+      'atmo://areas/Foyer',
     ]);
     const [sensor, device] = home.told;
     const onlyDevice = agent('device:read:hall-lamp');
@@ -266,7 +294,7 @@ describe('completion', () => {
     const prompt = { type: 'ref/prompt', name: 'device_checkup' };
     expect((await complete(prompt, 'device', 'LAMP')).values).toEqual(['Hall lamp', 'hall-lamp']);
     expect((await complete({ type: 'ref/prompt', name: 'room_comfort' }, 'area', 'b')).values).toEqual(['Büro']);
-    expect((await complete(prompt, 'device', '', { principal: reader })).values).toEqual(['Hall lamp', 'hall-lamp']);
+    expect((await complete(prompt, 'device', '', { principal: reader })).values).toEqual(['Hall lamp', 'hall-lamp', 'Ufo']);
   });
 
   test('knows the variables of templates', async () => {

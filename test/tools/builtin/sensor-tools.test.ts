@@ -3,7 +3,7 @@ import type { Reachability } from '../../../src/core/device-model.ts';
 import { parseDeviceId, parseSensorId } from '../../../src/core/ids.ts';
 import type { HistoryQuery, Reading, ReadingStore, ReadingValue } from '../../../src/core/reading-store.ts';
 import { sensorTools } from '../../../src/tools/builtin/sensor-tools.ts';
-import { agent, makeRoom, owner } from '../tool-room.ts';
+import { agent, listAuthorizer, makeRoom, owner } from '../tool-room.ts';
 
 const START = Date.UTC(2026, 0, 1);
 
@@ -14,6 +14,12 @@ function reading(id: string, value: ReadingValue | null, area: string, reachabil
   const sensor = { id: parseSensorId(id), device: parseDeviceId(device), name, kind, unit, area, title: `${device} ${name}` };
   return { sensor, value, atMs: START - 30_000, reachability };
 }
+
+const called = {
+  revision: 0,
+  deviceAliases: (device: string) => (device === 'stove' ? ['Herd'] : []),
+  areaNames: (area: string) => ({ aliases: area === 'Hall' ? ['Flur'] : [] }),
+};
 
 function room(...readings: readonly Reading[]) {
   const asked: HistoryQuery[] = [];
@@ -29,7 +35,8 @@ function room(...readings: readonly Reading[]) {
     },
   };
   const { registry, pipeline } = makeRoom();
-  for (const tool of sensorTools(store)) expect(registry.register(tool)).toEqual([]);
+  for (const tool of sensorTools({ readings: store, authorizer: listAuthorizer, homeNames: called }))
+    expect(registry.register(tool)).toEqual([]);
   const call = (tool: string, params: unknown, principal = owner) => pipeline.call({ principal, tool, params });
   return { call, asked };
 }
@@ -42,7 +49,46 @@ const house = [
   reading('new-one/temperature', null, 'Attic'),
 ];
 
+describe('list_sensors', () => {
+  const idsOf = async (params: object, principal = owner) => {
+    const answer = await room(...house).call('list_sensors', params, principal);
+    const result = 'result' in answer ? answer.result : undefined;
+    return (result as { sensors: { sensor_id: string }[] }).sensors.map(({ sensor_id: id }) => id);
+  };
+
+  test('tells what the caller may read, with value and age, in the order of ids', async () => {
+    const { call } = room(...house);
+    expect(await call('list_sensors', { limit: 1, offset: 1 })).toMatchObject({
+      result: { sensors: [{ sensor_id: 'hall-sensor/occupancy', value: true, age_seconds: 30, area: 'Hall' }], total: 5 },
+    });
+    expect(await idsOf({}, agent('sensor:read:hall-sensor/*'))).toEqual(['hall-sensor/occupancy', 'hall-sensor/temperature']);
+    expect(await idsOf({}, agent('device:control:*'))).toEqual([]);
+  });
+
+  test('of a device, area or kind, by any of its names', async () => {
+    expect(await idsOf({ device: 'herd' })).toEqual(['stove/temperature']);
+    expect(await idsOf({ area: 'flur', kind: 'temperature' })).toEqual(['hall-sensor/temperature']);
+    expect(await idsOf({ kind: 'Temperature' })).toHaveLength(4);
+  });
+
+  test('of a device or area that has none is a mistake, and what may not be read is no candidate', async () => {
+    const { call } = room(...house);
+    expect(await call('list_sensors', { device: 'stov' })).toMatchObject({
+      error: { code: 'DEVICE_NOT_FOUND', details: { suggestions: ['stove'] } },
+    });
+    expect(await call('list_sensors', { area: 'Attic' }, agent('sensor:read:stove/temperature'))).toMatchObject({
+      error: { code: 'NOT_FOUND', details: { candidates: ['Kitchen'] } },
+    });
+  });
+});
+
 describe('read_temperature', () => {
+  test('takes what people call a device or room besides', async () => {
+    const { call } = room(...house);
+    expect(await call('read_temperature', { location: 'Herd' })).toMatchObject({ result: { sensor_id: 'stove/temperature' } });
+    expect(await call('read_temperature', { location: 'flur' })).toMatchObject({ result: { sensor_id: 'hall-sensor/temperature' } });
+  });
+
   test('takes a room, a device or a sensor, and tells age and reachability', async () => {
     const { call } = room(...house);
     for (const location of ['hall', 'hall-sensor/temperature', 'hall-sensor']) {

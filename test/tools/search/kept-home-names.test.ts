@@ -45,7 +45,7 @@ describe('names that people give', () => {
   test('to an area that no device is in are refused with those that there are', async () => {
     const { call } = makeHome();
     const answer = await call('hub:describe_area', { area: 'Kids rom', floor: 'Up' });
-    expect(answer).toMatchObject({ error: { code: 'NOT_FOUND', details: { suggestions: ["Kids' room"] } } });
+    expect(answer).toMatchObject({ error: { code: 'NOT_FOUND', details: { candidates: ["Kids' room"] } } });
   });
 
   test('are known to a search at once', () => {
