@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { SseParser } from '../../../src/monitor/api/sse-parser.ts';
+import { SseParser } from '../../src/wire/sse-parser.ts';
 
 const STREAM =
   'retry: 2000\n\n: still here\n\nid: a\nevent: device.added\ndata: {"x":\ndata: 1}\n\ndata: bare\r\n\r\nevent: gap\ndata: {}\n\n';

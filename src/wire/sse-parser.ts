@@ -2,10 +2,11 @@
 export interface SseMessage {
   readonly event: string;
   readonly data: string;
+  /** Where to go on after a cut; absent where the message names none. */
   readonly id?: string;
 }
 
-/** Reads Server-Sent Events (HTML Living Standard §9.2.6) from pieces of text that may be cut anywhere. */
+/** Reads Server-Sent Events (HTML Living Standard §9.2.6) from pieces of text that may be cut anywhere; comments and other fields are skipped. */
 export class SseParser {
   #rest = '';
   #event = '';
