@@ -1,11 +1,14 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { Agent, request as httpsRequest } from 'node:https';
-import { connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect as tlsConnect } from 'node:tls';
+import { createServer, connect as tlsConnect } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../src/core/clock.ts';
+import { makeServerCertificate } from '../../src/gateway/tls/certificate.ts';
 import { makeGateway, TOKEN } from '../gateway/gateway-room.ts';
 
 /** Address of this host in the private network: who calls it comes from another machine, as far as the hub can tell. */
@@ -63,6 +66,27 @@ async function authority(): Promise<string> {
   const response = await fetch(`${room.gateway.localUrl}/ca.crt`);
   expect(response.status).toBe(200);
   return response.text();
+}
+
+/** What a client that trusts the hub's authority says to a server with a certificate that the authority signed for these names. */
+async function reached(names: readonly string[]): Promise<string> {
+  const root = await authority();
+  const issuer = {
+    name: new X509Certificate(root).subject.replace(/^CN=/, ''),
+    key: createPrivateKey(readFileSync(join(directory, 'tls/ca.key'))),
+  };
+  const made = makeServerCertificate(issuer, names, { fromMs: Date.now() - DAY_MS, untilMs: Date.now() + DAY_MS });
+  const server = createServer({ cert: `${made.certificate}${root}`, key: made.key }, (socket) => socket.end());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = tlsConnect({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, servername: names[0] ?? '', ca: root });
+  sockets.push(client);
+  const outcome = await once(client, 'secureConnect').then(
+    () => 'trusted',
+    (error: Error) => error.message,
+  );
+  server.close();
+  return outcome;
 }
 
 function rawSocket(host: string): Promise<Socket> {
@@ -214,4 +238,12 @@ describe('a door that listens on the network', () => {
 test('without TLS no other address is listened on', async () => {
   room = makeGateway({}, { host: LAN, port: 0 });
   await expect(room.gateway.start()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('TLS') });
+});
+
+test('whoever takes the key of the authority cannot pretend to be a site that is none of this home', async () => {
+  await open(LAN);
+  expect(await reached(['other.local', '192.168.9.9'])).toBe('trusted');
+  expect(await reached(['sub.hub.example'])).toBe('trusted');
+  expect(await reached(['bank.example'])).toBe('permitted subtree violation');
+  expect(await reached(['other.local', '8.8.8.8'])).toBe('permitted subtree violation');
 });

@@ -2,6 +2,7 @@ import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, rando
 import { isIP } from 'node:net';
 import { addressBytes } from './address-bytes.ts';
 import { der } from './der.ts';
+import { constraintsOf } from './name-scope.ts';
 
 /** From when until when a certificate counts, milliseconds since 1970. */
 export interface Validity {
@@ -38,6 +39,7 @@ const EXTENSION = {
   subjectKeyId: '2.5.29.14',
   keyUsage: '2.5.29.15',
   altName: '2.5.29.17',
+  nameConstraints: '2.5.29.30',
   basicConstraints: '2.5.29.19',
   authorityKeyId: '2.5.29.35',
   extendedKeyUsage: '2.5.29.37',
@@ -48,8 +50,11 @@ const SIGNS_CERTIFICATES = der.bits(Buffer.from([0b0000_0110]), 1);
 /** digitalSignature: bit 0. */
 const SIGNS_HANDSHAKES = der.bits(Buffer.from([0b1000_0000]), 7);
 
-/** A new authority: a P-256 key and a certificate that it signed for itself; no other authority may stand below it. */
-export function makeAuthority(name: string, validity: Validity): CertifiedKey {
+/**
+ * A new authority: a P-256 key and a certificate that it signed for itself; no other authority may stand below it, and it
+ * vouches for nothing outside its scope (`scopeFor`).
+ */
+export function makeAuthority(name: string, scope: readonly string[], validity: Validity): CertifiedKey {
   const { publicKey, privateKey } = newKey();
   const certificate = certify({
     subject: { name, publicKey },
@@ -58,6 +63,7 @@ export function makeAuthority(name: string, validity: Validity): CertifiedKey {
     extensions: [
       extension('basicConstraints', der.sequence(der.boolean('true'), der.integer(Buffer.from([0]))), 'critical'),
       extension('keyUsage', SIGNS_CERTIFICATES, 'critical'),
+      extension('nameConstraints', constraintsOf(scope), 'critical'),
       extension('subjectKeyId', der.octets(keyId(publicKey))),
     ],
   });

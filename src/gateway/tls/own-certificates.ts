@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
 import { makeAuthority, makeServerCertificate } from './certificate.ts';
+import { permits, scopeFor, scopeOf } from './name-scope.ts';
 import type { CertificateSource, ServedCertificate } from './served-certificate.ts';
 import type { TlsFiles } from './tls-files.ts';
 import { namesIn } from './tls-names.ts';
@@ -18,19 +19,27 @@ interface Authority {
   readonly key: KeyObject;
 }
 
+/** Under which names clients reach the hub. */
+interface HubNames {
+  /** All of them, the best one first. */
+  readonly all: () => readonly string[];
+  /** Those that the owner gave it: an authority that may not vouch for one of them gives way to another. */
+  readonly configured: readonly string[];
+}
+
 /** The hub's own authority, made once for ten years, and the certificate that it signs for the hub whenever that is due. */
 export class OwnCertificates implements CertificateSource {
   readonly #files: TlsFiles;
-  readonly #names: () => readonly string[];
+  readonly #names: HubNames;
 
-  constructor(files: TlsFiles, names: () => readonly string[]) {
+  constructor(files: TlsFiles, names: HubNames) {
     this.#files = files;
     this.#names = names;
   }
 
   current(nowMs: number): ServedCertificate {
     const authority = this.#authority(nowMs);
-    const wanted = this.#names();
+    const wanted = this.#names.all().filter((name) => mayVouch(authority, name));
     const present = this.#present();
     const reason = present ? faultOf(present.certificate, { authority, wanted, nowMs }) : 'there was none';
     if (present && reason === undefined) return served(present.certificate, present.key, authority);
@@ -45,7 +54,9 @@ export class OwnCertificates implements CertificateSource {
     if (key === undefined || text === undefined) return this.#makeAuthority(nowMs);
     const authority = this.#parsed(text, key);
     const endsMs = Date.parse(authority.certificate.validTo);
-    return nowMs > endsMs - RENEW_BEFORE_DAYS * DAY_MS ? this.#makeAuthority(nowMs) : authority;
+    const isEnding = nowMs > endsMs - RENEW_BEFORE_DAYS * DAY_MS;
+    const isTooNarrow = !this.#names.configured.every((name) => mayVouch(authority, name.toLowerCase()));
+    return isEnding || isTooNarrow ? this.#makeAuthority(nowMs) : authority;
   }
 
   #parsed(text: string, key: string): Authority {
@@ -62,7 +73,9 @@ export class OwnCertificates implements CertificateSource {
   #makeAuthority(nowMs: number): Authority {
     const untilMs = nowMs + AUTHORITY_DAYS * DAY_MS;
     const year = new Date(untilMs).getUTCFullYear();
-    const made = makeAuthority(`atmosphere-edge ${this.#names()[0] ?? 'hub'} until ${year}`, { fromMs: AUTHORITY_FROM_MS, untilMs });
+    const names = this.#names.all();
+    const name = `atmosphere-edge ${names[0] ?? 'hub'} until ${year}`;
+    const made = makeAuthority(name, scopeFor(names), { fromMs: AUTHORITY_FROM_MS, untilMs });
     this.#files.write('ca.key', made.key);
     this.#files.write('ca.crt', made.certificate);
     return { certificate: new X509Certificate(made.certificate), key: createPrivateKey(made.key) };
@@ -84,6 +97,12 @@ export class OwnCertificates implements CertificateSource {
     this.#files.write('server.crt', made.certificate);
     return made;
   }
+}
+
+/** One from before scopes vouches for everything. */
+function mayVouch({ certificate }: Authority, name: string): boolean {
+  const scope = scopeOf(certificate);
+  return scope === undefined || permits(scope, name);
 }
 
 interface Wish {

@@ -61,7 +61,8 @@ export class TlsKeeper implements Service {
     this.#parts = collaborators;
     this.#options = options;
     const { machine = thisMachine } = collaborators;
-    const names = () => namesOf({ host: options.host, configured: options.names, ...machine() });
+    const { names: configured, host } = options;
+    const names = { all: () => namesOf({ host, configured, ...machine() }), configured };
     this.#source = options.files ? new GivenCertificate(options.files) : new OwnCertificates(new TlsFiles(options.directory), names);
   }
 

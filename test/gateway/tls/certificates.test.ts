@@ -8,6 +8,7 @@ import { ManualClock } from '../../../src/core/clock.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { addressBytes } from '../../../src/gateway/tls/address-bytes.ts';
 import { makeAuthority, makeServerCertificate } from '../../../src/gateway/tls/certificate.ts';
+import { permits, scopeFor, scopeOf } from '../../../src/gateway/tls/name-scope.ts';
 import { OwnCertificates } from '../../../src/gateway/tls/own-certificates.ts';
 import { TlsFiles } from '../../../src/gateway/tls/tls-files.ts';
 import { TlsKeeper } from '../../../src/gateway/tls/tls-keeper.ts';
@@ -25,7 +26,7 @@ afterEach(() => rmSync(directory, { recursive: true }));
 
 describe('a certificate that the hub makes', () => {
   test('is read by OpenSSL as what it was meant to be', () => {
-    const authority = makeAuthority('an authority', { fromMs: NOW_MS, untilMs: Date.UTC(2055, 0, 1) });
+    const authority = makeAuthority('an authority', scopeFor([]), { fromMs: NOW_MS, untilMs: Date.UTC(2055, 0, 1) });
     const root = new X509Certificate(authority.certificate);
     expect([root.ca, root.subject, root.issuer]).toEqual([true, 'CN=an authority', 'CN=an authority']);
     expect(Date.parse(root.validTo)).toBe(Date.UTC(2055, 0, 1));
@@ -43,7 +44,7 @@ describe('a certificate that the hub makes', () => {
     expect(leaf.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
     expect(namesIn(leaf)).toEqual(names);
     expect([Date.parse(leaf.validFrom), Date.parse(leaf.validTo)]).toEqual([VALIDITY.fromMs, VALIDITY.untilMs]);
-    expect(makeAuthority('another', VALIDITY).certificate).not.toBe(makeAuthority('another', VALIDITY).certificate);
+    expect(makeAuthority('another', [], VALIDITY).certificate).not.toBe(makeAuthority('another', [], VALIDITY).certificate);
   });
 
   test('has every address byte by byte', () => {
@@ -97,9 +98,11 @@ describe('the names of a hub', () => {
 
 describe("the hub's own certificates", () => {
   let names = ['attic.local'];
-  const open = () => new OwnCertificates(new TlsFiles(join(directory, 'tls')), () => names);
+  let configured: readonly string[] = [];
+  const open = () => new OwnCertificates(new TlsFiles(join(directory, 'tls')), { all: () => [...configured, ...names], configured });
   beforeEach(() => {
     names = ['attic.local'];
+    configured = [];
   });
 
   test('are made once, for ten years and 397 days, and nobody else may read them', () => {
@@ -148,6 +151,23 @@ describe("the hub's own certificates", () => {
     expect(() => open().current(NOW_MS)).toThrow(/chmod 600/);
   });
 
+  test('the authority vouches for this home alone, and gives way when the owner gives the hub a name outside of it', () => {
+    names = ['attic', 'attic.local', '192.168.1.5', '203.0.113.9'];
+    const { authority = '' } = open().current(NOW_MS);
+    const scope = scopeOf(new X509Certificate(authority)) ?? [];
+    expect(scope).toEqual(scopeFor(names));
+    for (const name of ['attic', 'other.local', '10.9.8.7', 'fd00::1', '2001:db8::1', '203.0.113.9', '::1', 'localhost', '172.31.0.1'])
+      expect([name, permits(scope, name)]).toEqual([name, true]);
+    for (const name of ['bank.example', 'example', 'local.example', 'notlocal', '8.8.8.8', '203.0.113.10', '172.32.0.1'])
+      expect([name, permits(scope, name)]).toEqual([name, false]);
+    names = ['moved', 'attic.local', '198.51.100.1'];
+    expect(open().current(NOW_MS)).toMatchObject({ authority, names: ['attic', 'attic.local', '192.168.1.5', '203.0.113.9'] });
+    configured = ['hub.mine.example'];
+    const wider = open().current(NOW_MS);
+    expect(wider.names).toEqual(['hub.mine.example', 'moved', 'attic.local', '198.51.100.1']);
+    expect(wider.authority).not.toBe(authority);
+  });
+
   test('an authority that ends gives way to a new one', () => {
     const { authority } = open().current(NOW_MS);
     const later = open().current(NOW_MS + 3_640 * DAY_MS);
@@ -194,10 +214,22 @@ describe('the keeper of the certificate', () => {
     await keeper[Symbol.asyncDispose]();
   });
 
+  test('a new authority, which every client has to trust anew, is told to the owner', async () => {
+    const { clock, keeper, warnings } = make();
+    await keeper.start();
+    const { fingerprint } = keeper.facts();
+    expect(warnings).toEqual([]);
+    clock.set(NOW_MS + 3_640 * DAY_MS);
+    clock.advance(60_000);
+    expect(keeper.facts().fingerprint).not.toBe(fingerprint);
+    expect(warnings).toEqual([expect.stringContaining(`trust anew: ${keeper.facts().fingerprint}`)]);
+    await keeper[Symbol.asyncDispose]();
+  });
+
   test("the owner's own files are followed; what is wrong with them is told once and the old certificate stays", async () => {
     const files = { certificateFile: join(directory, 'own.crt'), keyFile: join(directory, 'own.key') };
     const write = (name: string) => {
-      const { certificate, key } = makeAuthority(name, VALIDITY);
+      const { certificate, key } = makeAuthority(name, scopeFor(['mine.example']), VALIDITY);
       writeFileSync(files.certificateFile, certificate);
       writeFileSync(files.keyFile, key);
     };
@@ -207,7 +239,7 @@ describe('the keeper of the certificate', () => {
     await keeper.start();
     const { fingerprint } = keeper.facts();
     expect([keeper.facts().source, keeper.facts().authority]).toEqual(['files', undefined]);
-    writeFileSync(files.keyFile, makeAuthority('two', VALIDITY).key);
+    writeFileSync(files.keyFile, makeAuthority('two', [], VALIDITY).key);
     clock.advance(180_000);
     expect(keeper.facts().fingerprint).toBe(fingerprint);
     expect(warnings).toEqual([expect.stringContaining('not the one of the certificate')]);
