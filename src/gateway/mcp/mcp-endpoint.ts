@@ -82,7 +82,6 @@ export class McpEndpoint implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const feature of this.#offer?.features ?? []) feature.close?.();
     await this.#lines[Symbol.asyncDispose]();
-    for (const feature of this.#offer?.features ?? []) feature.close?.();
   }
 
   #routesOf(path: string, viewOf: (request: DoorRequest) => McpView): readonly Route[] {

@@ -1,8 +1,8 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { listPage } from './list-page.ts';
 import type { McpCaller, McpFeature } from './mcp-feature.ts';
 import type { PromptArguments, PromptEntry, PromptSource } from './prompt-source.ts';
-import { listPage } from './resource-page.ts';
 
 interface PromptFeatureParts {
   readonly sources: readonly PromptSource[];

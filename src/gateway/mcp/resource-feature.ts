@@ -1,8 +1,8 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
+import { listPage } from './list-page.ts';
 import type { McpCaller, McpFeature } from './mcp-feature.ts';
 import type { ResourceNotices } from './notices.ts';
-import { listPage } from './resource-page.ts';
 import type { ResourceContents, ResourceSource } from './resource-source.ts';
 
 /** As many URIs as one session may wait for. */

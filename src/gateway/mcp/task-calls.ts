@@ -1,13 +1,12 @@
 import type { Clock } from '../../core/clock.ts';
-import type { ErrorBody } from '../../core/errors.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { pause } from '../../core/pause.ts';
 import type { CallRequest } from '../../tools/calls/call-answer.ts';
 import type { JobView } from '../../tools/calls/job-store.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { CallPort, JobPort } from '../ports.ts';
 import type { McpCaller } from './mcp-feature.ts';
-import { isFinished, takesTasks, taskOf } from './task-view.ts';
+import { isFinished, type JobOutcome, outcomeOf, takesTasks, taskOf } from './task-view.ts';
 
 /** Tools that take longer than this at most are no long ones. */
 const LONG_MS = 30_000;
@@ -18,10 +17,7 @@ const FIRST_LOOK_MS = 50;
 const LONGEST_LOOK_MS = 1_000;
 
 /** What becomes of a call: its answer, or what to look after it with. */
-export type LongOutcome =
-  | { readonly status: 'success'; readonly result: Json }
-  | { readonly status: 'error'; readonly error: ErrorBody }
-  | { readonly status: 'running'; readonly handle: JsonObject };
+export type LongOutcome = JobOutcome | { readonly status: 'running'; readonly handle: JsonObject };
 
 interface LongCallParts {
   readonly pipeline: Pick<CallPort, 'callAsync'>;
@@ -83,13 +79,6 @@ export class LongCalls {
     }
     return job;
   }
-}
-
-function outcomeOf({ result, error, status }: JobView): LongOutcome {
-  if (error) return { status: 'error', error };
-  if (result !== undefined) return { status: 'success', result };
-  const message = `The job is ${status} and its result is not kept; look at the state of things before you call again`;
-  return { status: 'error', error: { code: 'JOB_NOT_FOUND', message, details: {}, retryable: false } };
 }
 
 function jobHandle({ job_id: id, tool, status }: JobView): JsonObject {

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { JobView } from '../../tools/calls/job-store.ts';
 import type { JobPort } from '../ports.ts';
 import type { McpCaller, McpFeature } from './mcp-feature.ts';
-import { TASKS, takesTasks, taskOf } from './task-view.ts';
+import { outcomeOf, TASKS, takesTasks, taskOf } from './task-view.ts';
 import { errorResult, successResult } from './tool-runner.ts';
 
 interface TaskParts {
@@ -33,11 +33,9 @@ export function taskFeature({ jobs, clock }: TaskParts): McpFeature {
 }
 
 /** What the call would have been answered with at once. */
-export function resultOfJob({ result, error }: JobView): JsonObject {
-  if (error) return errorResult(error, { era: 'modern', listing: 'open' });
-  if (result !== undefined) return successResult(result);
-  const body = new AtmoError('JOB_NOT_FOUND', 'The result is no longer kept; look at the state of things before you call again').toBody();
-  return errorResult(body, { era: 'modern', listing: 'open' });
+function resultOfJob(job: JobView): JsonObject {
+  const outcome = outcomeOf(job);
+  return outcome.status === 'success' ? successResult(outcome.result) : errorResult(outcome.error, { era: 'modern', listing: 'open' });
 }
 
 /** JOB_NOT_FOUND for what cannot be an id; NOT_SUPPORTED for a client that did not say that it takes tasks. */

@@ -1,5 +1,6 @@
+import { AtmoError, type ErrorBody } from '../../core/errors.ts';
 import { isoTime, parseIsoTime } from '../../core/iso-time.ts';
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { JobView } from '../../tools/calls/job-store.ts';
 
 /** Name of the extension (SEP-2663). */
@@ -18,6 +19,17 @@ export function takesTasks(clientCapabilities: JsonObject): boolean {
 /** True once nothing about the job changes any more. */
 export function isFinished({ status }: JobView): boolean {
   return status !== 'queued' && status !== 'running';
+}
+
+/** What came of a call that ran as a job. */
+export type JobOutcome = { readonly status: 'success'; readonly result: Json } | { readonly status: 'error'; readonly error: ErrorBody };
+
+/** What came of a finished job. JOB_NOT_FOUND where its result is not kept. */
+export function outcomeOf({ result, error, status }: JobView): JobOutcome {
+  if (error) return { status: 'error', error };
+  if (result !== undefined) return { status: 'success', result };
+  const message = `The job is ${status} and its result is not kept; look at the state of things before you call again`;
+  return { status: 'error', error: new AtmoError('JOB_NOT_FOUND', message).toBody() };
 }
 
 /** A job as a `Task`; `resultOf` makes the result of a finished one, errors of tools among them. */

@@ -1,9 +1,9 @@
-import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import { cursorOf, cursorParts, PER_PAGE } from './cursor.ts';
 
-/** How many tools a page has. */
-export const TOOLS_PER_PAGE = 100;
+/** The id of a tool. */
+const FORM = /^([^\s:]+:[^\s]+@\S+)$/;
 
 interface Page {
   readonly tools: readonly RegisteredTool[];
@@ -21,20 +21,16 @@ export function pageOf(tools: readonly RegisteredTool[], passes: (tool: Register
     const tool = tools[index];
     if (!tool || !passes(tool)) continue;
     const last = page.at(-1);
-    if (last && page.length === TOOLS_PER_PAGE) return { tools: page, nextCursor: cursorOf(last) };
+    if (last && page.length === PER_PAGE) return { tools: page, nextCursor: cursorOf(last.id) };
     page.push(tool);
   }
   return { tools: page };
 }
 
-function cursorOf({ id }: RegisteredTool): string {
-  return Buffer.from(id).toString('base64url');
-}
-
 /** The first tool after the cursor's, by halving: the list is in the order of ids. */
 function startOf(tools: readonly RegisteredTool[], cursor: Json | undefined): number {
   if (cursor === undefined) return 0;
-  const after = textOf(cursor);
+  const [after = ''] = cursorParts(cursor, FORM);
   let low = 0;
   let high = tools.length;
   while (low < high) {
@@ -43,10 +39,4 @@ function startOf(tools: readonly RegisteredTool[], cursor: Json | undefined): nu
     else high = middle;
   }
   return low;
-}
-
-function textOf(cursor: Json): string {
-  const text = typeof cursor === 'string' && cursor.length <= 1_024 ? Buffer.from(cursor, 'base64url').toString() : '';
-  if (/^[^\s:]+:[^\s]+@\S+$/.test(text)) return text;
-  throw new AtmoError('VALIDATION_ERROR', 'The cursor is not one that this list gave; begin without a cursor');
 }

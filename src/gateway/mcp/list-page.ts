@@ -1,8 +1,8 @@
-import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { cursorOf, cursorParts, PER_PAGE } from './cursor.ts';
 
-/** How many lines a page of resources or prompts has. */
-const PER_PAGE = 100;
+/** Where the page ended, and the key of its last item. */
+const FORM = /^after:(\d{1,9}):(.+)$/s;
 
 interface Page<Item> {
   readonly items: readonly Item[];
@@ -19,7 +19,7 @@ export function listPage<Item>(items: readonly Item[], keyOf: (item: Item) => st
   const page = items.slice(start, start + PER_PAGE);
   const last = page.at(-1);
   if (last === undefined || start + PER_PAGE >= items.length) return { items: page };
-  return { items: page, nextCursor: Buffer.from(`after:${start + PER_PAGE}:${keyOf(last)}`).toString('base64url') };
+  return { items: page, nextCursor: cursorOf(`after:${start + PER_PAGE}:${keyOf(last)}`) };
 }
 
 /** After the item of the key; where that is gone, at its place. */
@@ -29,8 +29,6 @@ function startAfter(keys: readonly string[], { key, place }: { readonly key: str
 }
 
 function keyIn(cursor: Json): { readonly key: string; readonly place: number } {
-  const text = typeof cursor === 'string' && cursor.length <= 4_096 ? Buffer.from(cursor, 'base64url').toString() : '';
-  const [, place, key] = /^after:(\d{1,9}):(.+)$/s.exec(text) ?? [];
-  if (key !== undefined) return { key, place: Number(place) };
-  throw new AtmoError('VALIDATION_ERROR', 'The cursor is not one that this list gave; begin without a cursor');
+  const [place, key = ''] = cursorParts(cursor, FORM);
+  return { key, place: Number(place) };
 }
