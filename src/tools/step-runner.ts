@@ -82,5 +82,15 @@ function filled(step: Step, sources: Parameters<typeof fillReferences>[1]): Json
 
 function requestOf({ tool, params }: Step, context: ToolContext): CallRequest {
   const { principal, traceId, sessionId, signal } = context;
-  return { principal, tool, params, traceId, sessionId, signal, within: context };
+  return {
+    principal,
+    tool,
+    params,
+    traceId,
+    sessionId,
+    signal,
+    within: context,
+    onQuestion: (question) => context.ask(question),
+    onMessage: ({ level, data }) => context.tell(level, data),
+  };
 }

@@ -5,6 +5,8 @@ import type { HubId, ToolId } from '../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Principal } from '../core/principal.ts';
+import type { MessageLevel } from './calls/tool-message.ts';
+import type { ToolAnswer, ToolQuestion } from './calls/tool-question.ts';
 import type { ToolCompanions } from './tool-companions.ts';
 
 /** `$schema` of a public definition (source 000 §2). */
@@ -105,6 +107,15 @@ export interface ToolContext {
    * result repeats all of it. VALIDATION_ERROR or PAYLOAD_TOO_LARGE for a part that is no JSON or longer than 16 KB.
    */
   progress(fraction: number, note?: string, partial?: Json): void;
+  /**
+   * Asks the person behind the caller and waits for the answer, at most until the deadline: a tool that asks needs a long
+   * timeout and no `async_allowed`. The answer passes the caller and its model, so nothing secret may be asked; it is no approval.
+   * NOT_SUPPORTED where the caller cannot be asked, and for tools that say they are deterministic or bounded; CANCELLED when the
+   * caller gives up; RESOURCE_EXCEEDED when too much waits for answers; VALIDATION_ERROR for a question that no form can show.
+   */
+  ask(question: ToolQuestion): Promise<ToolAnswer>;
+  /** Tells whoever listens to the call, with a severity of RFC 5424; nobody may. VALIDATION_ERROR or PAYLOAD_TOO_LARGE as for parts. */
+  tell(level: MessageLevel, data: Json): void;
 }
 
 /** Runs a tool on validated parameters with defaults filled in. Throws AtmoError to refuse or fail. */

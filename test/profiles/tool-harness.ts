@@ -116,6 +116,8 @@ export class ToolHarness {
       random: () => 0.5,
       logger: silentLogger,
       progress: () => {},
+      ask: async () => ({ action: 'cancel' }),
+      tell: () => {},
     };
   }
 }

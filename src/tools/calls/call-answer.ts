@@ -7,6 +7,8 @@ import { blake3Hex } from '../../wire/hashes.ts';
 import type { ToolContext } from '../tool-definition.ts';
 import type { CallChunk } from './call-chunk.ts';
 import type { RoutingWish } from './route-score.ts';
+import type { ToolMessage } from './tool-message.ts';
+import type { ToolAnswer, ToolQuestion } from './tool-question.ts';
 
 /** One call of a tool, as every door hands it over. */
 export interface CallRequest {
@@ -29,6 +31,13 @@ export interface CallRequest {
   readonly onDispatch?: () => void;
   /** Hears how far the call is and what it has found so far, of a tool with `stream_supported`, until it is answered. */
   readonly onChunk?: (chunk: CallChunk) => void;
+  /**
+   * Asks the person behind the caller; what it answers is checked against the question. Absent where nobody can be asked. The
+   * signal aborts when the call ends first.
+   */
+  readonly onQuestion?: (question: Required<ToolQuestion>, signal: AbortSignal) => Promise<ToolAnswer>;
+  /** Hears what the tool tells while it runs; nobody listens when absent. */
+  readonly onMessage?: (message: ToolMessage) => void;
   /** The caller relies on chunks: NOT_SUPPORTED by a tool that has none. */
   readonly wantsChunks?: true;
   readonly routing?: RoutingWish;

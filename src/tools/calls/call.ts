@@ -7,7 +7,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
-import { maskSecrets, secretTexts } from '../schema/secret-params.ts';
+import { maskSecrets, secretTexts, withoutSecretTexts } from '../schema/secret-params.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import type { CallRequest, NormalResult } from './call-answer.ts';
 import type { CallChunk } from './call-chunk.ts';
@@ -15,6 +15,7 @@ import { CallDeadline } from './call-deadline.ts';
 import type { IdempotencyClaim } from './idempotency-store.ts';
 import type { JobView, RunningJob } from './job-store.ts';
 import type { RouteCandidate } from './route-score.ts';
+import type { ToolMessage } from './tool-message.ts';
 
 /** One call on its way through the stages; each stage fills in what it found out. */
 export class Call {
@@ -120,6 +121,11 @@ export class Call {
     if (this.#hasEnded) return;
     this.job?.progress(chunk.fraction, chunk.note);
     if (this.tool.definition.execution.isStreamSupported) this.request.onChunk?.(chunk);
+  }
+
+  /** Passes on what the tool has to say. */
+  say({ level, data }: ToolMessage): void {
+    if (!this.#hasEnded) this.request.onMessage?.({ level, data: withoutSecretTexts(data, this.secrets) });
   }
 
   onEnd(callback: () => void): void {

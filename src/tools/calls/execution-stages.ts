@@ -3,6 +3,7 @@ import type { Json } from '../../core/json.ts';
 import { copyJson, RESULT_LIMITS } from '../schema/plain-json.ts';
 import type { ToolContext } from '../tool-definition.ts';
 import type { Stage } from './admission-stages.ts';
+import { askCaller } from './ask-caller.ts';
 import type { Call } from './call.ts';
 import { normalizeResult } from './call-answer.ts';
 import { auditIntent, eventData, eventParams } from './call-audit.ts';
@@ -16,6 +17,7 @@ import type { RouteCandidate, RouteRefusal } from './route-score.ts';
 import { runAttempts } from './run-attempts.ts';
 import { boundedContext, newRun } from './run-context.ts';
 import type { StageContext } from './stage-context.ts';
+import { toolMessage } from './tool-message.ts';
 
 /** What happens to an admitted call, in the order of design 4. */
 export const EXECUTION_STAGES: readonly Stage[] = [takeSlot, chooseRoute, writeIntent, confirmEffects, confirmRules, runTool, checkResult];
@@ -138,5 +140,7 @@ function toolContext(call: Call, context: StageContext): ToolContext {
     run,
     logger: context.logger.child({ tool: call.tool.id, trace_id: call.traceId }),
     progress: (fraction, note, partial) => call.tell(callChunk(fraction, note, partial)),
+    ask: (question) => askCaller(call, question),
+    tell: (level, data) => call.say(toolMessage(level, data)),
   };
 }

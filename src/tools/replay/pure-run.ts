@@ -1,5 +1,5 @@
 import type { RunContext } from '../../core/audit-sink.ts';
-import { toAtmoError } from '../../core/errors.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { silentLogger } from '../../core/logger.ts';
 import type { Principal } from '../../core/principal.ts';
@@ -38,5 +38,9 @@ function runInContext(tool: RegisteredTool, params: JsonObject, run: RunContext)
     random,
     logger: silentLogger,
     progress: () => {},
+    ask: async () => {
+      throw new AtmoError('NOT_SUPPORTED', 'Nobody is asked when a run is repeated');
+    },
+    tell: () => {},
   });
 }
