@@ -17,6 +17,7 @@ import type { ToolRegistry } from '../tools/tool-registry.ts';
 import { callRoutes } from './calls/call-routes.ts';
 import { jobRoutes } from './calls/job-routes.ts';
 import { toolCallRoutes } from './calls/tool-call-routes.ts';
+import { areaRoutes } from './devices/area-routes.ts';
 import { CallerSight } from './devices/caller-sight.ts';
 import { deviceRoutes } from './devices/device-routes.ts';
 import { sensorRoutes } from './devices/sensor-routes.ts';
@@ -47,6 +48,7 @@ import { tlsRoutes } from './tls/tls-routes.ts';
 import { capabilityRoutes } from './tools/capability-routes.ts';
 import { discoverRoutes } from './tools/discover-routes.ts';
 import { monitorRoutes } from './tools/monitor-routes.ts';
+import { previewRoutes } from './tools/preview-routes.ts';
 import { registrationRoutes } from './tools/registration-routes.ts';
 import { ToolCatalogue } from './tools/tool-catalogue.ts';
 import { toolRoutes } from './tools/tool-routes.ts';
@@ -204,11 +206,13 @@ export class HttpGateway implements Service {
       ...callRoutes(all.pipeline),
       ...toolCallRoutes({ ...all, catalogue, nodeId: () => all.health.health().nodeId }),
       ...hubRoutes(all.pipeline),
+      ...previewRoutes({ catalogue, sight }),
       ...meshRoutes(all.pipeline),
       ...approvalRoutes(all.pipeline),
       ...jobRoutes(all.jobs),
       ...capabilityRoutes({ ...all, catalogue, sight }),
       ...deviceRoutes({ ...all, catalogue, sight }),
+      ...areaRoutes({ sight }),
       ...sensorRoutes({ ...all, sight }),
       ...eventRoutes({ ...all, feed: this.#feed, remote: this.#remote, mesh: all.outlook.view, audience: this.#audience }),
       ...monitorRoutes({ ...all, catalogue }),

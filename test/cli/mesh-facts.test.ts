@@ -95,6 +95,22 @@ describe('a sensor that this hub does not have', () => {
   });
 });
 
+test('sensors of another hub are listed page by page, as those of this one are', async () => {
+  const offsets: unknown[] = [];
+  const fetch = async (_url: string, init: RequestInit) => {
+    const { offset, ...wish } = JSON.parse(String(init.body));
+    offsets.push([offset, wish.area]);
+    const sensor = { sensor_id: `shed/${offset}`, value: 4, unit: '°C', age_seconds: 7, area: 'Shed', reachability: 'reachable' };
+    return Response.json({ status: 'success', result: { sensors: [sensor], total: 2 } });
+  };
+  const { out } = await atmo(['sensors', '--hub', 'attic', '--area', 'shed'], { fetch });
+  expect(out).toMatch(/shed\/0 +4 °C +7 s +Shed +reachable\nshed\/1 /);
+  expect(offsets).toEqual([
+    [0, 'shed'],
+    [1, 'shed'],
+  ]);
+});
+
 test('tools of other hubs are listed with the names that this hub knows, also over --hub', async () => {
   const asked: string[] = [];
   const fetch = async (url: string, init: RequestInit) => {

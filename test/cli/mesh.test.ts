@@ -269,6 +269,7 @@ describe('--hub', () => {
     expect(await hubsAsked(['read', 'attic-lamp/temperature', '--hub', 'attic'])).toEqual([
       '/api/v1/tools/core%3Aquery_sensor/invoke attic',
     ]);
+    expect(await hubsAsked(['sensors', '--hub', 'attic'])).toEqual(['/api/v1/tools/core%3Alist_sensors/invoke attic']);
   });
 
   test('a call that waits for people of another hub says where to approve it, and the owner here does not answer for them', async () => {

@@ -1,8 +1,6 @@
-import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { commandOf } from '../device-verbs.ts';
-import type { HubClient } from '../hub-client.ts';
 import { objectsIn } from '../json-list.ts';
 import { textTable } from '../text-table.ts';
 
@@ -15,21 +13,13 @@ const ALIASES = {
 } as const;
 const TOOL = 'hub:describe_area';
 
-interface Area {
-  readonly area: string;
-  readonly floor: string | null;
-  readonly aliases: readonly string[];
-  readonly devices: readonly string[];
-}
-
 const list: Command = {
   name: 'areas',
   summary: 'the areas of the home: their floors, other names and devices',
   examples: ['areas', 'areas --json'],
   async run({ hub, output }) {
-    const areas = await Promise.all(areasOf(await hub.get('/api/v1/devices')).map((area) => withNames(area, hub)));
-    const rows = areas.map(({ area, floor, aliases, devices }) => [area, floor, aliases, devices.length]);
-    output.answer({ areas }, () => textTable(['AREA', 'FLOOR', 'ALSO CALLED', 'DEVICES'], rows));
+    const answer = await hub.get('/api/v1/areas');
+    output.answer(answer, () => textTable(['AREA', 'FLOOR', 'ALSO CALLED', 'DEVICES'], objectsIn(answer, 'areas').map(areaRow)));
     return undefined;
   },
 };
@@ -78,24 +68,6 @@ function aliasSentence(call: Invocation): string {
   return names.length === 0 ? `${thing} has no other names` : `${thing} is also called ${names.join(', ')}`;
 }
 
-/** The areas that devices are in, in the order of their names. */
-function areasOf(answer: JsonObject): readonly Area[] {
-  const devicesIn = new Map<string, string[]>();
-  for (const { id, area } of objectsIn(answer, 'devices')) {
-    if (typeof area === 'string') devicesIn.set(area, [...(devicesIn.get(area) ?? []), String(id)]);
-  }
-  const areas = [...devicesIn].sort(([one], [other]) => one.localeCompare(other));
-  return areas.map(([area, devices]) => ({ area, floor: null, aliases: [], devices }));
-}
-
-/** The tool leaves as it is what it is not told, and answers what there is. A token that may not ask sees the area alone. */
-async function withNames(area: Area, hub: HubClient): Promise<Area> {
-  try {
-    const names = await hub.call(TOOL, { area: area.area });
-    const { floor: onFloor, aliases } = isJsonObject(names) ? names : {};
-    return { ...area, floor: typeof onFloor === 'string' ? onFloor : null, aliases: Array.isArray(aliases) ? aliases.map(String) : [] };
-  } catch (error) {
-    if (error instanceof AtmoError && (error.code === 'TOOL_NOT_FOUND' || error.code === 'PERMISSION_DENIED')) return area;
-    throw error;
-  }
+function areaRow({ area, floor: onFloor, aliases, devices }: JsonObject): readonly unknown[] {
+  return [area, onFloor, aliases, Array.isArray(devices) ? devices.length : 0];
 }

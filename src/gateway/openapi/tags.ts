@@ -18,6 +18,7 @@ type Tag = keyof typeof TAGS;
 const BY_PART: Readonly<Record<string, Tag>> = {
   'tool-calls': 'tools',
   commission: 'devices',
+  areas: 'devices',
   approvers: 'approvals',
   rules: 'audit',
   assets: 'monitor',

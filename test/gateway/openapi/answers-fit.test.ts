@@ -72,6 +72,7 @@ describe('answers', () => {
     ['GET', '/api/v1/capabilities', '/api/v1/capabilities'],
     ['GET', '/api/v1/devices', '/api/v1/devices'],
     ['GET', '/api/v1/devices/{id}', '/api/v1/devices/hall-lamp?describe=true'],
+    ['GET', '/api/v1/areas', '/api/v1/areas'],
     ['GET', '/api/v1/sensors', '/api/v1/sensors'],
     ['GET', '/api/v1/sensors/{id}/readings', '/api/v1/sensors/hall-lamp/temperature/readings?every=5m'],
     ['GET', '/api/tools', '/api/tools'],

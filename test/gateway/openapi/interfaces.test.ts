@@ -18,6 +18,7 @@ const INTERFACES: [method: string, path: string, asked: string, query?: readonly
   ['GET', '/api/v1/devices', '/api/v1/devices'],
   ['GET', '/api/v1/devices/{id}', '/api/v1/devices/lamp'],
   ['POST', '/api/v1/commission', '/api/v1/commission'],
+  ['GET', '/api/v1/areas', '/api/v1/areas'],
   ['GET', '/api/v1/sensors', '/api/v1/sensors'],
   ['GET', '/api/v1/sensors/{id}/readings', '/api/v1/sensors/lamp/temperature/readings', ['since', 'every', 'agg']],
   ['GET', '/api/v1/approvals', '/api/v1/approvals'],

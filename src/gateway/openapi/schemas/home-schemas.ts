@@ -63,6 +63,9 @@ export const HOME_SCHEMAS: NamedSchemas = {
     points: listOf(record({ at: instantOrNever, value: anything('Number, text or flag') })),
   }),
   Device: record({ ...DEVICE, tools: listOf(text('Canonical id')), ...OF_TOOLS }, [...ALWAYS, 'tools', 'readings']),
+  Areas: record({
+    areas: listOf(record({ area: text(), floor: TEXT_OR_NULL, aliases: ALIASES, devices: listOf(text('Id of a device there')) })),
+  }),
   Devices: record({ devices: listOf(named('Device')) }),
   DeviceInFull: record(
     {
