@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
-import { isSchemaObject } from '../schema/schema-walk.ts';
+import { isSchemaObject, visitSchema } from '../schema/schema-walk.ts';
 
 /** Keywords that OpenAI's strict mode understands as they are. */
 const KEPT = ['description', 'pattern', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minItems', 'maxItems'];
@@ -7,13 +7,16 @@ const FORMATS: ReadonlySet<unknown> = new Set(['date-time', 'time', 'date', 'dur
 /** What cannot be said in it. */
 const BEYOND = ['allOf', 'not', 'if', 'then', 'else', 'patternProperties', 'dependentRequired', 'dependentSchemas', 'prefixItems', '$ref'];
 
+/** How large a schema may be for it: object properties in all, objects within objects, values of enums in all. */
+const LIMITS = { properties: 5_000, depth: 10, values: 1_000 } as const;
+
 /**
  * Parameters as OpenAI's strict mode wants them: every object closed, every member required, and what may be left out also
  * null. Undefined where that is not possible, such as for objects whose members are not known beforehand.
  */
 export function toStrictSchema(schema: JsonSchema): JsonObject | undefined {
   const strict = strictOf(schema);
-  return strict?.type === 'object' ? strict : undefined;
+  return strict?.type === 'object' && isWithinLimits(strict) ? strict : undefined;
 }
 
 /**
@@ -96,6 +99,22 @@ function orNull(schema: JsonObject): JsonObject {
     type: [...[rest.type].flat(), 'null'] as Json,
     ...(Array.isArray(rest.enum) && { enum: [...rest.enum, null] }),
   };
+}
+
+function isWithinLimits(strict: JsonObject): boolean {
+  let properties = 0;
+  let values = 0;
+  visitSchema(strict, (schema) => {
+    properties += Object.keys(propertiesOf(schema)).length;
+    values += Array.isArray(schema.enum) ? schema.enum.length : 0;
+  });
+  return properties <= LIMITS.properties && values <= LIMITS.values && depthOf(strict) <= LIMITS.depth;
+}
+
+function depthOf(schema: JsonSchema): number {
+  const { items, anyOf } = schema;
+  const inside = [...Object.values(propertiesOf(schema)), ...(Array.isArray(anyOf) ? anyOf : []), items].filter(isSchemaObject);
+  return (schema.type === 'object' ? 1 : 0) + Math.max(0, ...inside.map(depthOf));
 }
 
 /** Strict mode wants a type beside the values. */

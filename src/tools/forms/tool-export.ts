@@ -40,9 +40,13 @@ export interface ImportedTool {
   readonly parameters: JsonObject;
 }
 
+/** OpenAI refuses a whole request for one longer description. */
+const OPENAI_DESCRIPTION_CHARS = 1_024;
+
 /** `name` is the model-facing one, from the registry. */
 export function toOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
-  return { type: 'function', function: { name, description: definition.description, parameters: modelSchema(definition.parameters) } };
+  const description = shortened(definition.description, OPENAI_DESCRIPTION_CHARS);
+  return { type: 'function', function: { name, description, parameters: modelSchema(definition.parameters) } };
 }
 
 /** The same for OpenAI's strict mode; `strict` is false for a tool whose parameters it cannot say. */
@@ -98,6 +102,14 @@ export function fromMcp(
     dangerous: tool.annotations.destructiveHint,
     execution: { side_effects: !tool.annotations.readOnlyHint, idempotent: tool.annotations.idempotentHint },
   };
+}
+
+/** Ends between two words where that is possible, and never within a character. */
+function shortened(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const cut = text.slice(0, maxChars - 1);
+  const end = cut.lastIndexOf(' ');
+  return `${(end > maxChars / 2 ? cut.slice(0, end) : cut).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
 /** A schema as model servers accept it: `type: object` with `properties`, without our own `x-` keywords. */

@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
 import { toStrictSchema, withoutStrictNulls } from '../../../src/tools/forms/strict-schema.ts';
 import { toStrictOpenAi } from '../../../src/tools/forms/tool-export.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
+import { describeDeviceType } from '../../fixtures/describe-standard.ts';
+import { ToolHarness } from '../../profiles/tool-harness.ts';
 import { makeTool } from '../tool-room.ts';
+import { openAiMistakes } from './openai-rules.ts';
 
 const SCHEMA = {
   type: 'object',
@@ -90,4 +94,40 @@ describe("OpenAI's strict mode", () => {
       parameters: { properties: {}, required: [], additionalProperties: false },
     });
   });
+
+  test('what it says breaks none of the rules that OpenAI documents', () => {
+    const { definition } = makeTool({ name: 'every', parameters: SCHEMA });
+    const { function: exported } = toStrictOpenAi(definition, 'every');
+    expect([exported.strict, openAiMistakes(exported)]).toEqual([true, []]);
+  });
+
+  test('the tools of every standard device and of classes of devices can be said so, but for those that take anything', async () => {
+    const devices = standardDeviceTypes().map(({ name }) => describeDeviceType(name, { hasAllElements: true }));
+    const { registry } = await new ToolHarness(...devices).start();
+    const exported = registry.all().map((tool) => toStrictOpenAi(tool.definition, registry.modelName(tool)).function);
+    expect(exported.length).toBeGreaterThan(100);
+    expect(exported.flatMap((one) => openAiMistakes(one).map((mistake) => `${one.name} ${mistake}`))).toEqual([]);
+    expect(new Set(exported.filter(({ strict }) => !strict).map(({ name }) => name))).toEqual(
+      new Set(['control_device', 'control_matter_device', 'turn_on_light']),
+    );
+  });
+
+  test.each<[string, JsonObject]>([
+    [
+      'more than a thousand values to choose from',
+      { it: { type: 'string', enum: Array.from({ length: 1_001 }, (_, index) => `v${index}`) } },
+    ],
+    ['objects more than ten deep', { it: nested(10) }],
+    ['more than five thousand members', Object.fromEntries(Array.from({ length: 5_001 }, (_, index) => [`m${index}`, { type: 'null' }]))],
+  ])('%s are too much for it', (_what, properties) => {
+    expect(toStrictSchema({ type: 'object', properties })).toBeUndefined();
+  });
+
+  test('objects ten deep are not', () => {
+    expect(toStrictSchema({ type: 'object', properties: { it: nested(9) } })).toBeDefined();
+  });
 });
+
+function nested(levels: number): JsonObject {
+  return { type: 'object', properties: levels > 1 ? { it: nested(levels - 1) } : {} };
+}

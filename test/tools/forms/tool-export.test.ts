@@ -52,6 +52,18 @@ describe('each outside form and back', () => {
     expect(normalizeDefinition(fromOpenAi(openAi))).toMatchObject({ name: 'unlock', description: 'Unlocks the front door' });
   });
 
+  test('OpenAI takes no longer description than 1,024 characters; the others get it whole', () => {
+    const long = { ...definition, description: `${'word '.repeat(205)}🔒${' word'.repeat(10)}` };
+    const { description } = toOpenAi(long, 'unlock').function;
+    expect([description.length <= 1_024, description.endsWith('word…')]).toEqual([true, true]);
+    expect(toOpenAi({ ...definition, description: `${'x'.repeat(1_022)}🔒x` }, 'unlock').function.description).toBe(
+      `${'x'.repeat(1_022)}…`,
+    );
+    expect(toOpenAi({ ...definition, description: 'x'.repeat(1_024) }, 'unlock').function.description).toHaveLength(1_024);
+    expect(toAnthropic(long, 'unlock').description).toBe(long.description);
+    expect(toMcp(long, 'unlock').description).toBe(long.description);
+  });
+
   test('a tool without parameters still has an object with properties', () => {
     const bare = normalizeDefinition({ name: 'x', description: 'X', parameters: { type: 'object' } });
     expect(toAnthropic(bare, 'x').input_schema).toEqual({ type: 'object', properties: {} });
