@@ -16,3 +16,18 @@ test('the trace of traceparent is in the envelope, the event and the row of the 
   ]);
   expect(heard.find(({ type }) => type === 'agi.tool.result')?.data.trace_id).toBe(TRACE);
 });
+
+test('a traceparent that breaks the rules of W3C begins a new trace, a good one keeps its flags', async () => {
+  const { gateway } = makeGateway();
+  const answered = async (traceparent: string) => {
+    const { headers } = await ask(gateway, '/healthz', { headers: { traceparent } });
+    return headers.get('traceparent') ?? '';
+  };
+  expect(await answered(`00-${TRACE}-00f067aa0ba902b7-00`)).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
+  const zeros = '0'.repeat(32);
+  const wrong = [`00-${zeros}-00f067aa0ba902b7-01`, `00-${TRACE}-${'0'.repeat(16)}-01`, `ff-${TRACE}-00f067aa0ba902b7-01`, `00-${TRACE}`];
+  for (const header of wrong) {
+    const [, traceId] = /^00-([0-9a-f]{32})-[0-9a-f]{16}-01$/.exec(await answered(header)) ?? [];
+    expect([header, traceId === undefined || traceId === TRACE || traceId === zeros]).toEqual([header, false]);
+  }
+});

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { refuseAbsolute, refuseAddressing } from '../../../src/gateway/door/addressing.ts';
 import { requireTls } from '../../../src/gateway/door/door-url.ts';
 import { isLoopback } from '../../../src/gateway/door/loopback.ts';
 import { ask, HOST, makeGateway, PORT } from '../gateway-room.ts';
@@ -73,6 +74,32 @@ describe('the Host and Origin of every route', () => {
   test('a request without a Host is refused', async () => {
     const response = await gateway.app.request(`http://${HOST}/healthz`);
     expect(response.status).toBe(403);
+  });
+});
+
+describe('a name of the certificate', () => {
+  const entrance = (scheme: 'http' | 'https') => ({ scheme, port: PORT, isOwnName: (name: string) => name === 'attic.local' });
+  const addressing = { host: `attic.local:${PORT}`, origin: undefined };
+
+  test('counts over TLS alone: over plain HTTP any page could have it resolved to this machine', () => {
+    expect(refuseAddressing(addressing, entrance('https'))).toBeUndefined();
+    expect(refuseAddressing(addressing, entrance('http'))).toContain('loopback');
+  });
+
+  test('is the only origin that its pages have', () => {
+    const from = (origin: string) => refuseAddressing({ ...addressing, origin }, entrance('https'));
+    expect(from(`https://attic.local:${PORT}`)).toBeUndefined();
+    expect([from(`http://attic.local:${PORT}`), from('https://attic.local')]).toEqual([expect.any(String), expect.any(String)]);
+  });
+});
+
+describe('a whole URL as the target of a request', () => {
+  test.each([`http://${HOST}/healthz`, '/healthz', undefined])('%s is taken', (target) => {
+    expect(refuseAbsolute(target, HOST)).toBeUndefined();
+  });
+
+  test.each(['http://evil.example/healthz', `http://${HOST}.evil.example/`, '*', `${HOST}`, 'http:///'])('%s is refused', (target) => {
+    expect(refuseAbsolute(target, HOST)).toContain('no proxy');
   });
 });
 

@@ -11,6 +11,7 @@ describe('a list or document', () => {
     const etag = first.headers.get('etag') ?? '';
     expect(etag).toMatch(/^W\/"[\w-]{27}"$/);
     expect(first.headers.get('cache-control')).toBe('private, no-cache');
+    expect(first.headers.get('vary')).toBe('Authorization, Accept-Encoding');
     for (const tag of [etag, `"x", ${etag}`, etag.slice(2), '*']) {
       const again = await ask(gateway, '/api/v1/devices', { headers: { 'if-none-match': tag } });
       expect([tag, again.status, again.text, again.headers.get('etag')]).toEqual([tag, 304, '', etag]);
@@ -38,6 +39,13 @@ describe('a list or document', () => {
     expect(gunzipSync(gz.bytes).equals(plain.bytes)).toBe(true);
     expect(br.length).toBe(String(br.bytes.length));
     expect(br.bytes.length).toBeLessThan(plain.bytes.length / 3);
+  });
+
+  test('that cannot be told is a problem, which nobody keeps', async () => {
+    const { status, headers } = await ask(gateway, '/api/v1/devices?limit=none', { headers: { 'if-none-match': '*' } });
+    expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([400, null, 'no-store']);
+    const { headers: missing } = await ask(gateway, '/api/v1/tools?device=nowhere');
+    expect([missing.get('etag'), missing.get('cache-control')]).toEqual([null, 'no-store']);
   });
 
   test('is told only to who may see it, whatever tag he names', async () => {

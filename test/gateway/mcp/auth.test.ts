@@ -29,7 +29,12 @@ describe('who comes to the MCP door', () => {
       ['/mcp/areas/Kids%20room', '/mcp/areas/Kids%20room'],
     ]) {
       const { json } = await ask(gateway, `/.well-known/oauth-protected-resource${path}`, { token: null });
-      expect(json).toMatchObject({ resource: `http://${HOST}${resource}`, bearer_methods_supported: ['header'] });
+      expect(json).toEqual({
+        resource: `http://${HOST}${resource}`,
+        resource_name: 'atmosphere-edge',
+        bearer_methods_supported: ['header'],
+        scopes_supported: ['device:read:*', 'device:control:*', 'sensor:read:*'],
+      });
     }
   });
 

@@ -179,7 +179,14 @@ describe('search_tools and describe_tool', () => {
     expect(await resultOf(client, 'describe_tool', { names: ['lamp_set_brightness', 'lamp_turn_om'] })).toMatchObject({
       tools: [
         { name: 'lamp_set_brightness', inputSchema: { required: ['brightness'] }, call_with: 'control_tool' },
-        { name: 'lamp_turn_om', error: { code: 'TOOL_NOT_FOUND', message: expect.stringContaining('lamp_turn_on') } },
+        {
+          name: 'lamp_turn_om',
+          error: {
+            code: 'TOOL_NOT_FOUND',
+            message: expect.stringContaining('lamp_turn_on'),
+            details: { suggestions: expect.arrayContaining([expect.stringContaining('lamp_turn_on')]) },
+          },
+        },
       ],
     });
   });

@@ -32,6 +32,32 @@ describe('the tools that call others', () => {
     expect(await resultOf(client, 'sensitive_tool', call('lock'))).toMatchObject({ details: { call_with: 'control_tool' } });
   });
 
+  it('each refuse what another one is for, before anything is done', async () => {
+    const room = home();
+    const done: string[] = [];
+    const tool = (name: string, extra: object) => room.addTool({ ...extra, name, handler: async () => ({ done: done.push(name) }) });
+    tool('look', {});
+    tool('move', { execution: { side_effects: true }, permissions: ['device:control:door'] });
+    tool('open', { execution: { side_effects: true }, dangerous: true, permissions: ['device:control:door'] });
+    const client = await modernClient(room.gateway);
+    const fitting = { look: 'read_tool', move: 'control_tool', open: 'sensitive_tool' };
+    for (const proxy of Object.values(fitting)) {
+      for (const [name, own] of Object.entries(fitting)) {
+        if (own === proxy) continue;
+        const answer = await resultOf(client, proxy, { name, arguments: {} });
+        expect([proxy, name, answer]).toEqual([
+          proxy,
+          name,
+          expect.objectContaining({ code: 'VALIDATION_ERROR', details: { call_with: own } }),
+        ]);
+      }
+    }
+    expect(done).toEqual([]);
+    await resultOf(client, 'read_tool', { name: 'look', arguments: {} });
+    await resultOf(client, 'control_tool', { name: 'move', arguments: {} });
+    expect(done).toEqual(['look', 'move']);
+  });
+
   it('call a composed tool that has a dangerous step what it is', async () => {
     const room = home();
     room.addTool({

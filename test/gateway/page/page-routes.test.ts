@@ -50,6 +50,8 @@ describe('the page at the door', () => {
     const policy = headers['content-security-policy'] ?? '';
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
     expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).toContain("require-trusted-types-for 'script'; trusted-types lit-html");
+    expect(policy).toContain("base-uri 'none'; form-action 'none'");
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
     expect(headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' });
   });

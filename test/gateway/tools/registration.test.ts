@@ -92,6 +92,10 @@ describe('POST /api/v1/tools', () => {
     const headers = { 'x-caller-scopes': 'read_registry' };
     expect((await ask(gateway, '/api/v1/tools', { body: hall, headers })).status).toBe(403);
     expect((await ask(gateway, '/api/v1/tools/hall_now', { method: 'DELETE', headers })).status).toBe(403);
+    const scoped = (scopes: string) => ask(gateway, '/api/v1/tools', { body: hall, headers: { 'x-caller-scopes': scopes } });
+    for (const scopes of ['', 'invoke_tools', 'no_invoke_tool', 'invoke_tool:x', '*'])
+      expect([scopes, (await scoped(scopes)).status]).toEqual([scopes, 403]);
+    expect((await scoped('read_registry , invoke_tool')).status).toBe(201);
   });
 
   test('who somebody is stands in the token: X-Agent-ID and X-Project-ID make nobody of anybody', async () => {

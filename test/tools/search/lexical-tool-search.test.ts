@@ -39,5 +39,9 @@ describe('search', () => {
     const ids = (list: typeof tools) => search.search({ text: 'light on', limit: 2 }, list).matches.map(({ tool }) => tool.id);
     expect(ids(tools)).toEqual(ids(tools.toReversed()));
     expect(ids(tools)).toHaveLength(2);
+    const twins = ['b', 'a', 'd', 'c'].map((name) => makeTool({ name, namespace: 'x', description: 'Rings the gong' }));
+    const rung = (list: typeof tools) => search.search({ text: 'ring the gong', limit: 3 }, list).matches.map(({ tool }) => tool.id);
+    expect(rung(twins)).toEqual(['x:a@1.0.0', 'x:b@1.0.0', 'x:c@1.0.0']);
+    expect(rung(twins.toReversed())).toEqual(rung(twins));
   });
 });

@@ -103,6 +103,8 @@ describe('what almost fits', () => {
     expect(matches[0]?.tool.definition.metadata.device).toBe('hall');
     const reasons = [...matches, ...nearMisses].flatMap((match) => match.reasons);
     expect(reasons.some((reason) => reason.startsWith('missing: '))).toBe(true);
+    expect(nearMisses.length).toBeGreaterThan(0);
+    for (const near of nearMisses) expect(near.reasons.join()).toContain('missing: ');
   });
 
   test('a word that nothing has finds nothing', () => {
