@@ -1,8 +1,9 @@
 import type { Json, JsonObject } from '../core/json.ts';
+import { browserShelf } from './api/browser-shelf.ts';
 import { EventStream, waitInPage } from './api/event-stream.ts';
 import { HubClient } from './api/hub-client.ts';
 import { type Login, loginOfFragment } from './api/login.ts';
-import { browserShelf, tabShelf } from './api/login-shelf.ts';
+import { tabShelf } from './api/login-shelf.ts';
 import { Session } from './api/session.ts';
 import { HomeStore } from './api/store.ts';
 import { WaitingCalls } from './api/waiting-calls.ts';
@@ -33,6 +34,7 @@ export class Monitor {
       fetch: (path, init) => fetch(path, init),
       token: () => this.session.login?.token,
       onRefused: ({ code }) => void this.session.signOut(code),
+      build: { script: scriptPath(), reload: () => location.reload() },
     });
     this.store = new HomeStore(this.hub);
     this.router = new Router(window);
@@ -102,4 +104,10 @@ function takeLogin(): Login | undefined {
   const login = loginOfFragment(location.hash);
   if (login) history.replaceState(null, '', location.pathname);
   return login;
+}
+
+/** The name of the main script holds the hash of everything that it loads. */
+function scriptPath(): string {
+  const script = document.querySelector<HTMLScriptElement>('script[type=module]');
+  return script ? new URL(script.src).pathname : '';
 }

@@ -52,7 +52,7 @@ export const PAGES: readonly Page[] = [
   },
   {
     route: 'agents',
-    title: 'Connect an agent',
+    title: 'Agents',
     icon: 'agent',
     element: 'atmo-page-agents',
     place: 'more',

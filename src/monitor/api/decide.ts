@@ -22,7 +22,7 @@ export async function decide(
     });
   }
   // What signs is 5 kB that most visits never need.
-  const { signApproval } = await import('./approval-signature.ts');
+  const { signApproval } = await hub.part(() => import('./approval-signature.ts'));
   const { approval_id, call_hash, expires_at, hub: runsOn, tool } = approval;
   const signature = await signApproval({ approval_id, decision, tool, call_hash, hub: runsOn, expires_at, person }, key);
   await hub.post(`/api/v1/approvals/${encodeURIComponent(approval_id)}`, { decision, person, signature });

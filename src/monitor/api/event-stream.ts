@@ -1,6 +1,6 @@
+import { SseParser } from '../../wire/sse-parser.ts';
 import { HubError } from './hub-error.ts';
 import type { EventView } from './hub-types.ts';
-import { SseParser } from '../../wire/sse-parser.ts';
 
 /** How the page hears the hub: `live`, on the way to it, or not at all until the hub answers again. */
 export type Connection = 'connecting' | 'live' | 'lost';

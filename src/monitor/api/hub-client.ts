@@ -8,6 +8,8 @@ export interface HubClientParts {
   readonly token: () => string | undefined;
   /** Told when the hub does not take the token: it expired, was revoked, or never was one. */
   readonly onRefused: (error: HubError) => void;
+  /** Path of the script that this page is made of, and how the page is loaded anew. */
+  readonly build?: { readonly script: string; reload(): void };
 }
 
 export interface RequestOptions {
@@ -47,6 +49,24 @@ export class HubClient {
     const response = await this.#send('GET', path, options);
     if (response.ok) return response;
     return this.#refuse(await bodyOf(response), response.status);
+  }
+
+  /**
+   * A part of the page that is loaded when it is needed. Where the hub has another page by now the part is gone, and the page
+   * loads itself anew; HUB_UNREACHABLE where the hub could not be asked.
+   */
+  async part<Part>(load: () => Promise<Part>): Promise<Part> {
+    try {
+      return await load();
+    } catch {
+      const { build } = this.#parts;
+      const shell = await (await this.open('/')).text();
+      if (!build || shell.includes(build.script))
+        throw new HubError('HUB_UNREACHABLE', 'A part of this page did not come; try again', { status: 0 });
+      build.reload();
+      // What was wanted waits for the new page.
+      return new Promise(() => {});
+    }
   }
 
   async #json<Answer>(method: string, path: string, options: RequestOptions & { readonly body?: JsonObject }): Promise<Answer> {

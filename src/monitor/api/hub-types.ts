@@ -23,7 +23,11 @@ export type ReachabilityView = 'reachable' | 'unreachable' | 'unknown';
 export interface DeviceView {
   readonly id: string;
   readonly name: string;
+  /** What people call it beside its name. */
+  readonly aliases?: readonly string[];
   readonly area: string | null;
+  /** Of its area. */
+  readonly floor?: string | null;
   readonly kind: 'node' | 'bridged' | 'part';
   readonly parent?: string;
   readonly matter_node_id: string;
@@ -65,7 +69,8 @@ export interface ApprovalView {
   readonly effects: readonly { readonly permission: string; readonly risk: string; readonly target: string }[];
   readonly needed: number;
   readonly given: number;
-  readonly approved_by: readonly string[];
+  readonly approved_by: readonly { readonly person: string; readonly key_id: string; readonly at: string }[];
+  readonly denied_by?: string;
   readonly call_hash: string;
   readonly hub: string;
   readonly created_at: string;

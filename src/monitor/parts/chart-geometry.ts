@@ -2,6 +2,9 @@
 export interface ChartPoint {
   readonly atMs: number;
   readonly value: number;
+  /** Where `value` is the mean of many, the lowest and the highest of them. */
+  readonly low?: number;
+  readonly high?: number;
 }
 
 /** The area that a curve is drawn on, in pixels and in time. */
@@ -18,9 +21,10 @@ export interface ChartFrame {
 
 /** A curve in pixels. */
 export interface ChartShape {
-  /** Path of the curve, and of the area below it. */
+  /** Path of the curve, of the area below it, and of the band between low and high; the band is empty where nothing has them. */
   readonly line: string;
   readonly area: string;
+  readonly band: string;
   readonly spots: readonly { readonly x: number; readonly y: number; readonly point: ChartPoint }[];
   readonly valueTicks: readonly { readonly y: number; readonly value: number }[];
   readonly timeTicks: readonly { readonly x: number; readonly atMs: number; readonly isDay: boolean }[];
@@ -30,7 +34,7 @@ export interface ChartShape {
 export const CHART_MARGIN = { top: 12, right: 14, bottom: 26, left: 58 } as const;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-const TIME_STEPS_MS = [5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 10_080].map((minutes) => minutes * MINUTE_MS);
+const TIME_STEPS_MS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 10_080].map((minutes) => minutes * MINUTE_MS);
 const PIXELS_PER_TIME_TICK = 90;
 const VALUE_TICKS = 4;
 
@@ -51,6 +55,13 @@ export function chartOf(points: readonly ChartPoint[], frame: ChartFrame): Chart
   return {
     line,
     area: first && last ? `${line}L${last.x} ${round(y(bottom))}L${first.x} ${round(y(bottom))}Z` : '',
+    band: bandOf(
+      inside.map((point) => ({
+        x: round(x(point.atMs)),
+        top: round(y(point.high ?? point.value)),
+        bottom: round(y(point.low ?? point.value)),
+      })),
+    ),
     spots,
     valueTicks: ticks.map((value) => ({ y: round(y(value)), value })),
     timeTicks: timeTicks(frame).map(({ atMs, isDay }) => ({ x: round(x(atMs)), atMs, isDay })),
@@ -78,7 +89,7 @@ function clipped(points: readonly ChartPoint[], { startMs, endMs }: ChartFrame):
 
 /** Lowest and highest; a value that never changes lies in the middle. */
 function bounds(points: readonly ChartPoint[]): readonly [number, number] {
-  const values = points.map(({ value }) => value);
+  const values = points.flatMap(({ value, low = value, high = value }) => [low, high]);
   if (values.length === 0) return [0, 1];
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const room = low === high ? Math.abs(low) * 0.05 || 1 : 0;
@@ -92,6 +103,14 @@ function pathOf(spots: readonly { readonly x: number; readonly y: number }[], is
       return isStepped ? `H${x}V${y}` : `L${x} ${y}`;
     })
     .join('');
+}
+
+/** There along the top, and back along the bottom. */
+function bandOf(edges: readonly { readonly x: number; readonly top: number; readonly bottom: number }[]): string {
+  if (edges.every(({ top, bottom }) => top === bottom)) return '';
+  const there = edges.map(({ x, top }) => `${x} ${top}`);
+  const back = edges.toReversed().map(({ x, bottom }) => `${x} ${bottom}`);
+  return `M${[...there, ...back].join('L')}Z`;
 }
 
 function timeTicks({ startMs, endMs, width, zoneOffsetMs }: ChartFrame): readonly { readonly atMs: number; readonly isDay: boolean }[] {

@@ -58,7 +58,7 @@ export class Chart extends LitElement {
     return html`<svg class="curve" width=${this.width} height=${HEIGHT_PX} aria-hidden="true"
       @pointermove=${(event: PointerEvent) => this.#point(event.offsetX)} @pointerleave=${() => this.#point(undefined)}>
       ${this.#axes(shape)}
-      <path class="curve-area" d=${shape.area}></path><path class="curve-line" d=${shape.line}></path>
+      <path class=${shape.band === '' ? 'curve-area' : 'curve-band'} d=${shape.band || shape.area}></path><path class="curve-line" d=${shape.line}></path>
       ${shape.spots.length <= MAX_DOTS ? shape.spots.map(({ x, y }) => svg`<circle class="curve-dot" cx=${x} cy=${y} r="3"></circle>`) : nothing}
       ${this.#cursor(shape)}
     </svg>`;
@@ -81,7 +81,9 @@ export class Chart extends LitElement {
     const [near] = spots.toSorted((a, b) => Math.abs(a.x - pointed) - Math.abs(b.x - pointed));
     if (!near) return nothing;
     const anchor = near.x > this.width / 2 ? 'end' : 'start';
-    const words = `${this.#valueWords(near.point.value)} · ${new Date(near.point.atMs).toLocaleString([], { dateStyle: 'short', timeStyle: 'short' })}`;
+    const { value, low = value, high = value } = near.point;
+    const spread = low === high ? '' : ` (${this.#valueWords(low)} to ${this.#valueWords(high)})`;
+    const words = `${this.#valueWords(value)}${spread} · ${new Date(near.point.atMs).toLocaleString([], { dateStyle: 'short', timeStyle: 'short' })}`;
     return svg`<line class="curve-cursor" x1=${near.x} x2=${near.x} y1=${CHART_MARGIN.top} y2=${HEIGHT_PX - CHART_MARGIN.bottom}></line>
       <circle class="curve-spot" cx=${near.x} cy=${near.y} r="5"></circle>
       <text class="curve-words" x=${near.x + (anchor === 'end' ? -10 : 10)} y=${CHART_MARGIN.top + 12} text-anchor=${anchor}>${words}</text>` as TemplateResult;

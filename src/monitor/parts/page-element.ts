@@ -34,10 +34,11 @@ export abstract class PageElement extends LitElement {
     return this;
   }
 
-  /** Calls a tool and shows why it failed; a call that waits for approval is asked about by the shell. */
-  protected async wish(wish: Wish): Promise<Json | undefined> {
+  /** Calls a tool and shows why it failed; undefined is no wish any more. A call that waits for approval is asked about by the shell. */
+  protected async wish(wish: Wish | Promise<Wish | undefined>): Promise<Json | undefined> {
     try {
-      return await this.app.call(wish);
+      const whole = await wish;
+      return whole && (await this.app.call(whole));
     } catch (error) {
       this.sayError(error);
       return undefined;

@@ -64,3 +64,26 @@ describe('the page calls the hub', () => {
     expect(error).toMatchObject({ code: 'INTERNAL_ERROR', status: 502 });
   });
 });
+
+describe('a part of the page that does not come', () => {
+  const gone = () => Promise.reject(new TypeError('Failed to fetch dynamically imported module'));
+  function pageOf(shell: string) {
+    let reloads = 0;
+    const build = { script: '/assets/main-AAAAAAAA.js', reload: () => void reloads++ };
+    const client = new HubClient({ fetch: async () => new Response(shell), token: () => undefined, onRefused: () => undefined, build });
+    return { client, reloads: () => reloads };
+  }
+
+  test('loads the page anew where the hub has another one', async () => {
+    const { client, reloads } = pageOf('<script src="/assets/main-BBBBBBBB.js">');
+    void client.part(gone);
+    await expect.poll(reloads).toBe(1);
+  });
+
+  test('is an error where the page is the same, so that nothing loads itself for ever', async () => {
+    const { client, reloads } = pageOf('<script src="/assets/main-AAAAAAAA.js">');
+    await expect(client.part(gone)).rejects.toMatchObject({ code: 'HUB_UNREACHABLE' });
+    expect(reloads()).toBe(0);
+    expect(await client.part(async () => 'came')).toBe('came');
+  });
+});

@@ -18,6 +18,17 @@ describe('a curve', () => {
     expect(spots).toHaveLength(2);
   });
 
+  test('of means lies within the band of what they are the means of', () => {
+    const points = [
+      { atMs: 0, value: 10, low: 0, high: 20 },
+      { atMs: 5 * HOUR_MS, value: 10 },
+    ];
+    const { band, valueTicks } = chartOf(points, frame);
+    expect(band).toBe('M58 12L558 112L558 112L58 212Z');
+    expect(valueTicks.at(-1)?.value).toBe(20);
+    expect(chartOf([{ atMs: 0, value: 1 }], frame).band).toBe('');
+  });
+
   test('of a switch holds each value until the next', () => {
     const points = [
       { atMs: 0, value: 0 },

@@ -132,7 +132,7 @@ export class AddDevicePage extends PageElement {
     }
     this.#cameraProblem = undefined;
     try {
-      this.#camera = await QrCamera.open();
+      this.#camera = await QrCamera.open(this.app.hub);
       this.requestUpdate();
       await this.updateComplete;
       const video = this.querySelector('video');

@@ -1,10 +1,12 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { PageElement } from '../../parts/page-element.ts';
 import { AGENT_NAME_PATTERN } from '../agent-name-pattern.ts';
+import { Asked } from '../asked.ts';
 import { copyable } from '../copyable.ts';
 import { fieldsOf } from '../field-value.ts';
 import type { MintedToken } from '../tokens/token-view.ts';
 import { type AgentSnippet, agentSnippets } from './agent-snippet.ts';
+import { type TlsView, trustSteps } from './trust-steps.ts';
 
 /** What a new agent may be given with one choice; the page of tokens has the finer ones. */
 const RIGHTS = {
@@ -16,7 +18,13 @@ const TOKEN_LIFE_SECONDS = 2_592_000;
 /** How an agent is brought to use this hub: what to paste where, with its own token. */
 export class AgentsPage extends PageElement {
   #client = 'Claude Desktop';
+  readonly #tls = new Asked<TlsView>(() => this.requestUpdate());
   #minted: MintedToken | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    void this.#tls.ask(() => this.app.hub.get<TlsView>('/api/v1/tls'));
+  }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
@@ -48,7 +56,21 @@ export class AgentsPage extends PageElement {
       <p class="quiet">Goes into ${place}.
         ${way === 'command' ? 'The command makes the agent a token of its own, kept on that machine, with which dangerous things wait for you.' : 'The text holds the token of the agent: keep it to yourself.'}</p>
       ${copyable(text, { label: title, onCopied: () => this.say('Copied.') })}
+      ${way === 'command' ? html`<p class="quiet small">If it says that <code>atmo</code> is not found, put the whole path in its place, as <code>command -v atmo</code> shows it in a terminal; from a checkout it is <code>scripts/atmo</code> there.</p>` : nothing}
+      ${this.#trust(way)}
     </section>`;
+  }
+
+  /** A hub that other machines reach has an authority of its own, which those have to know first. */
+  #trust(way: AgentSnippet['way']): TemplateResult | typeof nothing {
+    const steps = this.#tls.value && trustSteps(this.#tls.value, location.origin);
+    if (!steps) return nothing;
+    if (way === 'command') {
+      return html`<p class="quiet">Other machines have to trust this hub first. Compare the fingerprint with what <code>sudo atmo tls</code> shows on the hub:</p>
+        ${copyable(steps.command, { label: 'Trust this hub', onCopied: () => this.say('Copied.') })}`;
+    }
+    return html`<p class="quiet">The client has to trust this hub: give it the <a href="/ca.crt" download>certificate of the hub’s authority</a>, such as
+      with <code>NODE_EXTRA_CA_CERTS</code> or <code>curl --cacert</code>. Its fingerprint is <code>${steps.fingerprint}</code>.</p>`;
   }
 
   #tokenForm(): TemplateResult {

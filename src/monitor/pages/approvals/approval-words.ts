@@ -16,6 +16,9 @@ export interface ApprovalWords {
   readonly arguments: readonly { readonly name: string; readonly value: string }[];
 }
 
+/** What the hub tells in the place of a secret. */
+const SECRET = '[secret]';
+
 /** How a request ended, in a word. */
 export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
   pending: 'Expired',
@@ -24,6 +27,12 @@ export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
   denied: 'Denied',
   expired: 'Expired',
 };
+
+/** Who agreed or refused, such as ` by ann and ben`; empty while nobody has. */
+export function byWords({ approved_by: approvedBy, denied_by: deniedBy }: Pick<ApprovalView, 'approved_by' | 'denied_by'>): string {
+  const people = deniedBy === undefined ? [...new Set(approvedBy.map(({ person }) => person))] : [deniedBy];
+  return people.length === 0 ? '' : ` by ${new Intl.ListFormat('en').format(people)}`;
+}
 
 /** A request in words; `schema` are the tool's parameters, for their units. */
 export function approvalWords(approval: ApprovalView, devices: readonly DeviceView[], schema?: JsonSchema): ApprovalWords {
@@ -55,6 +64,7 @@ function withUnit(name: string, value: Json, schema: JsonSchema | undefined): st
   const property = isJsonObject(properties) ? properties[name] : undefined;
   const unit = isJsonObject(property) ? property['x-unit'] : undefined;
   // Ids and names are shown as they are: a word less, and it would be another one.
+  if (value === SECRET) return 'given, and shown to nobody';
   const words = typeof value === 'string' ? value : valueWords(value);
   return typeof unit === 'string' ? `${words} ${unit}` : words;
 }

@@ -6,7 +6,7 @@ import type { ApprovalView, ToolView } from '../../api/hub-types.ts';
 import { icon } from '../../parts/icon.ts';
 import { PageElement } from '../../parts/page-element.ts';
 import { ageWords, countdown } from '../../parts/words.ts';
-import { type ApprovalWords, approvalWords, STATE_WORDS, shareLeft } from './approval-words.ts';
+import { type ApprovalWords, approvalWords, byWords, STATE_WORDS, shareLeft } from './approval-words.ts';
 import './browser-key-card.ts';
 
 const SOON_MS = 60_000;
@@ -80,7 +80,7 @@ export class ApprovalsPage extends PageElement {
       ${words.effects.length > 0 ? html`<dt>Does</dt><dd>${words.effects.join(', ')}</dd>` : nothing}
       <dt>Tool</dt><dd><code>${approval.tool}</code></dd>
       <dt>Asked</dt><dd>${ageWords(approval.created_at, Date.now())}</dd>
-      ${approval.needed > 1 ? html`<dt>Approvals</dt><dd>${approval.given} of ${approval.needed}${approval.approved_by.length > 0 ? `, by ${approval.approved_by.join(', ')}` : ''}</dd>` : nothing}
+      ${approval.needed > 1 ? html`<dt>Approvals</dt><dd>${approval.given} of ${approval.needed}${byWords(approval)}</dd>` : nothing}
     </dl>`;
   }
 
@@ -119,10 +119,9 @@ export class ApprovalsPage extends PageElement {
   #decided(approval: ApprovalView): TemplateResult {
     const words = approvalWords(approval, this.app.store.state.devices);
     const isGood = approval.state === 'used' || approval.state === 'approved';
-    const by = approval.approved_by.length > 0 ? ` by ${approval.approved_by.join(', ')}` : '';
     return html`<li>
       <span><strong>${words.what}</strong> ${words.devices.join(', ')} <span class="quiet">for ${words.who}</span></span>
-      <span class="chip ${isGood ? 'good' : ''}">${STATE_WORDS[approval.state]}${by}</span>
+      <span class="chip ${isGood ? 'good' : ''}">${STATE_WORDS[approval.state]}${byWords(approval)}</span>
       <span class="quiet small">${ageWords(approval.created_at, Date.now())}</span>
     </li>`;
   }

@@ -68,7 +68,7 @@ export class BrowserKeyCard extends LitElement {
     event.preventDefault();
     if (!(event.currentTarget instanceof HTMLFormElement)) return;
     const data = new FormData(event.currentTarget);
-    const { makeBrowserKey } = await import('../../api/approval-signature.ts');
+    const { makeBrowserKey } = await this.app.hub.part(() => import('../../api/approval-signature.ts'));
     await this.app.session.keepKey(String(data.get('person')), (await makeBrowserKey()).seed);
     await this.#look();
     await this.#ask(String(data.get('label') || 'a browser'));
@@ -94,7 +94,7 @@ export class BrowserKeyCard extends LitElement {
   async #look(): Promise<void> {
     const seed = this.app.session.login?.key;
     if (seed !== undefined) {
-      const { publicKeyOf } = await import('../../api/approval-signature.ts');
+      const { publicKeyOf } = await this.app.hub.part(() => import('../../api/approval-signature.ts'));
       this.ownKey = await publicKeyOf(seed);
     } else {
       this.ownKey = undefined;

@@ -38,6 +38,8 @@ export class DeviceAbout extends LitElement {
   #facts(): TemplateResult {
     const { device } = this;
     const facts: readonly (readonly [string, string | undefined])[] = [
+      ['Also called', device.aliases?.join(', ')],
+      ['Floor', device.floor ?? undefined],
       ['Kind', device.device_types.map(typeWords).join(', ')],
       ['Made by', device.vendor.name],
       ['Product', device.product.name],

@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { isJsonObject, type Json } from '../../../core/json.ts';
+import type { HubClient } from '../../api/hub-client.ts';
 import type { DeviceView } from '../../api/hub-types.ts';
 import { closeMine, modal } from '../../parts/dialog.ts';
 import { countdown } from '../../parts/words.ts';
@@ -77,8 +78,10 @@ export function removeDialog({ device, onClose, onRemove }: RemoveOptions): Temp
 export function shareDialog({
   device,
   code,
+  hub,
   onClose,
 }: {
+  readonly hub: Pick<HubClient, 'part'>;
   readonly device: DeviceView;
   readonly code: ShareCode;
   readonly onClose: () => void;
@@ -86,7 +89,7 @@ export function shareDialog({
   return modal(
     { title: `Share ${device.name}`, onClose },
     html`<div class="share">
-      ${qrFigure(code.qrCode, `QR code to add ${device.name} elsewhere`)}
+      ${qrFigure(code.qrCode, { label: `QR code to add ${device.name} elsewhere`, hub })}
       <p>Scan it with the other system, or type <strong class="mono number">${code.manualCode}</strong></p>
       <p class="quiet">${Date.parse(code.expiresAt) > Date.now() ? `Can be used for ${countdown(code.expiresAt, Date.now())} more.` : 'It has expired; share the device again.'}</p>
     </div>`,

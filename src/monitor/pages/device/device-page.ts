@@ -6,6 +6,7 @@ import { icon } from '../../parts/icon.ts';
 import { PageElement } from '../../parts/page-element.ts';
 import { ageWords } from '../../parts/words.ts';
 import '../home/home-tile.ts';
+import { SecretQuestion } from '../home/secret-question.ts';
 import type { TileCall } from '../home/tile-controls.ts';
 import { tileOf } from '../home/tile-model.ts';
 import './device-about.ts';
@@ -34,7 +35,8 @@ export class DevicePage extends PageElement {
   declare code: ShareCode | undefined;
   #stop: (() => void) | undefined;
   #clock: ReturnType<typeof setInterval> | undefined;
-  readonly #act = async (call: TileCall): Promise<void> => void (await this.wish(call));
+  readonly #secrets = new SecretQuestion({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
+  readonly #act = async (call: TileCall): Promise<void> => void (await this.wish(this.#secrets.complete(call)));
 
   constructor() {
     super();
@@ -74,7 +76,7 @@ export class DevicePage extends PageElement {
             this.tab = tab as Tab;
           }}>${title}</button>`,
       )}</div>
-      ${this.#body(device, readings)} ${this.#dialog(device)}
+      ${this.#body(device, readings)} ${this.#dialog(device)} ${this.#secrets.view()}
     `;
   }
 
@@ -122,7 +124,7 @@ export class DevicePage extends PageElement {
         void this.#run(device, { tool: 'hub:remove_device', label: `Remove ${device.name}`, ...(isForced && { params: { force: true } }) });
       return removeDialog({ device, onClose, onRemove: remove });
     }
-    return this.dialog === 'share' && this.code ? shareDialog({ device, code: this.code, onClose }) : nothing;
+    return this.dialog === 'share' && this.code ? shareDialog({ device, code: this.code, hub: this.app.hub, onClose }) : nothing;
   }
 
   #open(dialog: DevicePage['dialog']): void {

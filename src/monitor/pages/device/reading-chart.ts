@@ -3,11 +3,22 @@ import { messageOf } from '../../api/hub-error.ts';
 import type { ReadingView } from '../../api/hub-types.ts';
 import type { Monitor } from '../../app.ts';
 import '../../parts/chart.ts';
-import type { ChartPoint } from '../../parts/chart-geometry.ts';
 import { ageWords, capital, valueWords } from '../../parts/words.ts';
-import { curveOf, curveWords, type HistoryPoint, type HistoryRange, historyPath, RANGES } from './history-range.ts';
+import {
+  askHistory,
+  curveOf,
+  curveWords,
+  type HistoryAnswer,
+  type HistoryPoint,
+  type HistoryRange,
+  RANGES,
+  startOf,
+} from './history-range.ts';
 
 const CHANGES_SHOWN = 12;
+/** A meter that tells its power each second is not asked for its history each second. */
+const RELOAD_MS = 5_000;
+const [HOUR, DAY] = RANGES;
 
 /** The history of one reading: a curve, or the last changes of what has words for values. */
 export class ReadingChart extends LitElement {
@@ -21,25 +32,44 @@ export class ReadingChart extends LitElement {
   declare app: Monitor;
   declare reading: ReadingView;
   declare range: HistoryRange;
-  declare history: { readonly points: readonly HistoryPoint[]; readonly endMs: number } | undefined;
+  declare history: (HistoryAnswer & { readonly endMs: number }) | undefined;
   declare problem: string | undefined;
   #asked = '';
+  #askedMs = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether a person chose the range; until then it is the one that fits. */
+  #isChosen = false;
 
   constructor() {
     super();
-    this.range = RANGES[1];
+    this.range = DAY;
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    clearTimeout(this.#timer);
   }
 
   protected override createRenderRoot(): HTMLElement {
     return this;
   }
 
-  protected override updated(): void {
+  protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
+    const before = changes.get('reading') as ReadingView | undefined;
+    if (before === undefined || before.id === this.reading.id) return;
+    this.history = undefined;
+    if (!this.#isChosen) this.range = DAY;
+  }
+
+  protected override updated(changes: Map<PropertyKey, unknown>): void {
     const { id, at } = this.reading;
     const question = `${id} ${this.range.name} ${at}`;
     if (question === this.#asked) return;
     this.#asked = question;
-    void this.#load(question);
+    clearTimeout(this.#timer);
+    const before = changes.get('reading') as ReadingView | undefined;
+    const waitMs = before?.id === id ? Math.max(0, this.#askedMs + RELOAD_MS - Date.now()) : 0;
+    this.#timer = setTimeout(() => void this.#load(question), waitMs);
   }
 
   protected override render(): TemplateResult {
@@ -47,6 +77,7 @@ export class ReadingChart extends LitElement {
       <div class="tabs" role="group" aria-label="Time">${RANGES.map(
         (range) =>
           html`<button type="button" aria-pressed=${range === this.range} @click=${() => {
+            this.#isChosen = true;
             this.range = range;
           }}>${range.title}</button>`,
       )}</div>
@@ -55,34 +86,40 @@ export class ReadingChart extends LitElement {
     `;
   }
 
-  #history({ points, endMs }: { readonly points: readonly HistoryPoint[]; readonly endMs: number }): TemplateResult {
+  #history({ endMs, ...history }: HistoryAnswer & { readonly endMs: number }): TemplateResult {
     const { value, unit, title } = this.reading;
-    if (typeof value === 'string' || value === null) return changes(points);
-    const curve = curveOf(points, { value, atMs: endMs });
+    if (typeof value === 'string' || value === null) return changes(history.points);
+    const curve = curveOf(history, { value, atMs: endMs });
     const isStepped = typeof value === 'boolean';
-    const scale = { startMs: endMs - this.range.lengthMs, endMs, unit, isStepped };
-    return html`<figure class="chart" role="img" aria-label="${title} in the last ${this.range.name}">
+    const startMs = startOf(curve, this.range, endMs);
+    const scale = { startMs, endMs, unit, isStepped };
+    const since = new Date(startMs).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+    return html`<figure class="chart" role="img" aria-label="${title} since ${since}">
         <atmo-chart .points=${curve} .scale=${scale}></atmo-chart>
       </figure>
-      ${isStepped ? nothing : html`<p class="quiet small number">${curveWords(inRange(curve, scale.startMs), unit)}</p>`}`;
+      ${isStepped ? nothing : html`<p class="quiet small number">${curveWords(curve, unit)}</p>`}`;
   }
 
   async #load(question: string): Promise<void> {
+    const { range } = this;
     const nowMs = Date.now();
-    const path = historyPath(this.reading.id, this.range, { isNumber: typeof this.reading.value === 'number', nowMs });
+    this.#askedMs = nowMs;
+    const isNumber = typeof this.reading.value === 'number';
     try {
-      const { points } = await this.app.hub.get<{ points: readonly HistoryPoint[] }>(path);
+      const history = await askHistory((path) => this.app.hub.get(path), { sensor: this.reading.id, range, isNumber, nowMs });
       if (question !== this.#asked) return;
-      this.history = { points, endMs: nowMs };
       this.problem = undefined;
+      if (!this.#isChosen && range === DAY && isYoung(history.points, nowMs)) this.range = HOUR;
+      else this.history = { ...history, endMs: nowMs };
     } catch (error) {
       this.problem = messageOf(error);
     }
   }
 }
 
-function inRange(points: readonly ChartPoint[], startMs: number): readonly ChartPoint[] {
-  return points.filter(({ atMs }) => atMs >= startMs);
+/** A day with the values of an hour is a line at its edge. */
+function isYoung([first]: readonly HistoryPoint[], nowMs: number): boolean {
+  return first !== undefined && nowMs - Date.parse(first.at) < HOUR.lengthMs;
 }
 
 function changes(points: readonly HistoryPoint[]): TemplateResult {

@@ -7,6 +7,8 @@ import { type TileModel, tileOf } from './tile-model.ts';
 /** A room with its devices. */
 export interface AreaView {
   readonly name: string;
+  /** `Upstairs`; null where nobody said. */
+  readonly floor: string | null;
   /** What is worth knowing before one looks closer, such as `21.5 °C`, `2 lights on`. */
   readonly facts: readonly string[];
   readonly tiles: readonly TileModel[];
@@ -14,13 +16,17 @@ export interface AreaView {
 
 const ELSEWHERE = 'Elsewhere';
 
-/** The home by rooms: rooms in the order of their names, what has none at the end. Devices that say and do nothing, as bridges, stay out. */
+/** The home by rooms: floor by floor, in the order of their names, what has none at the end. Devices that say and do nothing, as bridges, stay out. */
 export function areasOf(state: HomeState): readonly AreaView[] {
   const shown = state.devices.filter((device) => device.tools.length > 0 || device.readings.length > 0);
   const groups = Map.groupBy(shown, (device) => device.area ?? ELSEWHERE);
-  return [...groups]
-    .toSorted(([a], [b]) => Number(a === ELSEWHERE) - Number(b === ELSEWHERE) || a.localeCompare(b))
-    .map(([name, devices]) => areaOf(name, devices, state));
+  return [...groups].map(([name, devices]) => areaOf(name, devices, state)).toSorted(byFloor);
+}
+
+/** Rooms of one floor stand together; those without one come after them, what has no room last. */
+function byFloor(a: AreaView, b: AreaView): number {
+  const last = (area: AreaView) => (area.name === ELSEWHERE ? 2 : Number(area.floor === null));
+  return last(a) - last(b) || (a.floor ?? '').localeCompare(b.floor ?? '') || a.name.localeCompare(b.name);
 }
 
 function areaOf(name: string, devices: readonly DeviceView[], state: HomeState): AreaView {
@@ -28,7 +34,7 @@ function areaOf(name: string, devices: readonly DeviceView[], state: HomeState):
   const tiles = pairs
     .map(({ device, readings }) => tileOf(device, readings))
     .toSorted((a, b) => weight(b) - weight(a) || a.name.localeCompare(b.name));
-  return { name, facts: factsOf(pairs), tiles };
+  return { name, floor: devices.find(({ floor }) => floor)?.floor ?? null, facts: factsOf(pairs), tiles };
 }
 
 /** Tiles that one can do something with stand in front of those that only tell. */

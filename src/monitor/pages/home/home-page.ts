@@ -4,14 +4,19 @@ import { icon } from '../../parts/icon.ts';
 import { PageElement } from '../../parts/page-element.ts';
 import { type AreaView, areasOf, summaryOf } from './areas.ts';
 import './home-tile.ts';
+import { SecretQuestion } from './secret-question.ts';
 import type { TileCall } from './tile-controls.ts';
+
+/** A room with so many tiles has a row of its own. */
+const MANY_TILES = 3;
 
 /** The home by rooms, live. */
 export class HomePage extends PageElement {
   static override properties = { ...PageElement.properties, room: { state: true } };
   /** The room that is looked at; all when undefined. */
   declare room: string | undefined;
-  readonly #act = async (call: TileCall): Promise<void> => void (await this.wish(call));
+  readonly #secrets = new SecretQuestion({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
+  readonly #act = async (call: TileCall): Promise<void> => void (await this.wish(this.#secrets.complete(call)));
 
   protected override render(): TemplateResult {
     const { store } = this.app;
@@ -26,12 +31,13 @@ export class HomePage extends PageElement {
       ${
         areas.length === 0
           ? this.#empty()
-          : repeat(
+          : html`<div class="areas">${repeat(
               shown,
               ({ name }) => name,
               (area) => this.#area(area),
-            )
+            )}</div>`
       }
+      ${this.#secrets.view()}
     `;
   }
 
@@ -43,9 +49,9 @@ export class HomePage extends PageElement {
     return html`<div class="tabs rooms" role="group" aria-label="Rooms">${tab(undefined)}${areas.map(({ name }) => tab(name))}</div>`;
   }
 
-  #area({ name, facts, tiles }: AreaView): TemplateResult {
-    return html`<section class="area" aria-label=${name}>
-      <header><h2>${name}</h2>${facts.map((fact) => html`<span class="quiet number">${fact}</span>`)}</header>
+  #area({ name, floor, facts, tiles }: AreaView): TemplateResult {
+    return html`<section class="area" aria-label=${name} data-tiles=${Math.min(tiles.length, MANY_TILES)}>
+      <header><h2>${name}</h2>${floor === null ? nothing : html`<span class="chip">${floor}</span>`}${facts.map((fact) => html`<span class="quiet number">${fact}</span>`)}</header>
       <div class="tiles">
         ${repeat(
           tiles,

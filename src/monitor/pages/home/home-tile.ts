@@ -40,6 +40,7 @@ export class HomeTile extends LitElement {
           ${head ? this.#switch(head) : nothing}
         </div>
         <a class="tile-name" href="#/devices/${encodeURIComponent(model.id)}">${model.name}</a>
+        ${model.aliases.length > 0 ? html`<p class="tile-details">also ${model.aliases.join(', ')}</p>` : nothing}
         <p class="tile-state">${model.isReachable ? model.state : html`<span class="chip bad">Does not answer</span>`}</p>
         ${model.details.length > 0 ? html`<p class="tile-details">${model.details.join(' · ')}</p>` : nothing}
         ${rest.length > 0 ? html`<div class="tile-controls">${rest.map((control) => this.#control(control))}</div>` : nothing}

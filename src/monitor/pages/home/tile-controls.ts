@@ -9,6 +9,8 @@ export interface TileCall {
   readonly params: JsonObject;
   /** What it does, such as `Turn on Hall light`. */
   readonly label: string;
+  /** A parameter that only a person can give, such as the PIN of a lock; asked for where the tool takes one. */
+  readonly secret?: string;
 }
 
 /** Turns something on and off. */
@@ -97,7 +99,8 @@ function switchOf(source: TileSource): SwitchControl | undefined {
 function lockOf(source: TileSource): ButtonsControl | undefined {
   const isLocked = source.readings.get('lock_state')?.value === 'locked';
   const call = callOf(source, isLocked ? 'unlock' : 'lock');
-  return call && { kind: 'buttons', buttons: [{ icon: isLocked ? 'unlock' : 'lock', text: isLocked ? 'Unlock' : 'Lock', call }] };
+  const asking = call && { ...call, secret: 'pin' };
+  return asking && { kind: 'buttons', buttons: [{ icon: isLocked ? 'unlock' : 'lock', text: isLocked ? 'Unlock' : 'Lock', call: asking }] };
 }
 
 function valveOf(source: TileSource): ButtonsControl | undefined {

@@ -12,6 +12,8 @@ export type TileTone = 'plain' | 'glow' | 'alarm' | 'cool';
 export interface TileModel {
   readonly id: string;
   readonly name: string;
+  /** What people call it beside its name. */
+  readonly aliases: readonly string[];
   readonly icon: IconName;
   readonly tone: TileTone;
   /** The one thing to know, such as `On · 40 %`, `21.5 °C`, `Locked`. */
@@ -88,6 +90,7 @@ export function tileOf(device: DeviceView, readings: ReadonlyMap<string, Reading
   return {
     id: device.id,
     name: device.name,
+    aliases: device.aliases ?? [],
     icon: iconOf(source),
     tone: alarms.length > 0 ? 'alarm' : toneOf(source, isOn),
     state: alarms.join(', ') || stateOf(source),

@@ -11,21 +11,25 @@ export interface TokenActs {
 
 /** The tokens that hold, and behind a line those that have ended. */
 export function tokenRows(tokens: readonly TokenView[], acts: TokenActs): TemplateResult {
-  // Those with which this page looked for what an agent sees are nobody's.
-  const real = tokens.filter(({ agent_id: agent }) => agent !== 'preview');
-  const valid = real.filter(({ state }) => state === 'valid');
-  const ended = real.filter(({ state }) => state !== 'valid');
+  const valid = tokens.filter(({ state }) => state === 'valid');
+  const ended = tokens.filter(({ state }) => state !== 'valid');
   return html`
     ${valid.length === 0 ? html`<p class="quiet">No agent has a token.</p>` : html`<ul class="tokens">${valid.map((token) => tokenRow(token, acts))}</ul>`}
     ${ended.length === 0 ? nothing : html`<details><summary>${ended.length} ended</summary><ul class="tokens">${ended.map((token) => tokenRow(token))}</ul></details>`}
   `;
 }
 
+/** `owner:owner` is the owner; of an agent the id alone is enough. */
+function makerOf(principal: string): string {
+  const [kind = '', ...id] = principal.split(':');
+  return kind === 'owner' ? 'the owner' : id.join(':') || kind;
+}
+
 function tokenRow(token: TokenView, acts?: TokenActs): TemplateResult {
   const { agent_id: agent, permissions, state, expires_at: expiresAt, issued_by: by } = token;
   return html`<li>
     <p><strong><bdi>${agent}</bdi></strong> <span class="chip ${state === 'valid' ? 'good' : ''}">${state}</span>
-      <span class="quiet small">until <time datetime=${expiresAt}>${new Date(expiresAt).toLocaleString()}</time>, made by <bdi>${by}</bdi></span></p>
+      <span class="quiet small">until <time datetime=${expiresAt}>${new Date(expiresAt).toLocaleString()}</time>, made by <bdi>${makerOf(by)}</bdi></span></p>
     <p class="quiet">${permissions.map(grantInWords).join('; ')}</p>
     ${
       acts === undefined

@@ -1,14 +1,14 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Monitor } from '../../app.ts';
 import { icon } from '../../parts/icon.ts';
-import { type MatchView, strengthPercent } from './tool-match.ts';
+import { isAgentMade, isRegistered, type MatchView, strengthPercent } from './tool-match.ts';
 import '../../parts/form/tool-form.ts';
 import { titleOfTool } from '../../parts/form/tool-form.ts';
 
 interface CardContext {
   readonly best: MatchView | undefined;
   readonly isOpen: boolean;
-  readonly page: { readonly app: Monitor; toggle(id: string): void };
+  readonly page: { readonly app: Monitor; toggle(id: string): void; askRemoval(tool: MatchView): void };
 }
 
 /** A tool: what it does, why it was found, and behind a button its form. */
@@ -20,11 +20,17 @@ export function toolCard(tool: MatchView, { best, isOpen, page }: CardContext): 
       <div class="grow"><h2 id=${titleId}><bdi>${titleOfTool(tool)}</bdi></h2><code>${String(modelName ?? id)}</code></div>
       ${tool.score === undefined ? nothing : scoreView(tool, best)}
       ${tool.dangerous === true ? html`<span class="chip bad">${icon('shield')}asks people</span>` : nothing}
+      ${isAgentMade(tool.metadata) ? html`<span class="chip cool">${icon('agent')}made by an agent</span>` : nothing}
       ${available ? nothing : html`<span class="chip">not available now</span>`}
     </header>
     <p>${description}</p>
     ${reasons.length === 0 ? nothing : html`<p class="row reasons"><span class="quiet small">Because of</span> ${reasons.map((reason) => html`<span class="chip">${reason}</span>`)}</p>`}
-    <p><button type="button" class="button small" aria-expanded=${isOpen} @click=${() => page.toggle(id)}>${isOpen ? 'Close' : 'Try it'}</button></p>
+    <p class="row"><button type="button" class="button small" aria-expanded=${isOpen} @click=${() => page.toggle(id)}>${isOpen ? 'Close' : 'Try it'}</button>
+      ${
+        isRegistered(tool)
+          ? html`<button type="button" class="button small danger plain" aria-label="Remove ${titleOfTool(tool)}" @click=${() => page.askRemoval(tool)}>${icon('trash')}Remove</button>`
+          : nothing
+      }</p>
     ${isOpen ? html`<atmo-tool-form class="trial" .app=${page.app} .tool=${tool}></atmo-tool-form>` : nothing}
   </article>`;
 }

@@ -18,12 +18,36 @@ export interface ToolPage {
 const SEARCH_LIMIT = 20;
 const PAGE_LIMIT = 50;
 
+/** What tools a person looks for; an empty text leaves that open. */
+export interface ToolQuestion {
+  readonly words: string;
+  /** `agent` for what agents registered, `system` for all else. */
+  readonly origin: string;
+  readonly category: string;
+  readonly area: string;
+}
+
+/** The question of an address, such as `#/tools?q=unlock&origin=agent`. */
+export function questionOf({ q = '', origin = '', category = '', area = '' }: Readonly<Record<string, string>>): ToolQuestion {
+  return { words: q, origin, category, area };
+}
+
 /** Path of a search, or of one page of the registry where there are no words. */
-export function toolsPath(words: string, cursor?: string): string {
-  const query =
-    words === '' ? new URLSearchParams({ limit: String(PAGE_LIMIT) }) : new URLSearchParams({ q: words, limit: String(SEARCH_LIMIT) });
-  if (cursor !== undefined) query.set('cursor', cursor);
+export function toolsPath({ words, origin, category, area }: ToolQuestion, cursor = ''): string {
+  const limit = String(words === '' ? PAGE_LIMIT : SEARCH_LIMIT);
+  const query = new URLSearchParams({ q: words, created_by: origin, category, area, limit, cursor });
+  for (const [name, value] of [...query]) if (value === '') query.delete(name);
   return `/api/v1/tools?${query}`;
+}
+
+/** Whether it was registered while the hub ran, so that it can be removed: by an agent, or by the owner. */
+export function isRegistered({ id, metadata }: ToolView): boolean {
+  return isAgentMade(metadata) || id.startsWith('custom:');
+}
+
+/** Whether an agent made it. */
+export function isAgentMade(metadata: ToolView['metadata']): boolean {
+  return metadata?.created_by === 'agent';
 }
 
 /** How good a match is beside the best one of its answer, 0 to 100. */

@@ -1,12 +1,15 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
+import { modal } from '../../parts/dialog.ts';
+import { titleOfTool } from '../../parts/form/tool-form.ts';
 import { icon } from '../../parts/icon.ts';
 import { PageElement } from '../../parts/page-element.ts';
 import { Asked } from '../asked.ts';
 import { askedView } from '../asked-view.ts';
 import { fieldValueOf } from '../field-value.ts';
 import { toolCard } from './tool-card.ts';
-import { type MatchView, type ToolPage, toolsPath } from './tool-match.ts';
+import { toolFilters } from './tool-filters.ts';
+import { type MatchView, questionOf, type ToolPage, type ToolQuestion, toolsPath } from './tool-match.ts';
 
 /** A person types faster than answers come. */
 const PAUSE_MS = 250;
@@ -14,14 +17,15 @@ const PAUSE_MS = 250;
 /** Every tool of this hub and its mesh: found by a sentence, with the reasons, and tried on the spot. */
 export class ToolsPage extends PageElement {
   readonly #page = new Asked<ToolPage>(() => this.requestUpdate());
-  #words = '';
+  #question: ToolQuestion = questionOf({});
+  #removing: MatchView | undefined;
   #open: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** The address may name other words while the page is shown. */
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (!changes.has('params')) return;
-    this.#words = this.params.q ?? '';
+    this.#question = questionOf(this.params);
     this.#ask();
   }
 
@@ -35,19 +39,21 @@ export class ToolsPage extends PageElement {
       <header class="page-head"><h1>Tools</h1><p>What agents and people can do here.</p></header>
       <form class="filters" role="search" @submit=${(event: Event) => this.#searchNow(event)}>
         <label class="field grow"><span class="label">What do you want to do?</span>
-          <input type="search" name="q" .value=${this.#words} autocomplete="off" placeholder="make the living room bright" @input=${(event: Event) => this.#searchSoon(event)} /></label>
+          <input type="search" name="q" .value=${this.#question.words} autocomplete="off" placeholder="make the living room bright" @input=${(event: Event) => this.#searchSoon(event)} /></label>
         <button class="button primary">${icon('search')}Search</button>
+        ${toolFilters({ question: this.#question, areas: this.#areas(), onChange: (change) => this.#narrow(change) })}
       </form>
       <div aria-live="polite" aria-busy=${this.#page.isAsking}>${askedView(this.#page, (page) => this.#matches(page))}</div>
+      ${this.#removing ? this.#removeDialog(this.#removing) : nothing}
     `;
   }
 
   #matches({ tools, near_misses: nearMisses = [], total, next_cursor: cursor }: ToolPage): TemplateResult {
     return html`
       <p class="quiet">${total === undefined ? `${tools.length} best matches` : `${total} tools`}</p>
-      ${tools.length === 0 ? html`<p class="empty">${icon('search')}Nothing fits. Say it in other words, or name the room or the device.</p>` : nothing}
+      ${tools.length === 0 ? html`<p class="empty">${icon('search')}${this.#nothingWords()}</p>` : nothing}
       ${this.#list(tools)}
-      ${nearMisses.length === 0 ? nothing : html`<h2 class="section-title">Almost</h2>${this.#list(nearMisses)}`}
+      ${nearMisses.length === 0 ? nothing : html`<section aria-label="Almost"><h2 class="section-title">Almost</h2>${this.#list(nearMisses)}</section>`}
       ${cursor === undefined ? nothing : html`<p class="center"><button type="button" class="button" @click=${() => this.#more(cursor)}>More tools</button></p>`}
     `;
   }
@@ -68,8 +74,44 @@ export class ToolsPage extends PageElement {
     this.requestUpdate();
   }
 
+  /** Asks once more: a removed tool is gone for every agent that uses it. `undefined` lets it be. */
+  askRemoval(tool: MatchView | undefined): void {
+    this.#removing = tool;
+    this.requestUpdate();
+  }
+
+  #removeDialog(tool: MatchView): TemplateResult {
+    const content = html`<p>It ends for everybody who uses it: <code>${tool.id}</code></p>
+      <footer><button type="button" class="button danger" @click=${() => void this.#end(tool)}>Remove</button></footer>`;
+    return modal({ title: `Remove ${titleOfTool(tool)}?`, onClose: () => this.askRemoval(undefined) }, content);
+  }
+
+  async #end(tool: MatchView): Promise<void> {
+    this.askRemoval(undefined);
+    await this.app.hub.delete(`/api/v1/tools/${encodeURIComponent(tool.id)}`).then(
+      () => this.say(`${titleOfTool(tool)} is removed.`),
+      (error: unknown) => this.sayError(error),
+    );
+    this.#ask();
+  }
+
+  #areas(): readonly string[] {
+    return [...new Set(this.app.store.state.devices.flatMap(({ area }) => (area === null ? [] : [area])))].toSorted();
+  }
+
+  #nothingWords(): string {
+    const { words, origin } = this.#question;
+    if (words === '' && origin === 'agent') return 'No agent has made a tool.';
+    return words === '' ? 'No tool is like that.' : 'Nothing fits. Say it in other words, or name the room or the device.';
+  }
+
+  #narrow(change: Partial<ToolQuestion>): void {
+    this.#question = { ...this.#question, ...change };
+    this.#ask();
+  }
+
   #searchSoon(event: Event): void {
-    this.#words = fieldValueOf(event).trim();
+    this.#question = { ...this.#question, words: fieldValueOf(event).trim() };
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#ask(), PAUSE_MS);
   }
@@ -81,13 +123,13 @@ export class ToolsPage extends PageElement {
   }
 
   #ask(): void {
-    void this.#page.ask(() => this.app.hub.get<ToolPage>(toolsPath(this.#words)));
+    void this.#page.ask(() => this.app.hub.get<ToolPage>(toolsPath(this.#question)));
   }
 
   #more(cursor: string): void {
     const shown = this.#page.value?.tools ?? [];
     void this.#page.ask(async () => {
-      const page = await this.app.hub.get<ToolPage>(toolsPath(this.#words, cursor));
+      const page = await this.app.hub.get<ToolPage>(toolsPath(this.#question, cursor));
       return { ...page, tools: [...shown, ...page.tools] };
     });
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { approvalWords, shareLeft } from '../../../../src/monitor/pages/approvals/approval-words.ts';
+import { approvalWords, byWords, shareLeft } from '../../../../src/monitor/pages/approvals/approval-words.ts';
 import { approvalView, deviceView } from '../../home.ts';
 
 const devices = [deviceView('garden-valve', { name: 'Garden valve' })];
@@ -25,6 +25,13 @@ describe('a request for approval', () => {
         { name: 'Note', value: 'snake_case stays' },
       ],
     });
+  });
+
+  test('names those who agreed, or who refused, each once', () => {
+    const given = ['ann', 'ann', 'ben'].map((person) => ({ person, key_id: 'ab', at: '2026-05-01T12:00:00.000Z' }));
+    expect(byWords({ approved_by: given })).toBe(' by ann and ben');
+    expect(byWords({ approved_by: given.slice(0, 1), denied_by: 'carl' })).toBe(' by carl');
+    expect(byWords({ approved_by: [] })).toBe('');
   });
 
   test('names the device that a hub tool is about', () => {
