@@ -1,8 +1,8 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { McpCaller, McpFeature } from './mcp-feature.ts';
-import type { PromptSource } from './prompt-source.ts';
-import type { ResourceSource } from './resource-source.ts';
+import type { PromptSource } from './prompts/prompt-source.ts';
+import type { ResourceSource } from './resources/resource-source.ts';
 
 /** As many as one answer may hold (MCP, completion). */
 const MAX_VALUES = 100;

@@ -6,13 +6,13 @@ import type { CallerSight } from '../devices/caller-sight.ts';
 import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
 import { completionFeature } from './completion-feature.ts';
 import type { McpFeature, McpNotices } from './mcp-feature.ts';
-import { ResourceNotices } from './notices.ts';
-import { CompanionPrompts } from './prompt-companions.ts';
-import { promptFeature } from './prompt-feature.ts';
-import { HomePrompts } from './prompt-home.ts';
-import { CompanionResources } from './resource-companions.ts';
-import { resourceFeature } from './resource-feature.ts';
-import { HomeResources } from './resource-home.ts';
+import { CompanionPrompts } from './prompts/prompt-companions.ts';
+import { promptFeature } from './prompts/prompt-feature.ts';
+import { HomePrompts } from './prompts/prompt-home.ts';
+import { CompanionResources } from './resources/resource-companions.ts';
+import { resourceFeature } from './resources/resource-feature.ts';
+import { HomeResources } from './resources/resource-home.ts';
+import { ResourceNotices } from './resources/resource-notices.ts';
 
 /** Whom the features beside the tools work with. */
 export interface HomeFeatureParts {

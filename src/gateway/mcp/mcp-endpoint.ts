@@ -3,15 +3,15 @@ import type { Logger } from '../../core/logger.ts';
 import type { Authenticator } from '../../core/principal.ts';
 import type { Answer } from '../door/answer.ts';
 import { type DoorRequest, defineRoute, type Route } from '../door/route.ts';
-import { ChangeLine } from './change-line.ts';
-import { answerOfResponse, rpcRefusal } from './mcp-answer.ts';
 import type { McpFeature, McpNotices } from './mcp-feature.ts';
-import type { McpGuest, McpOffer } from './mcp-server.ts';
-import type { ServerSession } from './mcp-server-session.ts';
 import type { McpView } from './mcp-view.ts';
-import { OpenLines } from './open-lines.ts';
 import { protectedResourceRoutes } from './protected-resource.ts';
-import { relayed } from './relayed-stream.ts';
+import { ChangeLine } from './server/change-line.ts';
+import { answerOfResponse, rpcRefusal } from './server/mcp-answer.ts';
+import type { McpGuest, McpOffer } from './server/mcp-server.ts';
+import type { ServerSession } from './server/mcp-server-session.ts';
+import { OpenLines } from './server/open-lines.ts';
+import { relayed } from './server/relayed-stream.ts';
 
 const SESSION_HEADER = 'mcp-session-id';
 const SESSION_NOT_FOUND = -32_001;
@@ -196,8 +196,8 @@ type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 
 /** On demand: a hub that no MCP client talks to starts sooner and is 30 MB smaller. */
 async function loadSdk() {
-  const { isOfSession, serveModern } = await import('./mcp-server.ts');
-  const { ServerSession } = await import('./mcp-server-session.ts');
+  const { isOfSession, serveModern } = await import('./server/mcp-server.ts');
+  const { ServerSession } = await import('./server/mcp-server-session.ts');
   return { isOfSession, serveModern, ServerSession };
 }
 

@@ -9,13 +9,13 @@ import type { ToolRegistry } from '../../tools/tool-registry.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import type { CallPort, HealthSource, JobPort } from '../ports.ts';
 import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
-import { ApprovalQuestions } from './approval-questions.ts';
+import { ApprovalQuestions } from './calls/approval-questions.ts';
+import { LongCalls } from './calls/task-calls.ts';
+import { taskFeature } from './calls/task-feature.ts';
+import { pipelineRunner } from './calls/tool-runner.ts';
 import { type HomeFeatureParts, homeFeatures } from './home-features.ts';
 import { McpEndpoint, type McpEndpointCollaborators } from './mcp-endpoint.ts';
-import { LongCalls } from './task-calls.ts';
-import { taskFeature } from './task-feature.ts';
-import { toolFeature } from './tool-feature.ts';
-import { pipelineRunner } from './tool-runner.ts';
+import { toolFeature } from './tools/tool-feature.ts';
 
 /** What the parts of the MCP door work with. */
 export interface McpCollaborators extends McpEndpointCollaborators, HomeFeatureParts {

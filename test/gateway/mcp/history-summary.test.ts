@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { historySummary } from '../../../src/gateway/mcp/history-summary.ts';
+import { historySummary } from '../../../src/gateway/mcp/tools/history-summary.ts';
 
 const startMs = Date.UTC(2026, 0, 1);
 const HOUR_MS = 3_600_000;

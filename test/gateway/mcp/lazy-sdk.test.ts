@@ -17,7 +17,7 @@ function importing(pattern: RegExp): readonly string[] {
 describe('the SDK of MCP', () => {
   it('is loaded by the server alone, and the server only when a client comes', () => {
     const users = importing(/^@modelcontextprotocol\//);
-    expect(users.toSorted()).toEqual(['gateway/mcp/mcp-server-session.ts', 'gateway/mcp/mcp-server.ts']);
-    expect(importing(/\/mcp-server(-session)?\.ts$/)).toEqual(['gateway/mcp/mcp-server-session.ts']);
+    expect(users.toSorted()).toEqual(['gateway/mcp/server/mcp-server-session.ts', 'gateway/mcp/server/mcp-server.ts']);
+    expect(importing(/\/mcp-server(-session)?\.ts$/)).toEqual(['gateway/mcp/server/mcp-server-session.ts']);
   });
 });

@@ -1,6 +1,6 @@
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
-import { LINE_LIMITS } from '../../../src/gateway/mcp/open-lines.ts';
+import { LINE_LIMITS } from '../../../src/gateway/mcp/server/open-lines.ts';
 import { agent, settled } from '../../tools/tool-room.ts';
 import { AGENT_TOKEN, ask, authenticatorOf, makeGateway, TOKEN } from '../gateway-room.ts';
 import { legacyClient, modernClient } from './mcp-room.ts';

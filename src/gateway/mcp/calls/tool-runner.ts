@@ -1,0 +1,49 @@
+import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
+import type { CallRequest } from '../../../tools/calls/call-answer.ts';
+import { CONTENT_BLOCKS } from '../../../tools/tool-companions.ts';
+import type { RegisteredTool } from '../../../tools/tool-definition.ts';
+import type { CallPort } from '../../ports.ts';
+import type { McpCaller } from '../mcp-feature.ts';
+import { type ApprovalQuestions, withWayOut } from './approval-questions.ts';
+import { isLong, type LongCalls } from './task-calls.ts';
+import { errorResult, successResult } from './tool-result.ts';
+import type { ToolRun, ToolRunner } from './tool-run.ts';
+
+/** What calls are made with. */
+export interface RunnerParts {
+  readonly pipeline: Pick<CallPort, 'call'>;
+  readonly approvals: ApprovalQuestions;
+  readonly longCalls: LongCalls;
+}
+
+/** Runs tools through the pipeline of every door and waits for the answer, or for a question that has to be answered first. */
+export function pipelineRunner({ pipeline, approvals, longCalls }: RunnerParts): ToolRunner {
+  return async (run, caller) => {
+    const { tool, listing } = run;
+    approvals.admit(run, caller);
+    const request = requestOf(run, caller);
+    const outcome = isLong(tool) ? await longCalls.run({ request, isTyped: listing === 'typed' }, caller) : await pipeline.call(request);
+    if (outcome.status === 'running') return outcome.handle;
+    if (outcome.status === 'success') return resultOf(tool, outcome.result);
+    return approvals.ask(outcome.error, run, caller) ?? errorResult(withWayOut(outcome.error), { era: caller.era, listing });
+  };
+}
+
+function requestOf({ tool, params }: ToolRun, caller: McpCaller): CallRequest {
+  const { principal, trace, signal, session } = caller;
+  return {
+    principal,
+    tool: tool.id,
+    params,
+    traceId: trace.traceId,
+    signal,
+    ...(session && { sessionId: session.id }),
+    onChunk: ({ fraction, note }) => caller.progress(fraction, note),
+  };
+}
+
+/** What the tool found; blocks of content go to the client as they are. */
+function resultOf({ definition: { returns } }: RegisteredTool, result: Json): JsonObject {
+  const isContent = returns[CONTENT_BLOCKS] === true && isJsonObject(result) && Array.isArray(result.content);
+  return isContent ? { content: result.content ?? [] } : successResult(result);
+}

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import type { Principal } from '../../../core/principal.ts';
+import type { McpListener } from '../mcp-feature.ts';
+import type { McpView } from '../mcp-view.ts';
+import type { Notice, OpenLine } from './open-lines.ts';
+
+type Listener = (notice: Notice) => void;
+
+/** A stream of `subscriptions/listen` (2026-07-28): hears of changes as the bus that the SDK asks for one client. */
+export class ChangeLine implements OpenLine {
+  readonly id = randomUUID();
+  readonly principal: Principal;
+  readonly view: McpView;
+  /** Ends the stream; set once there is one. */
+  onClose: () => Promise<void> = async () => {};
+  readonly #listeners = new Set<Listener>();
+
+  constructor({ principal, view }: McpListener) {
+    this.principal = principal;
+    this.view = view;
+  }
+
+  /** The stream was made for one token and ends with it. */
+  renew(): void {}
+
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Only the hub publishes, by `tell`. */
+  publish(): void {}
+
+  tell(notice: Notice): void {
+    for (const listener of this.#listeners) listener(notice);
+  }
+
+  close(): Promise<void> {
+    return this.onClose();
+  }
+}

@@ -1,0 +1,147 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  createMcpHandler,
+  type Implementation,
+  isLegacyRequest,
+  mergeCapabilities,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerCapabilities,
+  type ServerContext,
+  type ServerEventBus,
+} from '@modelcontextprotocol/server';
+import { type AtmoError, toAtmoError } from '../../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
+import type { Principal } from '../../../core/principal.ts';
+import type { Trace } from '../../door/trace.ts';
+import type { McpCaller, McpEra, McpFeature, McpSession } from '../mcp-feature.ts';
+import type { McpView } from '../mcp-view.ts';
+
+/** Who sent a request, as the door found out. */
+export interface McpGuest {
+  readonly principal: Principal;
+  readonly view: McpView;
+  readonly trace: Trace;
+}
+
+/** What the hub says of itself, and what it can do. */
+export interface McpOffer {
+  readonly about: Implementation;
+  readonly instructions: string;
+  readonly features: readonly McpFeature[];
+  /** Hears what goes wrong between client and server; no error of a tool. */
+  onError(error: Error): void;
+}
+
+interface ServerUse {
+  readonly era: McpEra;
+  readonly session?: McpSession;
+  /** Only these methods; all when absent. */
+  readonly methods?: ReadonlySet<string>;
+}
+
+/** Takes params as they are: each feature checks its own, with messages of ours. */
+const UNCHECKED = { '~standard': { version: 1, vendor: 'atmosphere-edge', validate: (value: unknown) => ({ value }) } } as const;
+
+/** True for a request of 2025-11-25 and before, which needs a session; `body` is its parsed body, if it had one. */
+export function isOfSession(request: Request, body: unknown): Promise<boolean> {
+  return isLegacyRequest(request, body);
+}
+
+/** A server over the features for one connection or one request. */
+export function makeServer(offer: McpOffer, { era, session, methods }: ServerUse): Server {
+  const server = new Server(offer.about, {
+    capabilities: capabilitiesOf(offer.features),
+    instructions: offer.instructions,
+  });
+  server.onerror = offer.onError;
+  for (const feature of offer.features) {
+    for (const [method, answer] of Object.entries(feature.methods)) {
+      if (methods && !methods.has(method)) continue;
+      server.setRequestHandler(method, { params: UNCHECKED }, async (params, context) => {
+        const caller = callerOf(context, { era, server, ...(session && { session }) });
+        try {
+          return { ...(await answer(isJsonObject(params) ? params : {}, caller)) };
+        } catch (thrown) {
+          throw protocolError(toAtmoError(thrown));
+        }
+      });
+    }
+  }
+  return server;
+}
+
+interface ModernExchange {
+  readonly guest: McpGuest;
+  readonly request: Request;
+  readonly body: JsonObject;
+  /** Where `subscriptions/listen` hears of changes. */
+  readonly bus: ServerEventBus;
+}
+
+/** Answers one request of 2026-07-28; `close` ends a stream that it opened. */
+export function serveModern(offer: McpOffer, { guest, request, body, bus }: ModernExchange) {
+  const { method } = body;
+  // Handlers are made for each request anew: one is enough.
+  const methods = new Set(typeof method === 'string' ? [method] : []);
+  const handler = createMcpHandler(() => makeServer(offer, { era: 'modern', methods }), {
+    legacy: 'reject',
+    onerror: offer.onError,
+    bus,
+  });
+  return { response: handler.fetch(request, { authInfo: authInfoOf(guest), parsedBody: body }), close: () => handler.close() };
+}
+
+/** Carries the guest past the SDK to the handlers, which find it again in the context of their request. */
+export function authInfoOf(guest: McpGuest) {
+  return { token: '', clientId: guest.principal.id, scopes: [...guest.principal.permissions], extra: { guest } };
+}
+
+interface Surroundings {
+  readonly era: McpEra;
+  readonly server: Server;
+  readonly session?: McpSession;
+}
+
+function callerOf({ mcpReq, http }: ServerContext, { era, server, session }: Surroundings): McpCaller {
+  // Only this file's `authInfoOf` makes these.
+  const guest = http?.authInfo?.extra?.guest as McpGuest;
+  const { requestState } = mcpReq;
+  const state = requestState<unknown>();
+  const token = mcpReq._meta?.progressToken;
+  return {
+    ...guest,
+    era,
+    clientCapabilities: objectOf(
+      era === 'modern' ? objectOf(mcpReq.envelope)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities(),
+    ),
+    signal: mcpReq.signal,
+    inputResponses: objectOf(mcpReq.inputResponses),
+    ...(typeof state === 'string' && { requestState: state }),
+    ...(session && { session }),
+    progress(fraction, message) {
+      if (token === undefined) return;
+      const params = { progressToken: token, progress: fraction, total: 1, ...(message !== undefined && { message }) };
+      // A client that has gone hears nothing; its request is aborted by itself.
+      mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
+    },
+  };
+}
+
+function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function capabilitiesOf(features: readonly McpFeature[]): ServerCapabilities {
+  return features.reduce<ServerCapabilities>((all, { capabilities }) => mergeCapabilities(all, capabilities as ServerCapabilities), {});
+}
+
+/** What is wrong with the request is the client's to mend; the rest stays in the hub's log. */
+function protocolError(error: AtmoError): ProtocolError {
+  const { code, message, details } = error.toBody();
+  // The protocol looks for the URI of a resource that is not there beside the error's other data (SEP-2164).
+  const data: Record<string, Json> = { code, details, ...(typeof details.uri === 'string' && { uri: details.uri }) };
+  if (code === 'INTERNAL_ERROR') return new ProtocolError(ProtocolErrorCode.InternalError, message, data);
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
+}

@@ -1,0 +1,109 @@
+import type { Device } from '../../../core/device-model.ts';
+import type { JsonObject } from '../../../core/json.ts';
+import type { Reading, SensorInfo } from '../../../core/reading-store.ts';
+
+/** Bounds of what one overview tells; what is left out is counted. */
+const MAX = { areas: 40, names: 12, alarms: 20, devices: 60 } as const;
+
+/** What an area has that people ask about first. */
+const AMBIENT_KINDS = new Set(['temperature', 'humidity', 'co2']);
+const ALARM_KINDS = new Set(['alarm', 'smoke', 'fault', 'battery_alert', 'filter_alert']);
+/** Values of alarms that mean that all is well. */
+const CALM = /^(normal|ok|no_error|none|inactive|charged|full)$/i;
+
+/** What a caller may know of a home. */
+export interface KnownHome {
+  readonly devices: readonly Device[];
+  readonly readings: readonly Reading[];
+}
+
+/** The home at a glance: how many devices each area has, what is on or open, alarms, and what cannot be reached. */
+export function homeOverview({ devices, readings }: KnownHome): JsonObject {
+  const areas = [...Map.groupBy(devices, ({ area }) => area ?? '')].sort(([a], [b]) => a.localeCompare(b));
+  const of = Map.groupBy(readings, ({ sensor }) => sensor.device);
+  return {
+    devices: devices.length,
+    areas: areas.slice(0, MAX.areas).map(([area, members]) => areaView(area, members, of)),
+    ...leftOut('more_areas', areas.length - MAX.areas),
+    ...troubles({ devices, readings }),
+  };
+}
+
+/** One area, device by device, with what each says now. */
+export function areaOverview(area: string, { devices, readings }: KnownHome): JsonObject {
+  const of = Map.groupBy(readings, ({ sensor }) => sensor.device);
+  return {
+    area,
+    devices: devices.slice(0, MAX.devices).map((device) => deviceView(device, of.get(device.id) ?? [])),
+    ...leftOut('more_devices', devices.length - MAX.devices),
+    ...troubles({ devices, readings }),
+  };
+}
+
+function areaView(area: string, devices: readonly Device[], of: ReadonlyMap<string, readonly Reading[]>): JsonObject {
+  const told = devices.flatMap((device) => (of.get(device.id) ?? []).map((reading) => ({ device, reading })));
+  const namesOf = (isSo: (reading: Reading) => boolean) => [
+    ...new Set(told.filter(({ reading }) => isSo(reading)).map(({ device }) => device.name)),
+  ];
+  const ambient = told.filter(({ reading }) => AMBIENT_KINDS.has(reading.sensor.kind) && reading.value !== null);
+  return {
+    area: area === '' ? null : area,
+    devices: devices.length,
+    ...named('on', namesOf(isOn)),
+    ...named('open', namesOf(isOpen)),
+    ...Object.fromEntries(ambient.map(({ reading }) => [reading.sensor.kind, valueText(reading)])),
+  };
+}
+
+function deviceView(device: Device, readings: readonly Reading[]): JsonObject {
+  return {
+    id: device.id,
+    name: device.name,
+    type: device.deviceTypes.join(', '),
+    ...(device.reachability !== 'reachable' && { reachability: device.reachability }),
+    now: Object.fromEntries(readings.filter(({ value }) => value !== null).map((reading) => [reading.sensor.name, valueText(reading)])),
+  };
+}
+
+function troubles({ devices, readings }: KnownHome): JsonObject {
+  const alarms = readings.filter(isAlarm);
+  const away = devices.filter(({ reachability }) => reachability === 'unreachable').map(({ name }) => name);
+  return {
+    alarms: alarms.slice(0, MAX.alarms).map(({ sensor, value }) => ({ sensor: sensor.id, title: sensor.title, value })),
+    ...leftOut('more_alarms', alarms.length - MAX.alarms),
+    ...named('unreachable', away),
+  };
+}
+
+function isOn({ sensor, value }: Reading): boolean {
+  return sensor.kind === 'on_off' && sensor.name.startsWith('is_on') && isTrue(value);
+}
+
+function isOpen({ sensor, value }: Reading): boolean {
+  if (sensor.kind === 'contact') return isTrue(value);
+  return (sensor.kind === 'lock' && /^(un|not_)/i.test(String(value))) || (sensor.kind === 'valve' && /^open/i.test(String(value)));
+}
+
+function isAlarm({ sensor, value }: Reading): boolean {
+  if (!ALARM_KINDS.has(sensor.kind) || value === null) return false;
+  return typeof value === 'string' ? !CALM.test(value) : isTrue(value);
+}
+
+/** Readings of on and off are kept as 1 and 0. */
+function isTrue(value: Reading['value']): boolean {
+  return value === true || value === 1;
+}
+
+/** A value with its unit; as it is where it has none. */
+export function valueText({ sensor, value }: Pick<Reading, 'value'> & { readonly sensor: Pick<SensorInfo, 'unit'> }): Reading['value'] {
+  return sensor.unit === '' || value === null ? value : `${value} ${sensor.unit}`;
+}
+
+function named(member: string, names: readonly string[]): JsonObject {
+  if (names.length === 0) return {};
+  return { [member]: names.slice(0, MAX.names), ...leftOut(`more_${member}`, names.length - MAX.names) };
+}
+
+function leftOut(member: string, count: number): JsonObject {
+  return count > 0 ? { [member]: count } : {};
+}

@@ -1,0 +1,161 @@
+import type { Clock } from '../../../core/clock.ts';
+import { AtmoError } from '../../../core/errors.ts';
+import { isoTime } from '../../../core/iso-time.ts';
+import type { JsonObject } from '../../../core/json.ts';
+import type { Principal } from '../../../core/principal.ts';
+import type { Reading, ReadingStore } from '../../../core/reading-store.ts';
+import { isDeviceNamed, withAliases } from '../../../tools/resolve-device.ts';
+import { resolveSensorAt } from '../../../tools/resolve-sensor.ts';
+import { p } from '../../../tools/schema/parameter-builder.ts';
+import type { CallerSight } from '../../devices/caller-sight.ts';
+import { field } from '../../door/query.ts';
+import { successResult } from '../calls/tool-result.ts';
+import { type History, historySummary } from './history-summary.ts';
+import { type HomeTool, homeTool } from './home-tool.ts';
+
+const DAY_MS = 86_400_000;
+const MAX_READINGS = 40;
+/** Over more time than this, hours stand for readings. */
+const MAX_RAW_MS = 3 * DAY_MS;
+const HOUR_MS = 3_600_000;
+const TIME = field.time('');
+
+/** What measurements are read with. */
+export interface MeasurementParts {
+  readonly sight: CallerSight;
+  readonly readings: ReadingStore;
+  readonly clock: Clock;
+}
+
+/** `read_sensor` and `sensor_history`. */
+export function measurementTools(parts: MeasurementParts): readonly HomeTool[] {
+  return [readSensorTool(parts), historyTool(parts)];
+}
+
+function readSensorTool({ sight, clock }: MeasurementParts): HomeTool {
+  return homeTool(
+    {
+      name: 'read_sensor',
+      title: 'Read sensors',
+      description:
+        'The latest values of sensors with unit and age, by sensor, area or kind. Example: {"area": "Kitchen", "kind": "temperature"}',
+      parameters: {
+        sensor: p.string({ description: 'Id (hall-sensor/temperature), title, or device id', maxLength: 200 }).optional(),
+        area: p.string({ description: 'All of an area', maxLength: 64 }).optional(),
+        kind: p.string({ description: 'Such as temperature, humidity, co2, contact, power, battery', maxLength: 64 }).optional(),
+      },
+    },
+    ({ sensor, area, kind }, { principal }) => {
+      const all = sight.readings(principal);
+      const named = sensor === undefined ? all : sensorsNamed(sensor, sight, principal);
+      const place = area === undefined ? undefined : sight.area(principal, area);
+      const found = named.filter(
+        (reading) => sight.isIn(reading.sensor.area, place) && (kind === undefined || reading.sensor.kind === kind),
+      );
+      if (found.length === 0) throw noneFits(all, kind);
+      return successResult({
+        readings: found.slice(0, MAX_READINGS).map((reading) => readingView(reading, clock.now())),
+        ...(found.length > MAX_READINGS && { more: found.length - MAX_READINGS }),
+      });
+    },
+  );
+}
+
+function historyTool({ sight, readings, clock }: MeasurementParts): HomeTool {
+  return homeTool(
+    {
+      name: 'sensor_history',
+      title: "A sensor's past",
+      description:
+        'How a sensor went over a time: lowest and highest with when, mean, and its course. Example: {"sensor": "hall-sensor/temperature", "since": "24h"}',
+      parameters: {
+        sensor: p.string({ description: 'Id or title of one sensor', maxLength: 200 }),
+        since: p.string({ description: 'Begin: ISO 8601, or before now: 90m, 24h, 7d', default: '24h', maxLength: 40 }),
+        until: p.string({ description: 'End, as since; now when absent', maxLength: 40 }).optional(),
+      },
+    },
+    ({ sensor, since, until }, { principal }) => {
+      const reading = oneSensor(sensor, sight, principal);
+      const found = reading.sensor;
+      const range = rangeOf({ since, until, nowMs: clock.now() });
+      return successResult({
+        sensor: found.id,
+        title: found.title,
+        unit: found.unit,
+        since: isoTime(range.startMs),
+        until: isoTime(range.endMs),
+        ...historySummary(historyOf(readings, reading, range)),
+      });
+    },
+  );
+}
+
+/** Each hour's mean, lowest and highest stand for the readings of a long time; texts have none of these. */
+function historyOf(readings: ReadingStore, { sensor, value }: Reading, range: Omit<History, 'points'>): History {
+  const query = { sensor: sensor.id, startMs: range.startMs, endMs: range.endMs };
+  const isLong = range.endMs - range.startMs > MAX_RAW_MS;
+  if (!isLong || typeof value === 'string') return { ...range, points: readings.history({ ...query, aggregation: 'none' }) };
+  const hourly = (aggregation: 'avg' | 'min' | 'max') => readings.history({ ...query, aggregation, everyMs: HOUR_MS });
+  return { ...range, points: hourly('avg'), lows: hourly('min'), highs: hourly('max') };
+}
+
+interface RangeWish {
+  readonly since: string;
+  readonly until: string | undefined;
+  readonly nowMs: number;
+}
+
+function rangeOf({ since, until, nowMs }: RangeWish): { readonly startMs: number; readonly endMs: number } {
+  const startMs = timeOf('since', since, nowMs);
+  const endMs = until === undefined ? nowMs : timeOf('until', until, nowMs);
+  if (startMs <= endMs) return { startMs, endMs };
+  throw new AtmoError('VALIDATION_ERROR', `since (${isoTime(startMs)}) lies after until (${isoTime(endMs)}); swap them`);
+}
+
+function timeOf(name: string, text: string, nowMs: number): number {
+  const atMs = TIME.parse(text, nowMs);
+  if (atMs !== undefined) return atMs;
+  throw new AtmoError('VALIDATION_ERROR', `${name} has to be a time such as 2026-01-31T07:00:00Z, or a time before now such as 24h`);
+}
+
+/** All sensors of a device, by its id, name or alias, or the one that the text names. */
+function sensorsNamed(text: string, sight: CallerSight, principal: Principal): readonly Reading[] {
+  const devices = withAliases(sight.devices(principal), sight.names).filter((device) => isDeviceNamed(text, device));
+  const [device] = devices;
+  const owner = devices.length === 1 && device ? device.id : text;
+  const ofDevice = sight.readings(principal).filter(({ sensor }) => sensor.device === owner);
+  return ofDevice.length > 0 ? ofDevice : [oneSensor(text, sight, principal)];
+}
+
+/** SENSOR_NOT_FOUND and AMBIGUOUS_DEVICE with candidates. What the caller may not read is not among the readings. */
+function oneSensor(text: string, sight: CallerSight, principal: Principal): Reading {
+  const readings = sight.readings(principal);
+  const id = resolveSensorAt(text, readings, { caller: { canSee: () => true }, names: sight.names });
+  const reading = readings.find(({ sensor }) => sensor.id === id);
+  if (reading) return reading;
+  throw new AtmoError('SENSOR_NOT_FOUND', `There is no sensor ${id} any more`);
+}
+
+function noneFits(readings: readonly Reading[], kind: string | undefined): AtmoError {
+  const candidates = [...new Set(readings.map(({ sensor }) => sensor.kind))].sort();
+  return new AtmoError(
+    'SENSOR_NOT_FOUND',
+    `No sensor fits${kind === undefined ? '' : ` the kind ${JSON.stringify(kind)}`}; kinds are ${candidates.join(', ') || 'none'}`,
+    {
+      candidates,
+    },
+  );
+}
+
+function readingView({ sensor, value, atMs, reachability }: Reading, nowMs: number): JsonObject {
+  return {
+    sensor: sensor.id,
+    title: sensor.title,
+    ...(sensor.area !== undefined && { area: sensor.area }),
+    kind: sensor.kind,
+    value,
+    unit: sensor.unit,
+    age_seconds: atMs === 0 ? null : Math.max(0, Math.round((nowMs - atMs) / 1000)),
+    reachability,
+  };
+}
