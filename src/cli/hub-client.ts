@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import { streamedAnswer } from './call-stream.ts';
 import type { CliIo } from './cli-io.ts';
 import { hubOfRawKey, hubOfStateDir, type KnownHub, requireHub } from './hub-proof.ts';
+import { untrusted } from './hub-trust.ts';
 import { ownerDecision } from './owner-consent.ts';
 import { type Credential, findCredential, findOwnerCredential, hubUrl } from './state-dir.ts';
 
@@ -185,7 +186,8 @@ export class HubClient {
         ...(this.#io.signal && { signal: this.#io.signal }),
       });
     } catch (cause) {
-      if (isUntrusted(cause)) throw untrusted(this.url, cause);
+      const doubt = untrusted(this.url, cause);
+      if (doubt) throw doubt;
       const advice = 'start one with "atmo serve" or "systemctl start atmosphere-edge", or set ATMO_URL';
       throw new AtmoError('HUB_UNREACHABLE', `No hub answers at ${this.url}; ${advice}`, { url: this.url }, { cause });
     }
@@ -194,20 +196,7 @@ export class HubClient {
 
 function hubOf({ stateDir, login }: Credential): KnownHub | undefined {
   if (stateDir !== undefined) return hubOfStateDir(stateDir);
-  return login?.hubKey === undefined ? undefined : hubOfRawKey(login.hubKey, login.file);
-}
-
-/** True when TLS failed because nobody whom this user trusts has vouched for the hub. */
-function isUntrusted(thrown: unknown): boolean {
-  const cause = thrown instanceof Error ? thrown.cause : undefined;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  return /^(UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|CERT_|ERR_TLS_CERT)/.test(code);
-}
-
-function untrusted(url: string, cause: unknown): AtmoError {
-  const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : 'unknown';
-  const advice = 'compare the fingerprint that "sudo atmo tls" shows on the hub, then "atmo tls trust FINGERPRINT"';
-  return new AtmoError('HUB_UNREACHABLE', `The certificate of ${url} is not trusted (${reason}); ${advice}`, { url }, { cause });
+  return login?.hubKey === undefined ? undefined : hubOfRawKey(login.hubKey, login.file, '"sudo atmo login" writes it anew');
 }
 
 /** A path with those of the parameters that are not undefined. */

@@ -11,6 +11,8 @@ export interface KnownHub {
   readonly key: KeyObject;
   /** The file that tells the key. */
   readonly file: string;
+  /** What to do when the hub was set up anew since, and has another key. */
+  readonly ifAnew?: string;
 }
 
 /** The hub of a state directory; undefined while it has no key yet. */
@@ -19,12 +21,12 @@ export function hubOfStateDir(stateDir: string): KnownHub | undefined {
   return existsSync(file) ? { key: createPublicKey(readFileSync(file)), file } : undefined;
 }
 
-/** The hub whose raw public key (32 bytes, base64url) a file holds. STORAGE_FAILED when it is none. */
-export function hubOfRawKey(raw: string, file: string): KnownHub {
+/** The hub whose raw public key (32 bytes, base64url) a file holds. STORAGE_FAILED when it is none, with what to do then. */
+export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub {
   try {
-    return { key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw }, format: 'jwk' }), file };
+    return { key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw }, format: 'jwk' }), file, ifAnew };
   } catch (cause) {
-    throw new AtmoError('STORAGE_FAILED', `${file} does not hold the key of a hub; "sudo atmo login" writes it anew`, { file }, { cause });
+    throw new AtmoError('STORAGE_FAILED', `${file} does not hold the key of a hub; ${ifAnew}`, { file }, { cause });
   }
 }
 
@@ -38,9 +40,11 @@ export async function requireHub(url: string, hub: KnownHub, get: (path: string)
   const signature = proofIn(await response.text());
   const statement = challengeStatement(portOf(url), challenge);
   if (verify(null, statement, hub.key, signature)) return;
+  const advice = 'See what listens there (ss -tlnp), or set ATMO_URL or ATMO_STATE_DIR';
+  const anew = hub.ifAnew === undefined ? '' : `; if that hub was set up anew, ${hub.ifAnew}`;
   throw new AtmoError(
     'HUB_UNREACHABLE',
-    `What answers at ${url} is not the hub whose key is ${hub.file}; the token was not sent. See what listens there (ss -tlnp), or set ATMO_URL or ATMO_STATE_DIR`,
+    `What answers at ${url} is not the hub whose key is in ${hub.file}; the token was not sent. ${advice}${anew}`,
     { url, key: hub.file },
   );
 }

@@ -8,6 +8,8 @@ import { configDir, homeOf } from './login-file.ts';
 import { stateDirs } from './state-dir.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** Codes of Node and OpenSSL for a certificate that no trusted authority has made. */
+const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|CERT_|ERR_TLS_CERT)/;
 
 /**
  * PEM of the authority that a hub's certificate has to come from: the one that this user trusted for the address, else
@@ -40,6 +42,20 @@ export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: s
   mkdirSync(join(configDir(homeOf(env)), 'hubs'), { recursive: true, mode: 0o700 });
   writeFileSync(file, found.toString(), { mode: 0o600 });
   return file;
+}
+
+/** HUB_UNREACHABLE with what to do, where TLS failed because nobody whom this user trusts has vouched for the hub at `url`. */
+export function untrusted(url: string, thrown: unknown): AtmoError | undefined {
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  if (!(cause instanceof Error) || !UNTRUSTED.test(code)) return undefined;
+  const advice = 'compare the fingerprint that "sudo atmo tls" shows on the hub, then "atmo tls trust FINGERPRINT" with the same ATMO_URL';
+  return new AtmoError(
+    'HUB_UNREACHABLE',
+    `The certificate of ${url} is not trusted (${cause.message}); ${advice}`,
+    { url },
+    { cause: thrown },
+  );
 }
 
 function pinFile(env: CliIo['env'], url: URL): string {

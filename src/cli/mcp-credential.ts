@@ -72,7 +72,7 @@ export class AgentCredential implements McpCredential {
 
   hub(): KnownHub | undefined {
     const key = this.#kept?.hubKey;
-    return key === undefined ? undefined : hubOfRawKey(key, this.#path);
+    return key === undefined ? undefined : hubOfRawKey(key, this.#path, 'remove that file');
   }
 
   /** Only for a token whose time is up: one that was revoked is not made again behind the owner's back. */
@@ -99,7 +99,20 @@ export class AgentCredential implements McpCredential {
     const kept = readAgent(this.#path);
     if (!kept || kept.permissions.join() !== this.#permissions.join()) return undefined;
     // Without its key a hub is known by its address alone.
-    return kept.hubKey !== undefined || kept.url === hubUrl(this.#io.env) ? kept : undefined;
+    if (kept.hubKey === undefined) return kept.url === hubUrl(this.#io.env) ? kept : undefined;
+    const here = this.#hubKeyHere();
+    return here === undefined || here === kept.hubKey ? kept : undefined;
+  }
+
+  /** Key of the hub for which this user could make a token; undefined for users who cannot. */
+  #hubKeyHere(): string | undefined {
+    try {
+      const credential = findCredential(this.#io.env);
+      return credential && hubKeyOf(credential, this.#io.env);
+    } catch {
+      // Then the kept token is the one that there is.
+      return undefined;
+    }
   }
 
   #make(): Promise<KeptAgent> {

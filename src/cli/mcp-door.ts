@@ -3,6 +3,7 @@ import { isJsonObject } from '../core/json.ts';
 import type { CliIo } from './cli-io.ts';
 import { errorOf } from './hub-client.ts';
 import { type KnownHub, requireHub } from './hub-proof.ts';
+import { untrusted } from './hub-trust.ts';
 import { jsonOf, type McpMessage } from './mcp-message.ts';
 import { sseMessages } from './sse-reader.ts';
 
@@ -89,6 +90,8 @@ export class McpDoor {
     } catch (cause) {
       // Whoever answers next may be another than before.
       this.#proof = undefined;
+      const doubt = untrusted(url, cause);
+      if (doubt) throw doubt;
       throw new AtmoError('HUB_UNREACHABLE', `No hub answers at ${url}; it works again as soon as one does`, { url }, { cause });
     }
   }

@@ -120,6 +120,14 @@ describe('the bridge, for clients with a handshake', () => {
     await hangUp();
   });
 
+  test('says how to trust a hub whose certificate nobody has vouched for', async () => {
+    const cause = Object.assign(new Error('self-signed certificate in certificate chain'), { code: 'SELF_SIGNED_CERT_IN_CHAIN' });
+    const { say, read, hangUp } = makeBridge(() => Promise.reject(new TypeError('fetch failed', { cause })));
+    await say(INITIALIZE);
+    expect(read()).toMatchObject([{ error: { message: expect.stringMatching(/not trusted.*atmo tls trust FINGERPRINT/) } }]);
+    await hangUp();
+  });
+
   test('a refusal at the door is an answer that names its code, and the stream is not asked for again', async () => {
     const refuse = () => Response.json({ code: 'TOKEN_INVALID', detail: 'revoked', details: {} }, { status: 401 });
     const hub = legacyHub();

@@ -1,9 +1,11 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { CliIo } from '../../src/cli/cli-io.ts';
 import { AgentCredential, HOME_PERMISSIONS } from '../../src/cli/mcp-credential.ts';
 import { ManualClock } from '../../src/core/clock.ts';
+import { challengeStatement } from '../../src/core/hub-challenge.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { atmo, withDirectory } from './cli-room.ts';
 
@@ -19,6 +21,19 @@ function mintingHub(clock: ManualClock) {
     const expires = new Date(clock.now() + Number(params.ttl_seconds) * 1000).toISOString();
     const result = { agent_id: String(params.agent_id ?? `ann/${params.name}`), token: `at1.made-${asked.length}`, expires_at: expires };
     return Response.json({ status: 'success', result });
+  };
+  return { asked, fetch };
+}
+
+/** The same with a key of its own, which lies in its state directory and with which it proves itself. */
+function provingHub(stateDir: string, clock: ManualClock) {
+  const key = generateKeyPairSync('ed25519').privateKey;
+  writeFileSync(join(stateDir, 'hub.key'), key.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  const { asked, fetch: mint } = mintingHub(clock);
+  const fetch: CliIo['fetch'] = async (url, init) => {
+    const challenge = new URL(url).searchParams.get('challenge');
+    if (challenge === null) return mint(url, init);
+    return Response.json({ proof: sign(null, challengeStatement(8081, challenge), key).toString('base64url') });
   };
   return { asked, fetch };
 }
@@ -106,6 +121,21 @@ describe('the token of --agent', () => {
       expect(await credentialIn(env, clock, hub).token()).toBe('at1.made-2');
       clock.advance(31 * DAY_MS);
       await expect(credentialIn(env, clock, isDown).token()).rejects.toMatchObject({ code: 'HUB_UNREACHABLE' });
+    });
+  });
+
+  test('is made anew for a hub that was set up anew; where that is nothing of this user, it says which file is of the old one', async () => {
+    await withDirectory(async (dir) => {
+      const clock = new ManualClock();
+      const env = ownerHome(dir);
+      const first = provingHub(join(dir, 'state'), clock);
+      expect(await credentialIn(env, clock, first).token()).toBe('at1.made-1');
+      const second = provingHub(join(dir, 'state'), clock);
+      expect(await credentialIn(env, clock, second).token()).toBe('at1.made-1');
+      expect([first.asked.length, second.asked.length]).toEqual([1, 1]);
+      const withoutRight = credentialIn({ ...env, ATMO_STATE_DIR: join(dir, 'none') }, clock, first);
+      await withoutRight.token();
+      expect(withoutRight.hub()).toMatchObject({ file: expect.stringContaining('claude.json'), ifAnew: 'remove that file' });
     });
   });
 
