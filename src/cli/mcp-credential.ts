@@ -127,7 +127,7 @@ export class AgentCredential implements McpCredential {
     if (!credential) {
       throw new AtmoError(
         'UNAUTHENTICATED',
-        `There is no login with which to make a token for ${this.#name}; run "sudo atmo login" once, or set ATMO_TOKEN`,
+        `There is no login with which to make a token for ${this.#name}; run "sudo atmo login" once on the hub, or set ATMO_TOKEN to one of "atmo token mint"`,
       );
     }
     const made = await new HubClient(this.#io).call(...orderFor(credential, this.#name, this.#permissions));

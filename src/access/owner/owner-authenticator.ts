@@ -18,7 +18,10 @@ export class OwnerAuthenticator implements Authenticator {
   /** UNAUTHENTICATED without a credential, TOKEN_INVALID for any but the owner's. */
   async authenticate({ bearer: credential }: Credentials): Promise<Authenticated> {
     if (!credential) {
-      throw new AtmoError('UNAUTHENTICATED', "No token came with the request; the owner's is in owner.token in the hub's state directory");
+      throw new AtmoError(
+        'UNAUTHENTICATED',
+        'No token came with the request; send "Authorization: Bearer TOKEN" with one that the owner made',
+      );
     }
     if (!this.#credential.matches(credential)) {
       throw new AtmoError(
