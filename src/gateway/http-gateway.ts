@@ -39,6 +39,7 @@ import { openMcp } from './mcp/open-mcp.ts';
 import { watchHub } from './metrics/hub-metrics.ts';
 import { watchMesh } from './metrics/mesh-metrics.ts';
 import type { MetricRegistry } from './metrics/metrics.ts';
+import { KeptDocument } from './openapi/kept-document.ts';
 import { openApiDocument } from './openapi/openapi-document.ts';
 import { PAGE_DIR, PageFiles } from './page/page-files.ts';
 import { pageRoutes } from './page/page-routes.ts';
@@ -188,14 +189,17 @@ export class HttpGateway implements Service {
     const all = this.#collaborators;
     const catalogue = new ToolCatalogue(all);
     const sight = this.#sight;
-    const openApi = (principal: Principal, wish: { readonly tools: boolean }) =>
+    const documentWith = (tools: Parameters<typeof openApiDocument>[0]['tools']) =>
       openApiDocument({
         routes: this.#routes,
-        tools: wish.tools ? catalogue.described(principal) : [],
+        tools,
         definitionOf: (name) => all.registry.find(name)?.definition,
         version: all.health.health().version,
         url: this.url,
       });
+    const plain = new KeptDocument({ tools: () => all.registry.all(), make: () => documentWith([]) });
+    const openApi = (principal: Principal, wish: { readonly tools: boolean }) =>
+      wish.tools ? JSON.stringify(documentWith(catalogue.described(principal))) : plain.text;
     return [
       ...pageRoutes(new PageFiles(PAGE_DIR)),
       ...systemRoutes({ ...all, openApi, port: () => this.#port }),

@@ -1,7 +1,6 @@
 import type { Authorizer } from '../../core/authorizer.ts';
 import type { Clock } from '../../core/clock.ts';
 import { CHALLENGE, challengeStatement } from '../../core/hub-challenge.ts';
-import type { JsonObject } from '../../core/json.ts';
 import type { Principal } from '../../core/principal.ts';
 import { requirePermission } from '../calls/call-privacy.ts';
 import { json } from '../door/answer.ts';
@@ -20,8 +19,8 @@ interface SystemCollaborators {
   readonly signChallenge?: (statement: Uint8Array) => Uint8Array;
   /** The port on which the hub answers. */
   port(): number;
-  /** Made when somebody asks: it may list every tool. */
-  openApi(principal: Principal, wish: { readonly tools: boolean }): JsonObject;
+  /** JSON, made when somebody asks: it may list every tool. */
+  openApi(principal: Principal, wish: { readonly tools: boolean }): string;
 }
 
 const HEALTH = { $ref: '#/components/schemas/Health' };
@@ -54,7 +53,11 @@ export function systemRoutes(collaborators: SystemCollaborators): readonly Route
       summary: 'This API in OpenAPI 3.1',
       query: { tools: field.flag('add a path with its own schemas for each tool that the caller may call') },
       answers: { 200: { description: 'OpenAPI document', schema: { type: 'object' } } },
-      handle: ({ principal }, { tools = false }) => json(openApi(principal, { tools })),
+      handle: ({ principal }, { tools = false }) => ({
+        status: 200,
+        headers: { 'content-type': 'application/json' },
+        body: openApi(principal, { tools }),
+      }),
     }),
   ];
 }
