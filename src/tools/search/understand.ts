@@ -1,5 +1,6 @@
 import { type Actions, actionsIn, actionTerm, isParticleVerb, isQuestion, READ_TERM, withKin } from './actions.ts';
 import { compoundParts } from './compound.ts';
+import { plainlySaid } from './idioms.ts';
 import { INTENTS, type Intent } from './intents.ts';
 import { concept, isHomeWord, type Meaning, meaningsIn } from './lexicon.ts';
 import type { Alternative, Need } from './need.ts';
@@ -29,7 +30,7 @@ const WEAK = 0.35;
 
 /** What a sentence asks for; what is beyond its first 1,000 characters is not read. */
 export function needsOf(sentence: string): readonly Need[] {
-  const text = sentence.slice(0, MAX_CHARS);
+  const text = plainlySaid(sentence.slice(0, MAX_CHARS));
   const { rest, values, isTarget } = valuesIn(text);
   const words = wordsOf(rest).slice(0, MAX_WORDS);
   const said = actionsIn(words);

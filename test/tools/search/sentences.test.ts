@@ -61,6 +61,25 @@ describe('a sentence finds the tool of the right device and action', () => {
   ])('in English: %s', (text, expected) => expect(best(text)).toBe(expected));
 
   test.each([
+    ['make it dark in the barn', 'barn-light Turn off'],
+    ['please make the barn dark', 'barn-light Turn off'],
+    ['I want it really dark in the barn for the film', 'barn-light Turn off'],
+    ['make the barn a little darker', 'barn-light Make brighter or darker'],
+    ['mach es dunkel in der Küche', 'kuche Turn off'],
+    ['lights out in the barn', 'barn-light Turn off'],
+    ['lights out everywhere', 'barn-light Turn off'],
+    ['let there be light in the barn', 'barn-light Turn on'],
+    ['it is too hot in the nursery', 'trv Make warmer or colder'],
+    ['it is too cold in the nursery', 'trv Make warmer or colder'],
+    ['es ist zu kalt im Nursery', 'trv Make warmer or colder'],
+    ['it is stuffy in the nursery', 'purifier Turn on'],
+    ['goodnight', 'front Lock'],
+    ['bedtime in the barn', 'barn-light Turn off'],
+  ])('where it says how it should be: %s', (text, expected) => expect(best(text)).toBe(expected));
+
+  test('a colour that is dark is no darkness', () => expect(best('make the barn dark blue')).not.toContain('Turn off'));
+
+  test.each([
     ['Mach das Licht im Flur aus', 'hall Turn off'],
     ['Schalte die Stehlampe ein', 'stube Turn on'],
     ['Wohnzimmerlampe an', 'stube Turn on'],

@@ -1,0 +1,30 @@
+/** A way to say something, and the plain words for it; `$1` is what stands where the place or thing does. */
+interface Idiom {
+  readonly pattern: RegExp;
+  readonly plain: string;
+}
+
+/** Behind a quality that is meant itself: `dark blue` is a colour. */
+const AT_THE_END = String.raw`(?=\s*(?:$|[.,!?;])|\s+(?:in|at|on|for|so|please|now|here|there|again|upstairs|downstairs|outside|bitte|im|am|auf|unten|oben)\b)`;
+const WISH = String.raw`\b(?:make|keep|have|get|want|need|like)\s+`;
+const WHAT = String.raw`(?:it\s+|everything\s+|(?:the\s+|my\s+)?([\p{L}\d'’ -]{1,40}?)\s+)`;
+const VERY = String.raw`(?:(?:all|very|really|totally|completely|pitch|nice and)\s+)*`;
+
+const IDIOMS: readonly Idiom[] = [
+  // Rooms get dark when their lights go out, not when these are dimmed.
+  idiom(`${WISH}${WHAT}${VERY}dark${AT_THE_END}`, 'turn off the light $1'),
+  idiom(String.raw`\bmach\w*\s+(?:es\s+|alles\s+|(?:das|den|die)\s+([\p{L} -]{1,40}?)\s+)(?:ganz\s+)?dunkel${AT_THE_END}`, 'Licht aus $1'),
+  idiom(String.raw`\blet there be light\b`, 'turn on the light'),
+  idiom(String.raw`\blights?\s+out\b`, 'turn off the light'),
+  // `time` is the word of other tools.
+  idiom(String.raw`\bbed\s?time\b`, 'good night'),
+];
+
+/** The sentence in words that say what is to be done. */
+export function plainlySaid(sentence: string): string {
+  return IDIOMS.reduce((text, { pattern, plain }) => text.replace(pattern, plain), sentence);
+}
+
+function idiom(source: string, plain: string): Idiom {
+  return { pattern: new RegExp(source, 'giu'), plain };
+}
