@@ -1,7 +1,7 @@
 import type { Json, JsonSchema } from '../../../core/json.ts';
 import { isJsonObject } from '../../../core/json.ts';
 import type { ApprovalView, DeviceView } from '../../api/hub-types.ts';
-import { capital, humanWords, typeWords, valueWords } from '../../parts/words.ts';
+import { capital, humanWords, typeWords } from '../../parts/words.ts';
 
 /** A request for approval as a person reads it. */
 export interface ApprovalWords {
@@ -18,6 +18,8 @@ export interface ApprovalWords {
 
 /** What the hub tells in the place of a secret. */
 const SECRET = '[secret]';
+
+const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** How a request ended, in a word. */
 export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
@@ -42,11 +44,11 @@ export function approvalWords(approval: ApprovalView, devices: readonly DeviceVi
     typeof approval.params.device_id === 'string' ? devices.find(({ id }) => id === approval.params.device_id)?.name : undefined;
   return {
     who: approval.agent_id,
-    what: capital(approval.title),
-    devices: [...new Set([...touched, ...(named === undefined ? [] : [named])])],
+    what: capital(visible(approval.title)),
+    devices: [...new Set([...touched, ...(named === undefined ? [] : [named])])].map(visible),
     effects: [...new Set(targets.filter((target) => target.length > 2).map((target) => typeWords(target.at(-1) ?? '')))],
     arguments: Object.entries(approval.params).map(([name, value]) => ({
-      name: capital(humanWords(name)),
+      name: capital(humanWords(visible(name))),
       value: withUnit(name, value, schema),
     })),
   };
@@ -65,6 +67,18 @@ function withUnit(name: string, value: Json, schema: JsonSchema | undefined): st
   const unit = isJsonObject(property) ? property['x-unit'] : undefined;
   // Ids and names are shown as they are: a word less, and it would be another one.
   if (value === SECRET) return 'given, and shown to nobody';
-  const words = typeof value === 'string' ? value : valueWords(value);
+  const words = exactWords(value);
   return typeof unit === 'string' ? `${words} ${unit}` : words;
+}
+
+/** Nothing is rounded, and two values that are not the same never look it: the person signs what stands here. */
+function exactWords(value: Json): string {
+  if (typeof value === 'string') return visible(value);
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return value === null ? 'nothing' : visible(JSON.stringify(value));
+}
+
+/** What nobody sees, or what turns the direction of the text, is written out. */
+function visible(text: string): string {
+  return text.replace(UNSEEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

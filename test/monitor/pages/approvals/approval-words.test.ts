@@ -38,6 +38,32 @@ describe('a request for approval', () => {
     expect(approvalWords(approvalView({ params: { device_id: 'garden-valve' } }), devices).devices).toEqual(['Garden valve']);
   });
 
+  test('shows what is signed: no number is rounded, no list looks like another, nothing is hidden or turned around', () => {
+    const params = {
+      level: 0.00049,
+      big: 1234567.891,
+      one: ['a, b'],
+      two: ['a', 'b'],
+      nested: { door: 'front_door' },
+      note: 'lock \u202ekcolnu\u200b',
+      none: null,
+    };
+    const { arguments: shown } = approvalWords(approvalView({ params, title: 'open\u2066' }), [deviceView('lock', { name: 'a\u202eb' })]);
+    expect(shown.map(({ value }) => value)).toEqual([
+      '0.00049',
+      '1234567.891',
+      '["a, b"]',
+      '["a","b"]',
+      '{"door":"front_door"}',
+      'lock \\u{202e}kcolnu\\u{200b}',
+      'nothing',
+    ]);
+    const about = approvalWords(approvalView({ params: { device_id: 'lock' }, title: 'open\u2066' }), [
+      deviceView('lock', { name: 'a\u202eb' }),
+    ]);
+    expect([about.what, about.devices]).toEqual(['Open\\u{2066}', ['a\\u{202e}b']]);
+  });
+
   test('has the share of its time left that it has', () => {
     const at = (time: string) => shareLeft(approvalView(), Date.parse(`2026-05-01T${time}.000Z`));
     expect([at('11:59:00'), at('12:05:00'), at('12:11:00')]).toEqual([1, 0.5, 0]);
