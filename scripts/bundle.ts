@@ -13,17 +13,22 @@ interface BundleOptions {
   readonly name: string;
 }
 
-/** Our modules find data files relative to themselves: in the bundle they get the place where they would stand. */
-const keepModulePlaces: Plugin = {
-  name: 'keep-module-places',
+/**
+ * Our modules find data files relative to themselves: in the bundle they get the place where they would stand. What is not
+ * ASCII is written as escapes: esbuild does so for texts only, and one such character in a regular expression makes V8 keep
+ * the source of a whole chunk in two bytes a character. `String.raw` may hold it where it becomes a regular expression.
+ */
+const ourModules: Plugin = {
+  name: 'our-modules',
   setup(context) {
     context.onLoad({ filter: /\.ts$/, namespace: 'file' }, async ({ path }) => {
+      if (path.includes('/node_modules/')) return undefined;
       const text = await readFile(path, 'utf8');
-      if (path.includes('/node_modules/') || !text.includes('import.meta.')) return undefined;
       const place = (file: string) => `new URL(${JSON.stringify(join('..', relative(ROOT, file)))}, import.meta.url)`;
       const contents = text
         .replaceAll(/import\.meta\.url\b/g, `${place(path)}.href`)
-        .replaceAll(/import\.meta\.dirname\b/g, `${place(dirname(path))}.pathname`);
+        .replaceAll(/import\.meta\.dirname\b/g, `${place(dirname(path))}.pathname`)
+        .replaceAll(/[\u0080-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
       return { contents, loader: 'ts' };
     });
   },
@@ -62,7 +67,7 @@ export async function bundle({ entry, outDir, name }: BundleOptions): Promise<vo
     // A native module: it stays a package beside the bundle.
     external: ['koffi'],
     banner: { js: "import { createRequire as atmoCreateRequire } from 'node:module'; const require = atmoCreateRequire(import.meta.url);" },
-    plugins: [keepModulePlaces, withoutBun],
+    plugins: [ourModules, withoutBun],
     logLevel: 'warning',
   });
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -17,10 +17,11 @@ import { readFileSync } from 'node:fs';
 class Named {}
 const { load } = await import('koffi');
 const text = readFileSync(new URL('data.json', import.meta.url), 'utf8');
-console.log(JSON.stringify({ text, className: Named.name, native: typeof load }));
+const signs = [/^[’–]+$/.test('’'), new RegExp(String.raw\`^[’–]+$\`).test('–'), '°C', \`\${1} µm\`, '💡'];
+console.log(JSON.stringify({ text, className: Named.name, native: typeof load, signs }));
 `;
 
-test('a bundle runs in another place, finds its data and native module there and keeps class names', async () => {
+test('a bundle runs in another place, finds its data and native module there, and keeps class names and every sign in one byte', async () => {
   mkdirSync(sources, { recursive: true });
   writeFileSync(join(sources, 'entry.ts'), ENTRY);
   await bundle({ entry: join(sources, 'entry.ts'), outDir: join(release, 'dist'), name: 'program' });
@@ -30,6 +31,9 @@ test('a bundle runs in another place, finds its data and native module there and
   for (const name of ['koffi', '@koromix'])
     cpSync(join(ROOT, 'node_modules', name), join(release, 'node_modules', name), { recursive: true });
 
-  const output = execFileSync(process.execPath, [join(release, 'dist/program.mjs')], { encoding: 'utf8' });
-  expect(JSON.parse(output)).toEqual({ text: 'found', className: 'Named', native: 'function' });
+  const program = join(release, 'dist/program.mjs');
+  expect(readFileSync(program, 'utf8')).toMatch(/^\p{ASCII}*$/u);
+  const output = execFileSync(process.execPath, [program], { encoding: 'utf8' });
+  const signs = [true, true, '°C', '1 µm', '\u{1f4a1}'];
+  expect(JSON.parse(output)).toEqual({ text: 'found', className: 'Named', native: 'function', signs });
 });
