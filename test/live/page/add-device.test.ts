@@ -1,6 +1,7 @@
 import { ManualPairingCodeCodec } from '@matter/main/types';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHROMIUM_HINT } from '../../../scripts/browser/chromium.ts';
+import { THREAD_DATASET } from '../../matter/thread-dataset.ts';
 import { HAS_CHROMIUM } from './chromium.ts';
 import type { OpenPage } from './open-page.ts';
 import { PageWorld } from './page-world.ts';
@@ -46,6 +47,8 @@ describe.skipIf(!HAS_CHROMIUM)(`adding a device at the page${HAS_CHROMIUM ? '' :
       expect(await stateOf(step)).toBe('done');
     expect(await fabricsOf(TYPED)).toBe(1);
     expect(await world.hub.get('/api/v1/devices')).toMatchObject({ devices: [{ name: 'Sofa lamp', area: 'Living room' }] });
+    const findings = opened.page.getByRole('group', { name: 'What could not be proved' });
+    expect(await findings.textContent()).toContain('trust could not be checked offline');
     await opened.page.getByRole('link', { name: 'Sofa lamp' }).click();
     await opened.page.waitForURL(/#\/devices\//);
   });
@@ -87,6 +90,19 @@ describe.skipIf(!HAS_CHROMIUM)(`adding a device at the page${HAS_CHROMIUM ? '' :
     await opened.page.getByRole('button', { name: 'Remove home' }).click();
     await opened.page.getByRole('option', { name: 'Wi-Fi Casa (home)' }).waitFor({ state: 'detached' });
     expect(await world.hub.result('hub:list_credentials')).toEqual([]);
+  });
+
+  test('a Thread network is stored by its dataset, and a slip in it is told', async () => {
+    const form = opened.page.getByRole('form', { name: 'Thread' });
+    await form.getByLabel('Name of the set').fill('border');
+    await form.getByLabel('Operational dataset').fill('0e08');
+    await form.getByRole('button', { name: 'Store' }).click();
+    await opened.page.locator('.notice.bad').waitFor();
+    expect(await world.hub.result('hub:list_credentials')).toEqual([]);
+    await form.getByLabel('Operational dataset').fill(THREAD_DATASET);
+    await form.getByRole('button', { name: 'Store' }).click();
+    await opened.page.getByRole('option', { name: 'Thread ProbeThread (border)' }).waitFor({ state: 'attached' });
+    expect(await world.hub.result('hub:list_credentials')).toMatchObject([{ name: 'border', kind: 'thread', network: 'ProbeThread' }]);
   });
 
   test('and the browser had nothing to complain about', () => {

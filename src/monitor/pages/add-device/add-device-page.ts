@@ -86,12 +86,13 @@ export class AddDevicePage extends PageElement {
       ${work.failure ? html`<div class="alert" role="alert">${icon('warning')}<div><p><strong>${work.failure.reason}</strong></p><p>${work.failure.advice}</p>${findingsView(work.failure.findings)}</div></div>` : nothing}
       ${work.failure && work.failure.findings.length > 0 ? html`<p><button type="button" class="button" @click=${() => void work.acceptFindings()}>Take it all the same</button></p>` : nothing}
       ${work.state === 'running' ? html`<p><button type="button" class="button" @click=${() => void work.cancel()}>Give up</button></p>` : nothing}
-      ${work.state === 'done' ? this.#result(work.devices) : nothing}
+      ${work.state === 'done' ? this.#result(work) : nothing}
     </section>`;
   }
 
-  #result(devices: readonly { readonly id: string; readonly name: string }[]): TemplateResult {
+  #result({ devices, findings }: Commissioning): TemplateResult {
     return html`
+      ${findings.length === 0 ? nothing : html`<div class="quiet" role="group" aria-label="What could not be proved"><p>What could not be proved:</p>${findingsView(findings)}</div>`}
       <ul class="row">${devices.map(({ id, name }) => html`<li><a class="button primary" href="#/devices/${encodeURIComponent(id)}"><bdi>${name}</bdi></a></li>`)}</ul>
       <p><button type="button" class="button" @click=${() => this.#commissioning?.reset()}>Add another</button></p>
     `;

@@ -31,6 +31,7 @@ export class Commissioning {
   #state: 'idle' | 'running' | 'done' | 'failed' = 'idle';
   #failure: CommissionFailure | undefined;
   #devices: readonly NewDevice[] = [];
+  #findings: readonly string[] = [];
   #request: JsonObject = {};
   #jobId: string | undefined;
   #stopHearing: (() => void) | undefined;
@@ -54,6 +55,11 @@ export class Commissioning {
   /** What came of it. */
   get devices(): readonly NewDevice[] {
     return this.#devices;
+  }
+
+  /** What could not be proved of a device that was taken all the same. */
+  get findings(): readonly string[] {
+    return this.#findings;
   }
 
   /** Starts with a code and what else `POST /api/v1/commission` takes. */
@@ -91,6 +97,7 @@ export class Commissioning {
     this.#state = 'idle';
     this.#failure = undefined;
     this.#devices = [];
+    this.#findings = [];
     this.#jobId = undefined;
     this.#parts.onChange();
   }
@@ -122,6 +129,7 @@ export class Commissioning {
 
   #finish(result: Json): void {
     const devices = isJsonObject(result) && Array.isArray(result.devices) ? result.devices.filter(isJsonObject) : [];
+    this.#findings = isJsonObject(result) && Array.isArray(result.findings) ? result.findings.map(String) : [];
     this.#devices = devices.map(({ id, name }) => ({ id: String(id), name: String(name) }));
     this.#steps.finish();
     this.#end('done');

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHROMIUM_HINT } from '../../../scripts/browser/chromium.ts';
+import { HAS_CHROMIUM } from './chromium.ts';
+import type { OpenPage } from './open-page.ts';
+import { PageWorld } from './page-world.ts';
+
+const DOOR = 'Front door';
+const PIN = '1234';
+const LOCKED = 1;
+const UNLOCKED = 2;
+
+describe.skipIf(!HAS_CHROMIUM)(`what waits for a person${HAS_CHROMIUM ? '' : `: ${CHROMIUM_HINT}`}`, () => {
+  let world: PageWorld;
+  let owner: OpenPage;
+
+  beforeAll(async () => {
+    world = await PageWorld.start({ devices: [DOOR] });
+    owner = await world.open();
+  });
+  afterAll(async () => {
+    await owner?.[Symbol.asyncDispose]();
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  const lockState = () => world.device(DOOR).get('lock', 'DoorLock', 'LockState');
+  const unlocks = async () => (await world.device(DOOR).commands()).filter(({ command }) => command === 'unlockDoor').length;
+
+  async function lock(): Promise<void> {
+    await world.device(DOOR).set('lock', 'DoorLock', 'LockState', LOCKED);
+    await expect
+      .poll(async () => JSON.stringify(await world.hub.get('/api/v1/devices/front-door')), { timeout: 10_000 })
+      .toContain('"locked"');
+  }
+
+  /** An agent asks to unlock the door, and has to wait. */
+  async function ask(agent: string): Promise<void> {
+    const { token } = await world.hub.result('hub:mint_token', { agent_id: agent, permissions: ['device:control:*'] });
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const response = await fetch(`${world.hub.url}/api/v1/tools/front_door_unlock/invoke`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ pin: PIN }),
+    });
+    expect(response.status).toBe(202);
+  }
+
+  test('a lock asks for its PIN at the tile, is unlocked once somebody agrees, and the PIN is shown nowhere', async () => {
+    await lock();
+    await owner.show('home');
+    const tile = owner.page.getByRole('article', { name: DOOR });
+    await tile.getByRole('button', { name: 'Unlock Front door' }).click();
+    const question = owner.page.getByRole('dialog', { name: 'Unlock Front door' });
+    await question.getByLabel('PIN').fill(PIN);
+    expect(await owner.barriers()).toEqual([]);
+    await question.getByRole('button', { name: 'Unlock Front door' }).click();
+    await owner.page.getByRole('button', { name: 'Approve and do it' }).click();
+    await expect.poll(lockState, { timeout: 10_000 }).toBe(UNLOCKED);
+    await tile.getByText('Unlocked').waitFor();
+    expect(await owner.page.locator('body').textContent()).not.toContain(PIN);
+  });
+
+  test('who thinks better of the PIN has asked for nothing', async () => {
+    await lock();
+    await owner.show('devices/front-door');
+    const before = await world.hub.get('/api/v1/approvals');
+    await owner.page.getByRole('button', { name: 'Unlock Front door' }).click();
+    await owner.page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await owner.page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await owner.page.locator('article[aria-busy=true]').count()).toBe(0);
+    expect(await world.hub.get('/api/v1/approvals')).toEqual(before);
+  });
+
+  test('the page of approvals names who agreed', async () => {
+    await owner.show('approvals');
+    const decided = owner.page.getByRole('region', { name: 'Decided lately' });
+    await decided.getByText('Approved and done by owner').waitFor();
+    expect(await decided.textContent()).not.toContain('[object');
+  });
+
+  test('what is denied does not happen, and stands there with who denied it', async () => {
+    const before = await unlocks();
+    await ask('burglar');
+    await owner.show('approvals');
+    const request = owner.page.getByRole('article', { name: /burglar wants: Unlock Front door/ });
+    expect(await request.getByText('given, and shown to nobody').count()).toBe(1);
+    await request.getByRole('button', { name: 'Deny' }).click();
+    await owner.page.getByText('Denied by owner').waitFor();
+    expect(await request.count()).toBe(0);
+    expect(await unlocks()).toBe(before);
+    expect(await lockState()).toBe(LOCKED);
+  });
+
+  test('another browser is enrolled for a person once somebody agrees, and then signs for that person', async () => {
+    await using phone = await world.open('phone', { token: world.ownerLogin().token });
+    await phone.show('approvals');
+    await phone.page.getByLabel('Your name').fill('ann');
+    await phone.page.getByLabel('This device').fill('Ann’s phone');
+    await phone.page.getByRole('button', { name: 'Let this browser approve' }).click();
+    await phone.page.getByRole('dialog').getByRole('button', { name: 'Fine' }).click();
+    await phone.page.getByText(/^atmo approve [0-9a-f]{32}$/).waitFor();
+    await owner.show('approvals');
+    const request = owner.page.getByRole('article', { name: /approve/i }).first();
+    await request.getByRole('button', { name: 'Approve' }).click();
+    await phone.page.getByText('This browser signs as ann').waitFor({ timeout: 20_000 });
+    expect(await world.hub.get('/api/v1/approvers')).toMatchObject({
+      approvers: expect.arrayContaining([expect.objectContaining({ person: 'ann' })]),
+    });
+    await ask('visitor');
+    const button = phone.page.getByRole('article', { name: /visitor wants/ }).getByRole('button', { name: 'Approve' });
+    await button.waitFor();
+    // One line of text: a word that breaks in its middle has two.
+    expect((await button.boundingBox())?.height).toBeLessThan(50);
+    expect(await phone.overflowPixels()).toBe(0);
+    await button.click();
+    await phone.page.getByText(/Approved by ann/).waitFor();
+    expect(phone.complaints).toEqual([]);
+  });
+
+  test('a part of the page that an update took away makes the page load itself anew, once', async () => {
+    await using old = await world.open();
+    await ask('late');
+    await old.show('approvals');
+    let documents = 0;
+    old.page.on('request', (request) => {
+      if (request.isNavigationRequest()) documents++;
+    });
+    // What signs was loaded already by the card of the key: a page anew, which finds it gone.
+    await old.page.route(/\/assets\/part-/, (route) => (documents < 2 ? route.fulfill({ status: 404 }) : route.continue()));
+    await old.page.route(`${world.hub.url}/`, (route) =>
+      route.request().isNavigationRequest() ? route.continue() : route.fulfill({ body: '<script src="/assets/main-NEWBUILD.js">' }),
+    );
+    await old.page.reload();
+    await old.page.getByText('This browser signs as owner').waitFor({ timeout: 20_000 });
+    expect(documents).toBe(2);
+  });
+
+  test('and the browser had nothing to complain about', () => {
+    expect(owner.complaints).toEqual([]);
+  });
+});
