@@ -21,6 +21,13 @@ describe('the summary of a history', () => {
     expect(summary).toMatchObject({ hours: 1, min: { value: 15 }, max: { value: 29, at: '2026-01-01T01:00:00.000Z' }, mean: 20 });
   });
 
+  it('begins the course with the first reading, however long the time before it that was asked for', () => {
+    const points = Array.from({ length: 60 }, (_, minute) => ({ atMs: at(3) + minute * 60_000, value: minute }));
+    const { points: course } = historySummary({ startMs: at(-300), endMs: at(4), points }) as { points: { at: string }[] };
+    expect(course.length).toBeGreaterThan(40);
+    expect(course[0]?.at).toBe('2026-01-01T03:00:00.000Z');
+  });
+
   it('tells when a text changed, for it has no mean', () => {
     const points = ['idle', 'idle', 'running'].map((value, hours) => ({ atMs: at(hours), value }));
     expect(historySummary({ ...range, points })).toEqual({

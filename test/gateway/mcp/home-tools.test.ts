@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Reading } from '../../../src/core/reading-store.ts';
+import { MeshOutlook, type MeshPorts } from '../../../src/tools/mesh-outlook.ts';
+import { RemoteToolsFake, toolOf } from '../../tools/remote-tools-fake.ts';
 import { agent } from '../../tools/tool-room.ts';
 import { authenticatorOf, makeDevice, makeGateway, makeReading } from '../gateway-room.ts';
 import { modernClient, resultOf } from './mcp-room.ts';
@@ -12,8 +14,9 @@ function reading(id: string, value: Reading['value'], about: Partial<Reading['se
   return { ...made, value, sensor: { ...made.sensor, kind: made.sensor.name, unit: '', ...about } };
 }
 
-function home() {
-  const room = makeGateway({ authenticator: authenticatorOf({ narrow: agent('sensor:read:lamp/is_on', 'device:control:lamp') }) });
+function home(ports?: MeshPorts) {
+  const authenticator = authenticatorOf({ narrow: agent('sensor:read:lamp/is_on', 'device:control:lamp') });
+  const room = makeGateway({ authenticator }, ports && { ports });
   room.directory.devices = [
     makeDevice('lamp', { area: 'Kitchen' }),
     makeDevice('hall-sensor', { area: 'Hall', deviceTypes: ['TemperatureSensor'] }),
@@ -40,6 +43,27 @@ describe('home_overview', () => {
       alarms: [{ sensor: 'smoke/alarm', title: 'Smoke alarm', value: 'smoke_alarm' }],
       unreachable: ['smoke'],
     });
+  });
+
+  it('takes the air of a room from what is in the room, not from the inside of an oven, and from all of it', async () => {
+    const room = home();
+    room.directory.devices.push(makeDevice('oven', { area: 'Hall', deviceTypes: ['Oven'] }), makeDevice('other', { area: 'Hall' }));
+    room.readings.readings.push(
+      reading('oven/temperature', 180, { unit: '°C', area: 'Hall' }),
+      reading('other/temperature', 22, { unit: '°C', area: 'Hall' }),
+    );
+    const overview = await resultOf(await modernClient(room.gateway), 'home_overview');
+    expect(overview).toMatchObject({ areas: [{ area: 'Hall', temperature: '21.7 °C' }, {}] });
+  });
+
+  it('says that other hubs have devices too, to those who may use them', async () => {
+    const far = toolOf(['hub-2'], {
+      requires: { permissions: ['far:lamp'] },
+      metadata: { title: 'On', category: 'acting', device: 'far-lamp' },
+    });
+    const { gateway } = home({ ...new MeshOutlook(() => undefined), tools: new RemoteToolsFake([far]) });
+    expect(await resultOf(await modernClient(gateway), 'home_overview')).toMatchObject({ other_hubs: { device_tools: 1 } });
+    expect(await resultOf(await modernClient(gateway, { token: 'narrow' }), 'home_overview')).not.toHaveProperty('other_hubs');
   });
 
   it('tells each device of one area with what it says now', async () => {
@@ -112,6 +136,13 @@ describe('sensor_history', () => {
       mean: 21.5,
       last: { at: at(1), value: 20 },
     });
+  });
+
+  it('knows a sensor by the name of its device', async () => {
+    const room = home();
+    room.directory.devices = [makeDevice('hall-sensor', { name: 'Kiosk thermometer' })];
+    const client = await modernClient(room.gateway);
+    expect(await resultOf(client, 'sensor_history', { sensor: 'kiosk Thermometer' })).toMatchObject({ sensor: 'hall-sensor/temperature' });
   });
 
   it('tells thousands of readings in 48 points at most', async () => {

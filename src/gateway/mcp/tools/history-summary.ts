@@ -55,8 +55,11 @@ function meanOver(points: readonly NumberPoint[], endMs: number): number {
   return duration > 0 ? sum / duration : (points.at(-1)?.value ?? 0);
 }
 
-function courseOf(points: readonly NumberPoint[], { startMs, endMs }: History): readonly JsonObject[] {
+/** The course begins with the first reading: of a sensor that is new today, a week has nothing before that. */
+function courseOf(points: readonly NumberPoint[], history: History): readonly JsonObject[] {
   if (points.length <= MAX_POINTS) return points.map(timed);
+  const { endMs } = history;
+  const startMs = Math.max(history.startMs, points[0]?.atMs ?? 0);
   const widthMs = Math.max(1, (endMs - startMs) / MAX_POINTS);
   const buckets = Map.groupBy(points, ({ atMs }) => Math.min(MAX_POINTS - 1, Math.floor((atMs - startMs) / widthMs)));
   return [...buckets].map(([bucket, members]) => {

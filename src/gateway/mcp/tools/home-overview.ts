@@ -7,6 +7,8 @@ const MAX = { areas: 40, names: 12, alarms: 20, devices: 60 } as const;
 
 /** What an area has that people ask about first. */
 const AMBIENT_KINDS = new Set(['temperature', 'humidity', 'co2']);
+/** Types of devices that measure what is in them, not the air of the room. */
+const NOT_THE_ROOM = /Cabinet|Refrigerator|Oven|Heater/;
 const ALARM_KINDS = new Set(['alarm', 'smoke', 'fault', 'battery_alert', 'filter_alert']);
 /** Values of alarms that mean that all is well. */
 const CALM = /^(normal|ok|no_error|none|inactive|charged|full)$/i;
@@ -45,14 +47,27 @@ function areaView(area: string, devices: readonly Device[], of: ReadonlyMap<stri
   const namesOf = (isSo: (reading: Reading) => boolean) => [
     ...new Set(told.filter(({ reading }) => isSo(reading)).map(({ device }) => device.name)),
   ];
-  const ambient = told.filter(({ reading }) => AMBIENT_KINDS.has(reading.sensor.kind) && reading.value !== null);
+  const ambient = told.filter(({ device }) => !NOT_THE_ROOM.test(device.deviceTypes.join(' '))).map(({ reading }) => reading);
   return {
     area: area === '' ? null : area,
     devices: devices.length,
     ...named('on', namesOf(isOn)),
     ...named('open', namesOf(isOpen)),
-    ...Object.fromEntries(ambient.map(({ reading }) => [reading.sensor.kind, valueText(reading)])),
+    ...meansOf(ambient),
   };
+}
+
+/** The mean of what several sensors of a room say of its air. */
+function meansOf(readings: readonly Reading[]): JsonObject {
+  const measured = readings.filter(({ sensor, value }) => AMBIENT_KINDS.has(sensor.kind) && typeof value === 'number');
+  const kinds = Map.groupBy(measured, ({ sensor }) => sensor.kind);
+  return Object.fromEntries(
+    [...kinds].flatMap(([kind, [first, ...others]]) => {
+      if (!first) return [];
+      const sum = [first, ...others].reduce((total, { value }) => total + Number(value), 0);
+      return [[kind, valueText({ sensor: first.sensor, value: Math.round((sum / (others.length + 1)) * 100) / 100 })]];
+    }),
+  );
 }
 
 function deviceView(device: Device, readings: readonly Reading[]): JsonObject {

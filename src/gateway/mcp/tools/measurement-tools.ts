@@ -120,17 +120,21 @@ function timeOf(name: string, text: string, nowMs: number): number {
 
 /** All sensors of a device, by its id, name or alias, or the one that the text names. */
 function sensorsNamed(text: string, sight: CallerSight, principal: Principal): readonly Reading[] {
-  const devices = withAliases(sight.devices(principal), sight.names).filter((device) => isDeviceNamed(text, device));
-  const [device] = devices;
-  const owner = devices.length === 1 && device ? device.id : text;
+  const owner = deviceNamed(text, sight, principal) ?? text;
   const ofDevice = sight.readings(principal).filter(({ sensor }) => sensor.device === owner);
   return ofDevice.length > 0 ? ofDevice : [oneSensor(text, sight, principal)];
+}
+
+/** Id of the one device that has this id, name or alias. */
+function deviceNamed(text: string, sight: CallerSight, principal: Principal): string | undefined {
+  const devices = withAliases(sight.devices(principal), sight.names).filter((device) => isDeviceNamed(text, device));
+  return devices.length === 1 ? devices[0]?.id : undefined;
 }
 
 /** SENSOR_NOT_FOUND and AMBIGUOUS_DEVICE with candidates. What the caller may not read is not among the readings. */
 function oneSensor(text: string, sight: CallerSight, principal: Principal): Reading {
   const readings = sight.readings(principal);
-  const id = resolveSensorAt(text, readings, { caller: { canSee: () => true }, names: sight.names });
+  const id = resolveSensorAt(deviceNamed(text, sight, principal) ?? text, readings, { caller: { canSee: () => true }, names: sight.names });
   const reading = readings.find(({ sensor }) => sensor.id === id);
   if (reading) return reading;
   throw new AtmoError('SENSOR_NOT_FOUND', `There is no sensor ${id} any more`);
