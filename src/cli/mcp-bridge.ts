@@ -71,15 +71,18 @@ export class McpBridge {
   }
 }
 
-/** The lines of a stream; one that is too long comes cut, and is then no message. */
+/** The lines of a stream; of one that is too long only its beginning comes, which is then no message. */
 async function* linesOf(stream: CliIo['stdin']): AsyncIterable<string> {
   const decoder = new TextDecoder();
-  let rest = '';
+  let line = '';
   for await (const chunk of stream) {
     const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
-    const lines = (rest + text).split('\n');
-    rest = (lines.pop() ?? '').slice(0, MAX_LINE_CHARS);
-    yield* lines;
+    const [end = '', ...others] = text.split('\n');
+    if (line.length < MAX_LINE_CHARS) line += end;
+    for (const other of others) {
+      yield line;
+      line = other;
+    }
   }
-  if (rest !== '') yield rest;
+  if (line !== '') yield line;
 }

@@ -78,6 +78,10 @@ export function makeBridge(answer: Answer) {
       for (const message of messages) await writer.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
       await settled();
     },
+    /** A piece of what the client writes, which need not be a whole line. */
+    async type(piece: string) {
+      await writer.write(piece);
+    },
     async hangUp() {
       await writer.close();
       await settled();

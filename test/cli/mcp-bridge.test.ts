@@ -251,3 +251,17 @@ describe('the bridge, for what is no message', () => {
     await hangUp();
   });
 });
+
+test('a line that is longer than any message is refused, and the next one is taken', async () => {
+  const { say, type, read, seen, hangUp } = makeBridge((request) => result(request));
+  const [head = '', tail = ''] = JSON.stringify(statement(1, 'ping', { padding: '|' })).split('|');
+  await type(head);
+  for (let count = 0; count < 5; count++) await type('x'.repeat(1_048_576));
+  await say(tail, statement(2, 'ping'));
+  expect(read()).toMatchObject([
+    { id: null, error: { code: -32_700 } },
+    { id: 2, result: {} },
+  ]);
+  expect(seen).toHaveLength(1);
+  await hangUp();
+});
