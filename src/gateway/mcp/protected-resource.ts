@@ -3,7 +3,8 @@ import { type DoorRequest, defineRoute, RESOURCE_METADATA, type Route } from '..
 
 /**
  * How the MCP endpoints are protected (RFC 9728 §2): by a bearer token in the header, which the owner mints; there is no
- * authorization server. Public, as it says nothing of the home.
+ * authorization server. Public, as it says nothing of the home. `resource` is what the address was made from (§3.3): without a
+ * path the whole hub.
  */
 export function protectedResourceRoutes(paths: readonly string[]): readonly Route[] {
   return ['', ...paths].map((path) =>
@@ -15,7 +16,7 @@ export function protectedResourceRoutes(paths: readonly string[]): readonly Rout
       answers: { 200: 'metadata' },
       handle: (request) =>
         json({
-          resource: `${originOf(request)}${resourcePath(request) || '/mcp'}`,
+          resource: `${originOf(request)}${resourcePath(request)}`,
           resource_name: 'atmosphere-edge',
           bearer_methods_supported: ['header'],
           scopes_supported: ['device:read:*', 'device:control:*', 'sensor:read:*'],

@@ -24,7 +24,7 @@ describe('who comes to the MCP door', () => {
   it('reads the metadata without a token', async () => {
     const { gateway } = makeGateway();
     for (const [path, resource] of [
-      ['', '/mcp'],
+      ['', ''],
       ['/mcp', '/mcp'],
       ['/mcp/areas/Kids%20room', '/mcp/areas/Kids%20room'],
     ]) {
