@@ -193,3 +193,11 @@ describe('POST /api/v1/commission', () => {
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 }
+
+test('a call that comes too soon says in a header when to come back', async () => {
+  const { gateway, addTool } = makeGateway();
+  const busy = () => Promise.reject(new AtmoError('RATE_LIMITED', 'The cloud wants a pause', { retry_after_ms: 1_200 }));
+  addTool({ name: 'cloud', handler: busy, execution: { retries: 0 } });
+  const { status, headers, json } = await ask(gateway, '/api/v1/tools/cloud/invoke', { body: {} });
+  expect([status, headers.get('retry-after'), json.error.code]).toEqual([429, '2', 'RATE_LIMITED']);
+});

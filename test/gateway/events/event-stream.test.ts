@@ -90,6 +90,14 @@ describe('GET /api/v1/events', () => {
     expect(feed.listenerCount).toBe(64);
   });
 
+  test('counts the events of other hubs among those that one account hears', async () => {
+    const endless = () => new Promise<void>(() => {});
+    const { open } = makeStream((id) => ({ id, kind: 'agent', permissions: [] }), endless);
+    const statusFor = async (query: string) => (await open(`/api/v1/events${query}`, { authorization: 'Bearer one' })).status;
+    for (let count = 0; count < 4; count++) expect([await statusFor('?hub=attic'), await statusFor('')]).toEqual([200, 200]);
+    expect([await statusFor('?hub=attic'), await statusFor('')]).toEqual([503, 503]);
+  });
+
   test('resumes after Last-Event-ID', async () => {
     const { events, open } = makeStream();
     const ids: string[] = [];
@@ -106,6 +114,8 @@ describe('GET /api/v1/events', () => {
     const response = await open('/api/v1/events?types=device.added,weather.*');
     expect(response.status).toBe(400);
     expect(await response.text()).toMatch(/weather\.\*.*agi\.tool\.result/);
+    for (const types of ['dev.*', 'device', 'agi.tool', '*'])
+      expect([types, (await open(`/api/v1/events?types=${types}`)).status]).toEqual([types, 400]);
   });
 
   test('a listener that never reads is let go after a bounded number of events', async () => {

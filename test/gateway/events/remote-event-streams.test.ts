@@ -10,9 +10,9 @@ const EVENT: HubEvent = { specversion: '1.0', id: 'e1', source: 'attic', type: '
 /** A stream of another hub's events, and what its listener was given. */
 function stage() {
   const clock = new ManualClock();
-  const told: { listener?: EventListener; signal?: AbortSignal } = {};
-  const subscribe: RemoteEvents['subscribe'] = (_hub, { signal }, listener) => {
-    Object.assign(told, { listener, signal });
+  const told: { listener?: EventListener; signal?: AbortSignal; onGap?: () => void } = {};
+  const subscribe: RemoteEvents['subscribe'] = (_hub, { signal, onGap }, listener) => {
+    Object.assign(told, { listener, signal, onGap });
     return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   };
   const streams = new RemoteEventStreams({ events: { subscribe }, clock });
@@ -49,4 +49,10 @@ test('a silent stream ends with the token of its listener, too', async () => {
   clock.advance(15_000);
   await settled();
   expect(seen.isClosed).toBe(true);
+});
+
+test('what was lost on the way from the other hub is told as a gap', () => {
+  const { seen, told } = stage();
+  told.onGap?.();
+  expect(seen.text).toMatch(/event: gap\ndata: \{\}\n\n$/);
 });

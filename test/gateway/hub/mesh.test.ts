@@ -121,6 +121,7 @@ describe('calls', () => {
     expect(await nodeOf('')).toBe('hub-1');
     expect(await nodeOf('?exclude_nodes=hub-1')).toBe('hub-2');
     expect(await nodeOf('?prefer_nodes=hub-2&hop_limit=0')).toBe('hub-1');
+    expect(await nodeOf('?only_nodes=hub-1', { 'x-hub': 'hub-2' })).toBe('hub-1');
     expect((await ask(gateway, '/api/v1/tools/watch/invoke', { body: {} })).json).toMatchObject({
       status: 'success',
       result: 'seen',
@@ -270,7 +271,7 @@ test('GET /api/v1/jobs/{id} asks the hub that runs the job', async () => {
 test('GET /metrics tells of the other hubs and of what was dropped', async () => {
   const { tools } = new MeshOutlook(() => undefined);
   const ports = { tools, view: { meshId: 'mesh-1', peers: () => [ATTIC] }, events: { subscribe: async () => {} } };
-  const { gateway, metrics } = makeGateway({ outlook: ports, meshDrops: () => ({ forged: 3, flood: 7 }) });
+  const { gateway, metrics } = makeGateway({ outlook: ports, meshDrops: () => ({ forged: 3, flood: 7 }) }, { port: 0 });
   await gateway.start();
   try {
     const text = metrics.text();

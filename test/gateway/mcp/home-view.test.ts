@@ -37,6 +37,16 @@ describe('the default view', () => {
     ]);
   });
 
+  it('has one page, and names of tools that are switched off in none', async () => {
+    const { gateway, addTool } = makeGateway({}, { pipeline: { disabledTools: ['core:set_cover'] } });
+    for (const name of ['set_cover', 'set_thermostat'])
+      addTool({ name, execution: { side_effects: true }, permissions: ['device:control:hall'] });
+    const client = await modernClient(gateway);
+    expect((await client.listTools()).tools.map(({ name }) => name).slice(8)).toEqual(['set_thermostat']);
+    const params = { cursor: Buffer.from('core:set_cover@1.0.0').toString('base64url') };
+    await expect(client.request({ method: 'tools/list', params })).rejects.toMatchObject({ code: -32_602 });
+  });
+
   it('runs what reads by read_tool and what acts by control_tool, and tells which is which', async () => {
     const client = await modernClient(home().gateway);
     expect(await resultOf(client, 'read_tool', { name: 'lamp_get_state' })).toEqual({ ok: true });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { agent, makeTool } from '../../tools/tool-room.ts';
 import { ask, authenticatorOf, makeGateway } from '../gateway-room.ts';
 import { homeWith } from './many-devices.ts';
-import { legacyClient, modernClient, resultOf } from './mcp-room.ts';
+import { legacyClient, modernClient } from './mcp-room.ts';
 
 const DEVICES = '/mcp/devices';
 
@@ -155,9 +155,19 @@ describe('failed calls', () => {
     });
     const client = await modernClient(gateway, { path: DEVICES });
     await client.listTools();
-    expect(await resultOf(client, 'lamp_1_set', {})).toMatchObject({
+    const result = await client.callTool({ name: 'lamp_1_set', arguments: {} });
+    expect(result.structuredContent).toMatchObject({
       code: 'VALIDATION_ERROR',
       details: { problems: [expect.anything()] },
+      retryable: false,
+    });
+    const { details } = result.structuredContent as { details: object };
+    expect(result).toMatchObject({
+      isError: true,
+      content: [
+        { type: 'text', text: expect.stringMatching(/^VALIDATION_ERROR: /) },
+        { type: 'text', text: JSON.stringify(details) },
+      ],
     });
   });
 

@@ -108,6 +108,21 @@ describe('sessions of the handshake era', () => {
     expect(heard).toEqual(['/mcp/devices']);
   });
 
+  it('hear nothing more from the moment that their token ends', async () => {
+    let isValid = true;
+    const authenticator = { ...authenticatorOf({}), isStillValid: () => isValid };
+    const { gateway, addTool, clock } = makeGateway({ authenticator });
+    let heard = 0;
+    const client = await legacyClient(gateway, { path: '/mcp/devices' });
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => void heard++);
+    await settled();
+    addTool(TOOL);
+    isValid = false;
+    clock.advance(250);
+    await settled();
+    expect(heard).toBe(0);
+  });
+
   it('hear after a cut what was told meanwhile', async () => {
     const room = makeGateway();
     const session = await initialized(room);

@@ -53,7 +53,8 @@ describe('the page at the door', () => {
     expect(policy).toContain("require-trusted-types-for 'script'; trusted-types lit-html");
     expect(policy).toContain("base-uri 'none'; form-action 'none'");
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
-    expect(headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' });
+    expect(headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache', 'x-frame-options': 'DENY' });
+    expect(headers['permissions-policy']).toBe('camera=(self), geolocation=(), microphone=()');
   });
 
   test('sends what was compressed when it was built, to those who take it', async () => {

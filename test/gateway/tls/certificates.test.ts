@@ -213,6 +213,8 @@ describe('the keeper of the certificate', () => {
     expect(told).toEqual([expect.arrayContaining(['10.0.0.10'])]);
     expect(logged.join('')).not.toContain('PRIVATE KEY');
     expect(keeper.facts().fingerprint).toMatch(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
+    const { authority, fingerprint, source } = keeper.facts();
+    expect([source, fingerprint]).toEqual(['own-authority', new X509Certificate(authority?.pem ?? '').fingerprint256]);
     await keeper[Symbol.asyncDispose]();
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { AtmoError } from '../../../src/core/errors.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 import { AGENT_TOKEN, ask, makeDevice, makeGateway, makeReading } from '../gateway-room.ts';
 
@@ -184,9 +185,15 @@ describe('the monitor lists', () => {
     expect((await ask(room.gateway, '/api/tools?created_by=agent')).json.tools).toEqual([]);
     await ask(room.gateway, '/api/v1/tools/tool_1/invoke', { body: {} });
     await ask(room.gateway, '/api/v1/tools/tool_1/invoke', { body: { wrong: 1 } });
+    room.addTool({ name: 'away', handler: () => Promise.reject(new AtmoError('DEVICE_UNREACHABLE', 'It does not answer')) });
+    await ask(room.gateway, '/api/v1/tools/away/invoke', { body: {} });
     const { json } = await ask(room.gateway, '/api/tools/usage');
     expect(json.tools[0]).toMatchObject({ tool: 'core:tool_1@1.0.0', calls: 2 });
-    expect(json.recent[0]).toMatchObject({ tool: 'core:tool_1@1.0.0', agent: 'owner' });
+    expect(json.tools[1]).toMatchObject({ tool: 'core:away@1.0.0', calls: 1, errors: 1, last_error: 'DEVICE_UNREACHABLE' });
+    const [failed, done] = json.recent;
+    expect(failed).toMatchObject({ ts: expect.any(String), type: 'failed', tool: 'core:away@1.0.0', error: 'DEVICE_UNREACHABLE' });
+    expect(done).toMatchObject({ ts: expect.any(String), type: 'result', tool: 'core:tool_1@1.0.0', agent: 'owner' });
+    expect(done.error).toBeUndefined();
     expect((await ask(room.gateway, '/api/tools/usage?agent=nobody')).json.recent).toEqual([]);
   });
 });

@@ -135,6 +135,20 @@ describe('POST /api/v1/tools/discover', () => {
     });
   });
 
+  test('with a sentence looks only where the filters let it', async () => {
+    const { gateway, addTool } = makeHub();
+    addTool({ name: 'temperature_log', description: 'Keeps each temperature', metadata: { category: 'computing' } });
+    const found = async (extra: object) => {
+      const { json } = await ask(gateway, '/api/v1/tools/discover', { body: { query: 'temperature', ...extra } });
+      return json.tools?.map(({ id, score }: { id: string; score: number }) => [id, score > 0]) ?? json.detail;
+    };
+    expect(await found({})).toHaveLength(2);
+    expect(await found({ category: 'computing' })).toEqual([['core:temperature_log@1.0.0', true]]);
+    expect(await found({ capability: 'gpu' })).toEqual([]);
+    expect(await found({ limit: 1 })).toHaveLength(1);
+    expect(await found({ category: 'gardening' })).toContain('category has to be one of');
+  });
+
   test('registering is calling: a reader, and a caller that narrows itself to reading, may not', async () => {
     const { gateway } = makeHub();
     const discover = (extra: object) => ask(gateway, '/api/v1/tools/discover', { method: 'POST', ...extra });

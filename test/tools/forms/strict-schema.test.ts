@@ -82,6 +82,12 @@ describe("OpenAI's strict mode", () => {
     ['a list of anything', { type: 'array' }],
     ['one of what cannot be said', { anyOf: [{ type: 'string' }, {}] }],
     ['a reference', { $ref: '#/$defs/a' }],
+    ['members by pattern', { type: 'object', properties: {}, patternProperties: { '^x': { type: 'string' } } }],
+    ['a list by place', { type: 'array', items: { type: 'string' }, prefixItems: [{ type: 'integer' }] }],
+    ['all but one', { type: 'string', not: { const: 'x' } }],
+    ['a condition', { type: 'string', if: { const: 'x' } }],
+    ['members that need others', { type: 'object', properties: {}, dependentRequired: { a: ['b'] } }],
+    ['members that change the others', { type: 'object', properties: {}, dependentSchemas: { a: {} } }],
   ])('%s cannot be said: the tool is exported as it is, without strict', (_what, property) => {
     const { definition } = makeTool({ name: 'free', parameters: { type: 'object', properties: { it: property } } });
     const { function: exported } = toStrictOpenAi(definition, 'free');

@@ -70,6 +70,8 @@ describe('each outside form and back', () => {
   });
 
   test('MCP: all four annotations, and an output schema only for objects', () => {
+    const online = { ...definition, requires: { ...definition.requires, network: true } };
+    expect([toMcp(online, 'x'), toMcp(definition, 'x')].map(({ annotations }) => annotations.openWorldHint)).toEqual([true, false]);
     const tool = toMcp(definition, 'unlock');
     expect(tool.annotations).toEqual({
       title: 'Unlock the door',

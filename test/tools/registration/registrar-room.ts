@@ -34,7 +34,8 @@ export function makeRegistrar(extra: Parameters<typeof makeRoom>[0] = {}, option
   add('temperature', { permissions: ['sensor:read:hall/temperature'] }, { temperature: 21 });
   add('mint', { ...acting, permissions: ['admin:token'] });
   const records = new ToolRecordStore({ store: room.store, logger: silentLogger });
-  const make = () => new ToolRegistrar({ ...room, authorizer: room.collaborators.authorizer, records, logger: silentLogger }, options);
+  const make = (own = options) =>
+    new ToolRegistrar({ ...room, authorizer: room.collaborators.authorizer, records, logger: silentLogger }, own);
   const registrar = make();
   const call = (tool: string, params: JsonObject = {}, principal: Principal = owner) => room.pipeline.call({ principal, tool, params });
   return { ...room, ran, add, records, registrar, make, call };

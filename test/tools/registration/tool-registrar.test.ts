@@ -148,6 +148,17 @@ describe('registering a tool', () => {
     registrar.register(record('others', readHall), { ...by, id: 'agent-2' });
   });
 
+  test('agents together have a quota too, which is none of the owner', () => {
+    const { registrar } = makeRegistrar();
+    const by = (number: number) => ({ ...maker('sensor:read:*'), id: `agent-${Math.floor(number / 32)}` });
+    for (let number = 0; number < 256; number++) registrar.register(record(`t${number}`, readHall), by(number));
+    expect(refusal(() => registrar.register(record('more', readHall), by(256)))).toEqual([
+      'CONFLICT',
+      expect.stringContaining('Agents have registered 256 tools'),
+    ]);
+    registrar.register(record('more', readHall), owner);
+  });
+
   test('a record that names a program is kept and answers NOT_CONFIGURED, before anybody is asked', async () => {
     const { registrar, call } = makeRegistrar();
     const exec = { type: 'cmd', cmd: '/usr/bin/convert', args: ['{file}'] };
@@ -155,7 +166,8 @@ describe('registering a tool', () => {
     expect([tool.definition.requires.permissions, tool.isAvailable?.()]).toEqual([['proc:exec'], false]);
     expect(await call('convert', { file: 'a.png' })).toMatchObject({ error: { code: 'NOT_CONFIGURED' } });
     expect(codeOf(await call('convert', { file: 'a.png' }, agent('net:read')))).toBe('TOOL_NOT_FOUND');
-    registrar.register(record('docker_list', [], { permissions: ['docker'], safety_level: 'low' }), owner);
+    const docker = registrar.register(record('docker_list', [], { permissions: ['docker'], safety_level: 'low' }), owner);
+    expect(docker.definition.requires.permissions).toEqual(['docker:use']);
     expect(await call('docker_list')).toMatchObject({
       error: { code: 'NOT_CONFIGURED', message: expect.stringContaining('neither steps') },
     });
@@ -202,7 +214,7 @@ describe('registered tools', () => {
   });
 
   test('can be removed by their maker, those it comes from, and the owner; nothing else can', async () => {
-    const { registrar, registry, call } = makeRegistrar();
+    const { registrar, registry, call, records } = makeRegistrar();
     const by = maker('sensor:read:*');
     const child = { ...by, id: 'agent-1/child' };
     registrar.register(record('of_child', readHall), child);
@@ -225,6 +237,17 @@ describe('registered tools', () => {
     expect(registrar.remove('of_owner', owner)).toBe('custom:of_owner@1.0.0');
     expect(codeOf(await call('of_agent'))).toBe('TOOL_NOT_FOUND');
     expect(registry.all().map(({ id }) => id)).not.toContain('agent:of_agent@1.0.0');
+    expect(records.all()).toEqual([]);
+  });
+
+  test('one that needs more than the owner allows by now is not brought back', () => {
+    const { registrar, registry, make, records } = makeRegistrar();
+    const { id } = registrar.register(record('a', readHall), owner);
+    registry.unregister(id);
+    make({ allowed: ['net:read'] }).restore();
+    expect([registry.get(id), records.all().length]).toEqual([undefined, 1]);
+    make({ allowed: ['sensor:*'] }).restore();
+    expect(registry.get(id)).toBeDefined();
   });
 
   test('one that cannot be kept is none', () => {
