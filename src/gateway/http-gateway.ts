@@ -39,8 +39,7 @@ import { openMcp } from './mcp/open-mcp.ts';
 import { watchHub } from './metrics/hub-metrics.ts';
 import { watchMesh } from './metrics/mesh-metrics.ts';
 import type { MetricRegistry } from './metrics/metrics.ts';
-import { KeptDocument } from './openapi/kept-document.ts';
-import { openApiDocument } from './openapi/openapi-document.ts';
+import { descriptionRoutes } from './openapi/description-routes.ts';
 import { PAGE_DIR, PageFiles } from './page/page-files.ts';
 import { pageRoutes } from './page/page-routes.ts';
 import type { CallPort, HealthSource, JobPort } from './ports.ts';
@@ -102,6 +101,7 @@ export class HttpGateway implements Service {
   readonly #feed: EventFeed;
   readonly #remote: RemoteEventStreams;
   readonly #sight: CallerSight;
+  readonly #catalogue: ToolCatalogue;
   readonly #audience: EventAudience;
   readonly #mcp: McpEndpoint;
   readonly #tls: TlsKeeper | undefined;
@@ -118,7 +118,8 @@ export class HttpGateway implements Service {
     this.#remote = new RemoteEventStreams({ events: outlook.events, clock });
     this.#sight = new CallerSight({ ...collaborators, mesh: outlook.view });
     this.#audience = new EventAudience({ ...collaborators, sight: this.#sight });
-    this.#mcp = openMcp({ ...collaborators, catalogue: new ToolCatalogue(collaborators), sight: this.#sight });
+    this.#catalogue = new ToolCatalogue(collaborators);
+    this.#mcp = openMcp({ ...collaborators, catalogue: this.#catalogue, sight: this.#sight });
     const { host, tls } = options;
     this.#tls = tls && new TlsKeeper({ ...collaborators, time: collaborators.time ?? clock }, { ...tls, host });
     this.#routes = this.#routeTable();
@@ -187,22 +188,12 @@ export class HttpGateway implements Service {
 
   #routeTable(): readonly Route[] {
     const all = this.#collaborators;
-    const catalogue = new ToolCatalogue(all);
+    const catalogue = this.#catalogue;
     const sight = this.#sight;
-    const documentWith = (tools: Parameters<typeof openApiDocument>[0]['tools']) =>
-      openApiDocument({
-        routes: this.#routes,
-        tools,
-        definitionOf: (name) => all.registry.find(name)?.definition,
-        version: all.health.health().version,
-        url: this.url,
-      });
-    const plain = new KeptDocument({ tools: () => all.registry.all(), make: () => documentWith([]) });
-    const openApi = (principal: Principal, wish: { readonly tools: boolean }) =>
-      wish.tools ? JSON.stringify(documentWith(catalogue.described(principal))) : plain.text;
     return [
       ...pageRoutes(new PageFiles(PAGE_DIR)),
-      ...systemRoutes({ ...all, openApi, port: () => this.#port }),
+      ...systemRoutes({ ...all, port: () => this.#port }),
+      ...descriptionRoutes({ ...all, catalogue, routes: () => this.#routes, url: () => this.url }),
       ...tlsRoutes({ keeper: this.#tls, url: () => this.url }),
       ...toolRoutes({ ...all, catalogue, sight }),
       ...registrationRoutes(all.pipeline),

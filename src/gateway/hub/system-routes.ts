@@ -1,13 +1,11 @@
 import type { Authorizer } from '../../core/authorizer.ts';
 import type { Clock } from '../../core/clock.ts';
 import { CHALLENGE, challengeStatement } from '../../core/hub-challenge.ts';
-import type { Principal } from '../../core/principal.ts';
 import { requirePermission } from '../calls/call-privacy.ts';
 import { json } from '../door/answer.ts';
-import { field, type QueryField } from '../door/query.ts';
+import type { QueryField } from '../door/query.ts';
 import { defineRoute, type Route } from '../door/route.ts';
 import type { MetricRegistry } from '../metrics/metrics.ts';
-import { LLMS_TEXT } from '../openapi/llms-text.ts';
 import type { HealthSource } from '../ports.ts';
 
 interface SystemCollaborators {
@@ -19,8 +17,6 @@ interface SystemCollaborators {
   readonly signChallenge?: (statement: Uint8Array) => Uint8Array;
   /** The port on which the hub answers. */
   port(): number;
-  /** JSON, made when somebody asks: it may list every tool. */
-  openApi(principal: Principal, wish: { readonly tools: boolean }): string;
 }
 
 const HEALTH = { $ref: '#/components/schemas/Health' };
@@ -30,9 +26,9 @@ const CHALLENGE_FIELD: QueryField<string> = {
   parse: (text) => (CHALLENGE.test(text) ? text : undefined),
 };
 
-/** Health, metrics and the API's own description. */
+/** Health, metrics, and what proves which hub this is. */
 export function systemRoutes(collaborators: SystemCollaborators): readonly Route[] {
-  const { metrics, authorizer, openApi } = collaborators;
+  const { metrics, authorizer } = collaborators;
   return [
     healthRoute(collaborators),
     defineRoute({
@@ -45,33 +41,7 @@ export function systemRoutes(collaborators: SystemCollaborators): readonly Route
         return { status: 200, headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, body: metrics.text() };
       },
     }),
-    llmsRoute(),
-    defineRoute({
-      method: 'GET',
-      path: '/openapi.json',
-      isDocument: true,
-      summary: 'This API in OpenAPI 3.1',
-      query: { tools: field.flag('add a path with its own schemas for each tool that the caller may call') },
-      answers: { 200: { description: 'OpenAPI document', schema: { type: 'object' } } },
-      handle: ({ principal }, { tools = false }) => ({
-        status: 200,
-        headers: { 'content-type': 'application/json' },
-        body: openApi(principal, { tools }),
-      }),
-    }),
   ];
-}
-
-function llmsRoute(): Route {
-  return defineRoute({
-    method: 'GET',
-    path: '/llms.txt',
-    summary: 'How to use this API, for models; needs no token and tells nothing of the home',
-    access: 'public',
-    isDocument: true,
-    answers: { 200: { description: 'text in Markdown', media: 'text/plain' } },
-    handle: () => ({ status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: LLMS_TEXT }),
-  });
 }
 
 function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators): Route {
