@@ -72,13 +72,18 @@ export class ReadingFeed {
       kind: reading.kind,
       unit: reading.unit,
       ...(device.area !== undefined && { area: device.area }),
-      title: `${plain(device.name)} ${reading.title.charAt(0).toLowerCase()}${reading.title.slice(1)}`,
+      title: `${plain(device.name)} ${inSentence(reading.title)}`,
     });
   }
 
   #sensorsOf(device: DeviceId): readonly FedSensor[] {
     return [...(this.#sensors.get(device)?.values() ?? [])].flat();
   }
+}
+
+/** A title after other words; abbreviations such as HEPA stay as they are. */
+function inSentence(title: string): string {
+  return title.replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase());
 }
 
 function keyOf(path: { readonly endpoint: number; readonly cluster: string; readonly attribute: string }): string {

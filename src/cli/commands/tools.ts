@@ -52,19 +52,34 @@ async function find(call: Invocation, search: string): Promise<undefined> {
   const answer = await call.hub.get('/api/v1/tools', { ...filterOf(call), q: search });
   const [tools, near] = [objectsIn(answer, 'tools'), objectsIn(answer, 'near_misses')];
   const labels = await labelsFor(call, [...tools, ...near]);
-  const rows = (list: readonly JsonObject[]) => list.map((tool) => matchRow(tool, labels));
+  const rows = (list: readonly JsonObject[], why: (tool: JsonObject) => string) => list.map((tool) => matchRow(tool, why(tool), labels));
   call.output.answer({ tools, near_misses: near, total: tools.length }, () => [
-    tools.length > 0 ? textTable(['TOOL', 'SCORE', 'DOES', 'WHY', 'HUB'], rows(tools)) : 'Nothing fits; "atmo tools" lists all there are\n',
-    ...(near.length > 0 ? [heading('Almost'), textTable(['TOOL', 'SCORE', 'DOES', 'LACKS', 'HUB'], rows(near))] : []),
+    tools.length > 0
+      ? textTable(
+          ['TOOL', 'SCORE', 'DOES', 'WHY', 'HUB'],
+          rows(tools, (tool) => reasonsOf(tool).join(', ')),
+        )
+      : 'Nothing fits; "atmo tools" lists all there are\n',
+    ...(near.length > 0 ? [heading('Almost'), textTable(['TOOL', 'SCORE', 'DOES', 'LACKS', 'HUB'], rows(near, lackOf))] : []),
   ]);
 }
 
 /** Scores mean something only beside each other. */
-function matchRow(tool: JsonObject, labels: ReadonlyMap<string, string>): readonly unknown[] {
+function matchRow(tool: JsonObject, why: string, labels: ReadonlyMap<string, string>): readonly unknown[] {
   const metadata = isJsonObject(tool.metadata) ? tool.metadata : {};
-  const reasons = Array.isArray(tool.reasons) ? tool.reasons.join(', ') : '';
   const score = typeof tool.score === 'number' ? tool.score.toFixed(2) : '';
-  return [tool.id, score, metadata.title, reasons, hubNames(tool, labels)];
+  return [tool.id, score, metadata.title, why, hubNames(tool, labels)];
+}
+
+function reasonsOf({ reasons }: JsonObject): readonly string[] {
+  return Array.isArray(reasons) ? reasons.map(String) : [];
+}
+
+/** The words of the sentence that nothing of the tool has. */
+function lackOf(tool: JsonObject): string {
+  return reasonsOf(tool)
+    .flatMap((reason) => /^missing: (.*)$/.exec(reason)?.[1] ?? [])
+    .join(', ');
 }
 
 async function listAll(call: Invocation): Promise<readonly JsonObject[]> {

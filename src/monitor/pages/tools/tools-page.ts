@@ -50,7 +50,7 @@ export class ToolsPage extends PageElement {
 
   #matches({ tools, near_misses: nearMisses = [], total, next_cursor: cursor }: ToolPage): TemplateResult {
     return html`
-      <p class="quiet">${total === undefined ? `${tools.length} best matches` : `${total} tools`}</p>
+      <p class="quiet">${total === undefined ? countWords(tools.length) : `${total} tools`}</p>
       ${tools.length === 0 ? html`<p class="empty">${icon('search')}${this.#nothingWords()}</p>` : nothing}
       ${this.#list(tools)}
       ${nearMisses.length === 0 ? nothing : html`<section aria-label="Almost"><h2 class="section-title">Almost</h2>${this.#list(nearMisses)}</section>`}
@@ -136,3 +136,7 @@ export class ToolsPage extends PageElement {
 }
 
 customElements.define('atmo-page-tools', ToolsPage);
+
+function countWords(matches: number): string {
+  return matches === 1 ? 'One match' : `${matches} best matches`;
+}
