@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { CallRequest } from './calls/call-answer.ts';
 import type { CallPipeline } from './calls/call-pipeline.ts';
 import { fillReferences, hasReferences } from './step-reference.ts';
-import type { ToolContext } from './tool-definition.ts';
+import type { InnerCall, ToolContext } from './tool-definition.ts';
 
 /** One call of several; its parameters may refer to results of earlier steps. */
 export interface Step {
@@ -53,7 +53,7 @@ export class StepRunner {
   async #judge(steps: readonly Step[], index: number, { context, params }: Surroundings): Promise<void> {
     const step = steps[index];
     if (!step) return;
-    const known = hasReferences(step.params) ? undefined : filled(step, { results: [], ...(params && { params }) });
+    const known = knownParams(step, params);
     const request = requestOf({ ...step, params: known ?? {} }, context);
     const verdict = await (known ? this.#pipeline.preflight(request) : this.#pipeline.preflightTool(request));
     if (verdict.allowed) return;
@@ -71,6 +71,19 @@ export class StepRunner {
       return { error: toAtmoError(thrown).toBody() };
     }
   }
+}
+
+/** What the steps will call, for who has to judge them before; nothing of their parameters is known without `given`. */
+export function innerCallsOf(steps: readonly Step[], given: Pick<Surroundings, 'params'> | undefined): readonly InnerCall[] {
+  return steps.map((step) => {
+    const known = given && knownParams(step, given.params);
+    return { tool: step.tool, ...(known && { params: known }) };
+  });
+}
+
+/** Undefined while results of earlier steps decide. */
+function knownParams(step: Step, params: JsonObject | undefined): JsonObject | undefined {
+  return hasReferences(step.params) ? undefined : filled(step, { results: [], ...(params && { params }) });
 }
 
 type StepOutcome = { readonly result: Json } | { readonly error: ErrorBody };

@@ -127,6 +127,12 @@ export interface CallerView {
   canSee(permission: string): boolean;
 }
 
+/** A call that a tool is going to make in its caller's name; without parameters where results of others decide on them. */
+export interface InnerCall {
+  readonly tool: string;
+  readonly params?: JsonObject;
+}
+
 /** A definition with what runs it. */
 export interface RegisteredTool {
   readonly id: ToolId;
@@ -134,6 +140,8 @@ export interface RegisteredTool {
   readonly handler: ToolHandler;
   /** The real effects of a call, from validated parameters; absent = the definition's permissions are all there is. */
   readonly effects?: (params: JsonObject) => readonly Effect[];
+  /** The calls that a call with these parameters is going to make, as far as they are known; none when absent. */
+  readonly innerCalls?: (params: JsonObject | undefined) => readonly InnerCall[];
   /** Replaces parameters by their canonical form (a device's name by its id) before permission is asked. */
   readonly canonicalize?: (params: JsonObject, caller: CallerView) => JsonObject;
   /** `process`: its code runs in a process of its own, whose memory can be bounded. */

@@ -1,9 +1,9 @@
 import { AtmoError } from '../../core/errors.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { defineTool } from '../define-tool.ts';
 import { p } from '../schema/parameter-builder.ts';
 import { copyJson, RESULT_LIMITS } from '../schema/plain-json.ts';
-import { type Step, type StepPipeline, StepRunner } from '../step-runner.ts';
+import { innerCallsOf, type Step, type StepPipeline, StepRunner } from '../step-runner.ts';
 import type { RegisteredTool, ToolContext } from '../tool-definition.ts';
 
 const NAME = 'sequence';
@@ -17,7 +17,7 @@ type Pipeline = () => StepPipeline;
  * tool chaining). Each step is a call like any other: permission, rules, approval and journal are its own.
  */
 export function sequenceTool(pipeline: Pipeline): RegisteredTool {
-  return defineTool(
+  const tool = defineTool(
     {
       name: NAME,
       title: 'Sequence of calls',
@@ -58,6 +58,14 @@ export function sequenceTool(pipeline: Pipeline): RegisteredTool {
     },
     async ({ steps }, context) => runSteps(pipeline(), steps.map(stepOf), context),
   );
+  return { ...tool, innerCalls: (params) => innerCallsOf(stepsIn(params), {}) };
+}
+
+/** Of parameters that fit the schema; none where they are not known. */
+function stepsIn({ steps = [] }: JsonObject = {}): readonly Step[] {
+  return Array.isArray(steps)
+    ? steps.filter(isJsonObject).map(({ tool, params }) => ({ tool: String(tool), params: isJsonObject(params) ? params : {} }))
+    : [];
 }
 
 function stepOf({ tool, params }: { readonly tool: string; readonly params?: JsonObject }): Step {

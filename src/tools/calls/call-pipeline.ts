@@ -18,6 +18,7 @@ import { type StageContext, stageContext } from './stage-context.ts';
 import { isOffered } from './tool-offer.ts';
 import { rememberedInTurn } from './turn-memo.ts';
 import { type AgentUsage, type ToolUsage, UsageCounter, type UsageRecord } from './usage-counter.ts';
+import { type AskedCall, type OwnVerdict, WholeJudgement } from './whole-judgement.ts';
 
 /** A call as a job: the job at once, or the answer of a call that was refused. */
 export type AsyncAnswer = { readonly kind: 'job'; readonly job: JobView } | { readonly kind: 'refused'; readonly answer: CallAnswer };
@@ -57,15 +58,15 @@ export class CallPipeline {
 
   /**
    * Would this call be let through? Passes every check of a call but the rate limit, uses nothing up and runs nothing; asks
-   * people for an approval that is needed.
+   * people for an approval that is needed. The calls that it is going to make are judged with it.
    */
   preflight(request: CallRequest): Promise<Preflight> {
-    return this.#judge(request, PREFLIGHT_STAGES);
+    return new WholeJudgement((asked) => this.#judge(asked)).of(request);
   }
 
   /** The same for a tool of which the parameters are not known yet: could any call of it be let through? */
   preflightTool(request: Omit<CallRequest, 'params'>): Promise<Preflight> {
-    return this.#judge({ ...request, params: {} }, TOOL_PREFLIGHT_STAGES);
+    return new WholeJudgement((asked) => this.#judge(asked)).of({ ...request, params: undefined });
   }
 
   /** Tools of which the caller may make some call; lists and searches show these alone. */
@@ -105,12 +106,14 @@ export class CallPipeline {
     return isDone;
   }
 
-  async #judge(request: CallRequest, stages: readonly Stage[]): Promise<Preflight> {
-    const call = new Call(request, 'sync', this.#context.clock);
-    const error = await this.#pass(call, stages);
+  async #judge({ params, ...asked }: AskedCall): Promise<OwnVerdict> {
+    const call = new Call({ ...asked, params: params ?? {} }, 'sync', this.#context.clock);
+    const isKnown = params !== undefined;
+    const error = await this.#pass(call, isKnown ? PREFLIGHT_STAGES : TOOL_PREFLIGHT_STAGES);
     call.end();
-    if (error) return { allowed: false, error: tellableError(call, error).toBody() };
-    return { allowed: true, risk: call.risk, effects: call.effects };
+    if (error) return { verdict: { allowed: false, error: tellableError(call, error).toBody() }, innerCalls: [] };
+    const innerCalls = call.tool.innerCalls?.(isKnown ? call.params : undefined) ?? [];
+    return { verdict: { allowed: true, risk: call.risk, effects: call.effects }, innerCalls };
   }
 
   #begin(request: CallRequest, mode: Call['mode']): Call {

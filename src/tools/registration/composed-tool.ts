@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { AtmoError, ERROR_CODES } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { fillReferences, hasReferences, parameterOf } from '../step-reference.ts';
-import { type Step, type StepPipeline, StepRunner, type StepsOutcome } from '../step-runner.ts';
+import { innerCallsOf, type Step, type StepPipeline, StepRunner, type StepsOutcome } from '../step-runner.ts';
 import { type CallerView, isActing, type RegisteredTool } from '../tool-definition.ts';
 import { toolId } from '../tool-name.ts';
 import type { Composition } from './composition.ts';
@@ -29,6 +29,7 @@ export function composedTool(record: ToolRecord, composition: Composition, ports
     id: toolId(definition),
     definition,
     isAvailable: () => steps.every(({ tool }) => ports.findHere(tool)?.isAvailable?.() !== false),
+    innerCalls: (params) => innerCallsOf(steps, params && { params }),
     canonicalize: (params, caller) => canonical(steps, params, { caller, ports }),
     handler: (params, context) => {
       const level = (depth.getStore() ?? 0) + 1;

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
+import { sequenceTool } from '../../../src/tools/builtin/sequence-tools.ts';
+import type { Preflight } from '../../../src/tools/calls/call-pipeline.ts';
 import { approvalsSaying } from '../approvals-saying.ts';
 import { agent, codeOf, makeTool, owner } from '../tool-room.ts';
 import { makeRegistrar, maker, record } from './registrar-room.ts';
@@ -76,6 +78,36 @@ describe('a composed tool', () => {
     const answer = await call('come_home');
     expect(answer).toMatchObject({ error: { code: 'APPROVAL_REQUIRED', details: { step: 1, approval_id: 'ap-1' } } });
     expect(ran).toEqual([]);
+  });
+
+  test('a dangerous step deep inside is judged before anything runs, whatever stands around it', async () => {
+    const pending = { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 1, given: 0 } as const;
+    const { registrar, registry, call, ran, pipeline } = makeRegistrar({ approvals: approvalsSaying(pending) });
+    registry.register(sequenceTool(() => pipeline));
+    registrar.register(record('open_up', [{ tool: 'temperature' }, { tool: 'unlock' }], { safety_level: 'high' }), owner);
+    registrar.register(record('arrive', [dimHall, { tool: 'open_up' }], { safety_level: 'high' }), owner);
+    registrar.register(record('come_home', [dimHall, { tool: 'arrive' }], { safety_level: 'high' }), owner);
+    const answer = await call('come_home');
+    expect(answer).toMatchObject({ error: { code: 'APPROVAL_REQUIRED', details: { step: 1, approval_id: 'ap-1' } } });
+    const steps = [{ tool: 'dim', params: { device_id: 'hall' } }, { tool: 'come_home' }];
+    expect(await call('sequence', { steps })).toMatchObject({ error: { code: 'APPROVAL_REQUIRED', details: { step: 1 } } });
+    expect(ran).toEqual([]);
+    const verdict = await pipeline.preflight({ principal: owner, tool: 'sequence', params: { steps } });
+    expect(verdict).toMatchObject({ allowed: false, error: { code: 'APPROVAL_REQUIRED' } });
+  });
+
+  test('what the inner calls would do counts as what the whole would do, and no tree of calls is judged for ever', async () => {
+    const { registrar, pipeline } = makeRegistrar();
+    registrar.register(record('twice', [dimHall, dimHall]), owner);
+    registrar.register(record('again', [{ tool: 'twice' }, { tool: 'twice' }]), owner);
+    const effectsOf = (verdict: Preflight) => (verdict.allowed ? verdict.effects.map(({ permission }) => permission) : verdict.error);
+    const verdict = await pipeline.preflight({ principal: owner, tool: 'again', params: {} });
+    expect(effectsOf(verdict)).toEqual(Array(7).fill('device:control:hall-lamp'));
+    registrar.register(record('wide', Array(16).fill({ tool: 'temperature' })), owner);
+    registrar.register(record('wider', Array(16).fill({ tool: 'wide' })), owner);
+    expect(effectsOf(await pipeline.preflight({ principal: owner, tool: 'wider', params: {} }))).toMatchObject({
+      code: 'RESOURCE_EXCEEDED',
+    });
   });
 
   test('a step that fails ends it, and says what ran before', async () => {
