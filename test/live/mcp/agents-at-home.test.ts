@@ -6,7 +6,7 @@ import { McpHome } from './mcp-home.ts';
 const SENSOR = 'atmo://sensors/garden-thermometer/temperature';
 /** Of the lock of the virtual home. */
 const PIN = '1234';
-const PATIENCE = { timeout: 15_000, interval: 100 };
+const PATIENCE = { timeout: 60_000, interval: 100 };
 
 let home: McpHome;
 let token: string;
