@@ -56,6 +56,8 @@ describe('what may come next', () => {
     expect(await words('call', '')).toEqual(expect.arrayContaining(['matter:twin@1.0.0', 'core:twin@1.0.0']));
     expect(await words('call', 'dim', '')).toEqual(['level=', 'fade=true', 'fade=false']);
     expect(await words('call', 'dim', 'level=4', 'fade=f')).toEqual(['fade=false']);
+    expect(await words('call', 'dim', 'level=4', '')).toEqual(['fade=true', 'fade=false']);
+    expect(await words('call', 'dim', 'fade=true', 'level=4', '')).toEqual([]);
   });
 
   test('is one of the words of an option, or a file', async () => {

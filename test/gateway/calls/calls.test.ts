@@ -31,8 +31,15 @@ describe('POST /api/v1/tools/{id}/invoke', () => {
       headers: { 'x-request-id': 'r-7' },
     });
     expect(status).toBe(200);
-    expect(json).toMatchObject({ request_id: 'r-7', status: 'success', result: { level: 40 }, execution: { node_id: 'hub-1', hops: 0 } });
-    expect(json.response_hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(json).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      request_id: 'r-7',
+      trace_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      status: 'success',
+      result: { level: 40 },
+      execution: { node_id: 'hub-1', duration_ms: expect.any(Number), hops: 0 },
+      response_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
   });
 
   test.each([
@@ -42,6 +49,8 @@ describe('POST /api/v1/tools/{id}/invoke', () => {
     const { gateway } = makeDimmer(async () => ({}));
     const answer = await ask(gateway, `/api/v1/tools/${tool}/invoke`, { body });
     expect([answer.status, answer.json.status, answer.json.error.code]).toEqual([status, 'error', code]);
+    expect(answer.json.error).toEqual({ code, message: expect.any(String), details: expect.any(Object), retryable: false });
+    expect(answer.json.execution).toEqual({ node_id: 'hub-1', duration_ms: expect.any(Number), hops: 0 });
   });
 
   test.each([

@@ -44,8 +44,10 @@ describe('a list or document', () => {
   test('that cannot be told is a problem, which nobody keeps', async () => {
     const { status, headers } = await ask(gateway, '/api/v1/devices?limit=none', { headers: { 'if-none-match': '*' } });
     expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([400, null, 'no-store']);
-    const { headers: missing } = await ask(gateway, '/api/v1/tools?device=nowhere');
-    expect([missing.get('etag'), missing.get('cache-control')]).toEqual([null, 'no-store']);
+    for (const asked of [{ path: '/api/v1/tools?device=nowhere' }, { path: '/api/v1/tools', headers: { accept: 'text/html' } }]) {
+      const refused = await ask(gateway, asked.path, asked);
+      expect([refused.headers.get('etag'), refused.headers.get('cache-control')]).toEqual([null, 'no-store']);
+    }
   });
 
   test('is told only to who may see it, whatever tag he names', async () => {

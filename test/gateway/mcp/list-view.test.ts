@@ -49,6 +49,11 @@ describe('the list of all tools', () => {
     const names = pages.flatMap(({ tools }) => tools.map(({ name }) => name));
     expect(new Set(names).size).toBe(250);
     expect(await pagesOf(gateway, DEVICES)).toEqual(pages);
+    const other = makeGateway();
+    for (let index = 0; index < 250; index++) other.addTool(lamp(index));
+    const client = await modernClient(other.gateway, { path: DEVICES });
+    await client.callTool({ name: 'lamp_7_set', arguments: {} });
+    expect(await pagesOf(other.gateway, DEVICES)).toEqual(pages);
   });
 
   it('misses no other tool when one goes between two pages', async () => {
