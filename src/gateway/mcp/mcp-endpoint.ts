@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { lazy } from '../../core/lazy.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Authenticator } from '../../core/principal.ts';
 import type { Answer } from '../door/answer.ts';
@@ -43,8 +44,8 @@ export interface McpEndpointCollaborators {
 
 interface EndpointOptions {
   readonly version: () => string;
-  /** What the server can do; made when the first client comes. */
-  readonly features: (notices: McpNotices) => readonly McpFeature[];
+  /** What the server can do; asked for when the first client comes. */
+  readonly features: (notices: McpNotices) => Promise<readonly McpFeature[]> | readonly McpFeature[];
 }
 
 /**
@@ -55,8 +56,9 @@ export class McpEndpoint implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #options: EndpointOptions;
   readonly #lines: OpenLines;
-  #sdk: Promise<Sdk> | undefined;
-  #offer: McpOffer | undefined;
+  readonly #server = lazy(() => this.#openServer());
+  #features: readonly McpFeature[] = [];
+  #isClosed = false;
 
   constructor(collaborators: McpEndpointCollaborators, options: EndpointOptions) {
     this.#logger = collaborators.logger;
@@ -80,7 +82,8 @@ export class McpEndpoint implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const feature of this.#offer?.features ?? []) feature.close?.();
+    this.#isClosed = true;
+    for (const feature of this.#features) feature.close?.();
     await this.#lines[Symbol.asyncDispose]();
   }
 
@@ -116,19 +119,19 @@ export class McpEndpoint implements AsyncDisposable {
   }
 
   async #post(request: DoorRequest, guest: McpGuest): Promise<Answer> {
-    const sdk = await this.#load();
+    const { sdk, offer } = await this.#server();
     if (await sdk.isOfSession(request.request, request.list ?? request.body)) return this.#ofSession(request, guest);
     if (request.body.method === 'subscriptions/listen') return this.#listen(request, guest);
-    const exchange = sdk.serveModern(this.#offerNow(), { guest, request: request.request, body: request.body, bus: DEAF });
+    const exchange = sdk.serveModern(offer, { guest, request: request.request, body: request.body, bus: DEAF });
     return answerOfResponse(await exchange.response);
   }
 
   /** A stream of changes counts as what stays open, and ends with the token. */
   async #listen(request: DoorRequest, guest: McpGuest): Promise<Answer> {
-    const sdk = await this.#load();
+    const { sdk, offer } = await this.#server();
     const line = new ChangeLine(guest);
     this.#lines.add(line);
-    const exchange = sdk.serveModern(this.#offerNow(), { guest, request: request.request, body: request.body, bus: line });
+    const exchange = sdk.serveModern(offer, { guest, request: request.request, body: request.body, bus: line });
     line.onClose = exchange.close;
     return this.#relay(await exchange.response, line.id, () => this.#lines.end(line.id));
   }
@@ -163,32 +166,31 @@ export class McpEndpoint implements AsyncDisposable {
   }
 
   async #sessionOf(request: DoorRequest, guest: McpGuest): Promise<ServerSession | undefined> {
-    const sdk = await this.#load();
+    const { sdk, offer } = await this.#server();
     const id = request.header(SESSION_HEADER);
     if (id !== undefined) {
       const line = this.#lines.find(id, guest.principal);
       return line instanceof sdk.ServerSession && isSameView(line.view, guest.view) ? line : undefined;
     }
     if (request.body.method !== 'initialize') return undefined;
-    const session = new sdk.ServerSession(this.#offerNow(), guest);
+    const session = new sdk.ServerSession(offer, guest);
     this.#lines.add(session);
     await session.open();
     return session;
   }
 
-  #load(): Promise<Sdk> {
-    this.#sdk ??= loadSdk();
-    return this.#sdk;
-  }
-
-  #offerNow(): McpOffer {
-    this.#offer ??= {
+  async #openServer(): Promise<{ readonly sdk: Sdk; readonly offer: McpOffer }> {
+    const [sdk, features] = await Promise.all([loadSdk(), this.#options.features(this.notices)]);
+    this.#features = features;
+    // The door closed while they were made.
+    if (this.#isClosed) for (const feature of features) feature.close?.();
+    const offer = {
       about: { name: 'atmosphere-edge', title: 'atmosphere-edge', version: this.#options.version() },
       instructions: INSTRUCTIONS,
-      features: this.#options.features(this.notices),
-      onError: (error) => this.#logger.debug('mcp.protocol', { reason: error.message }),
+      features,
+      onError: (error: Error) => this.#logger.debug('mcp.protocol', { reason: error.message }),
     };
-    return this.#offer;
+    return { sdk, offer };
   }
 }
 
