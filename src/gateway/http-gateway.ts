@@ -25,6 +25,7 @@ import { createDoor, type DoorApp } from './door/door.ts';
 import { doorUrl, requireTls } from './door/door-url.ts';
 import { GuessGuard } from './door/guess-guard.ts';
 import { type HttpAddress, HttpServer } from './door/http-server.ts';
+import { ReadPace } from './door/read-pace.ts';
 import type { Route } from './door/route.ts';
 import { EventAudience } from './events/event-audience.ts';
 import { EventFeed } from './events/event-feed.ts';
@@ -132,6 +133,7 @@ export class HttpGateway implements Service {
       port: () => this.#port,
       isOwnName: (name) => this.#tls?.isOwnName(name) ?? false,
       guesses: this.#guessGuard(),
+      reads: new ReadPace(clock),
     });
     this.#server = new HttpServer(this.app, { clock, ...(this.#tls && { certificates: this.#tls }) });
   }

@@ -17,6 +17,7 @@ import { callRoutes } from '../../src/gateway/calls/call-routes.ts';
 import { toolRoute } from '../../src/gateway/calls/tool-route.ts';
 import { createDoor } from '../../src/gateway/door/door.ts';
 import { GuessGuard } from '../../src/gateway/door/guess-guard.ts';
+import { ReadPace } from '../../src/gateway/door/read-pace.ts';
 import { approvalRoutes } from '../../src/gateway/hub/approval-routes.ts';
 import { approvalTools } from '../../src/tools/builtin/approval-tools.ts';
 import { makeApprovals } from '../access/approvals/approval-room.ts';
@@ -74,6 +75,7 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
     port: () => PORT,
     isOwnName: () => false,
     guesses: new GuessGuard(room.clock, () => {}),
+    reads: new ReadPace(room.clock),
   });
   const fetch: CliIo['fetch'] = async (url, init) => {
     const headers = new Headers(init.headers);

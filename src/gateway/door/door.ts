@@ -15,6 +15,7 @@ import type { GuessGuard } from './guess-guard.ts';
 import { type BodyOrRefusal, readJsonBody, requireContent } from './json-body.ts';
 import { parseQuery } from './query.ts';
 import { MAX_TARGET_CHARS, targetTooLong } from './raw-refusal.ts';
+import type { ReadPace } from './read-pace.ts';
 import { type DoorRequest, RESOURCE_METADATA, type Route, type Scope } from './route.ts';
 import { sourceOf } from './source-address.ts';
 import { type Trace, traceOf } from './trace.ts';
@@ -23,6 +24,7 @@ import { type Trace, traceOf } from './trace.ts';
 export interface DoorCollaborators {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly guesses: GuessGuard;
+  readonly reads: ReadPace;
   readonly logger: Logger;
   readonly clock: Clock;
   /** Hears every answer, for the metrics. `route` is the pattern, never the caller's text. */
@@ -133,6 +135,7 @@ class Door {
     // Before the body is read: who has no token costs no more than its headers.
     const { principal, contentSha256 } = await this.#authenticate(route, context);
     requireScope(request.headers.get('x-caller-scopes'), route.scope);
+    if (route.method === 'GET' && route.access === 'token') this.#collaborators.reads.take(principal);
     if (!isAcceptable(request.headers.get('accept'), media)) return problem(httpErrors.notAcceptable(media), { ...trace, status: 406 });
     const query = parseQuery(searchOf(request.url), route.query, this.#collaborators.clock.now());
     const parsed = await bodyOf(route, request, { requestId: trace.requestId, contentSha256 });

@@ -4,6 +4,7 @@ import type { Authenticator, Principal } from '../../../src/core/principal.ts';
 import { CallerSight } from '../../../src/gateway/devices/caller-sight.ts';
 import { createDoor } from '../../../src/gateway/door/door.ts';
 import { GuessGuard } from '../../../src/gateway/door/guess-guard.ts';
+import { ReadPace } from '../../../src/gateway/door/read-pace.ts';
 import { EventAudience } from '../../../src/gateway/events/event-audience.ts';
 import { EventFeed } from '../../../src/gateway/events/event-feed.ts';
 import { eventRoutes } from '../../../src/gateway/events/event-routes.ts';
@@ -34,6 +35,7 @@ function makeStream(principalOf: (token: string) => Principal = () => owner, sub
     port: () => PORT,
     isOwnName: () => false,
     guesses: new GuessGuard(clock, () => {}),
+    reads: new ReadPace(clock),
   });
   const open = (path: string, headers: Record<string, string> = {}) =>
     app.request(`http://${HOST}${path}`, { headers: { host: HOST, authorization: 'Bearer x', ...headers } });
