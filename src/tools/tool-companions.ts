@@ -1,4 +1,5 @@
 import type { JsonObject } from '../core/json.ts';
+import type { ToolContext } from './tool-definition.ts';
 
 /** Content of a resource: text, or octets in base64. */
 export type CompanionContent = { readonly text: string } | { readonly blob: string };
@@ -15,6 +16,9 @@ export interface CompanionResource {
   read(parts: Readonly<Record<string, string>>): Promise<CompanionContent>;
 }
 
+/** What a prompt may use while it is made. */
+type PromptContext = Pick<ToolContext, 'ask'>;
+
 /** A prompt that comes with a tool. */
 export interface CompanionPrompt {
   readonly name: string;
@@ -30,6 +34,7 @@ export interface CompanionPrompt {
   /** Messages of MCP: a role, and a content block. */
   messages(
     given: Readonly<Record<string, string>>,
+    context: PromptContext,
   ): Promise<readonly { readonly role: 'user' | 'assistant'; readonly content: JsonObject }[]>;
 }
 

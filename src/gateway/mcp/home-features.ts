@@ -4,6 +4,7 @@ import type { EventBus } from '../../core/events.ts';
 import type { ReadingStore } from '../../core/reading-store.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
+import type { AskingCalls } from './calls/asking-calls.ts';
 import { completionFeature } from './completion-feature.ts';
 import type { McpFeature, McpNotices } from './mcp-feature.ts';
 import { CompanionPrompts } from './prompts/prompt-companions.ts';
@@ -24,14 +25,18 @@ export interface HomeFeatureParts {
   readonly clock: Clock;
 }
 
+interface Asking {
+  readonly asking: AskingCalls;
+}
+
 /** Resources, prompts and completion, of the home and of plug-ins. */
-export function homeFeatures(parts: HomeFeatureParts, notices: McpNotices): readonly McpFeature[] {
+export function homeFeatures(parts: HomeFeatureParts & Asking, notices: McpNotices): readonly McpFeature[] {
   const home = new HomeResources(parts);
   const resources = [home, new CompanionResources(parts)];
   const prompts = [new HomePrompts({ sight: parts.sight, resources: home }), new CompanionPrompts(parts)];
   return [
     resourceFeature({ sources: resources, notices: new ResourceNotices({ ...parts, notices }) }),
-    promptFeature({ sources: prompts }),
+    promptFeature({ ...parts, sources: prompts }),
     completionFeature({ prompts, resources }),
   ];
 }

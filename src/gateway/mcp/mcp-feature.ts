@@ -1,5 +1,7 @@
 import type { JsonObject } from '../../core/json.ts';
 import type { Principal } from '../../core/principal.ts';
+import type { ToolMessage } from '../../tools/calls/tool-message.ts';
+import type { ToolAnswer, ToolQuestion } from '../../tools/calls/tool-question.ts';
 import type { Trace } from '../door/trace.ts';
 import type { McpView } from './mcp-view.ts';
 
@@ -24,6 +26,13 @@ export interface McpCaller {
   readonly requestState?: string;
   /** Tells how far the request is, 0 to 1; nothing happens where the client wants to hear none. */
   progress(fraction: number, message?: string): void;
+  /** Tells the client what a tool has to say; nothing happens where it wants to hear nothing as mild as that. */
+  say(message: ToolMessage): void;
+  /**
+   * Asks the person at the client; absent where that cannot be. CANCELLED when the client does not put the question to anybody.
+   * The signal ends the question. What is answered is not checked yet.
+   */
+  readonly ask?: (question: Required<ToolQuestion>, signal: AbortSignal) => Promise<ToolAnswer>;
 }
 
 /** What a session of the handshake era remembers. */

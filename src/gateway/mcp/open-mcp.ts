@@ -10,6 +10,8 @@ import type { CallerSight } from '../devices/caller-sight.ts';
 import type { CallPort, HealthSource, JobPort } from '../ports.ts';
 import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
 import { ApprovalQuestions } from './calls/approval-questions.ts';
+import { AskingCalls } from './calls/asking-calls.ts';
+import { talkFeature } from './calls/talk-feature.ts';
 import { LongCalls } from './calls/task-calls.ts';
 import { taskFeature } from './calls/task-feature.ts';
 import { pipelineRunner } from './calls/tool-runner.ts';
@@ -36,13 +38,15 @@ export interface McpCollaborators extends McpEndpointCollaborators, HomeFeatureP
 export function openMcp(collaborators: McpCollaborators): McpEndpoint {
   const { catalogue, health } = collaborators;
   const approvals = new ApprovalQuestions(collaborators);
-  const run = pipelineRunner({ ...collaborators, approvals, longCalls: new LongCalls(collaborators) });
+  const asking = new AskingCalls(collaborators);
+  const run = pipelineRunner({ ...collaborators, approvals, asking, longCalls: new LongCalls(collaborators) });
   const find = (principal: Principal, text: string, limit: number): ToolSearchResult => catalogue.find(principal, { text, limit });
   return new McpEndpoint(collaborators, {
     version: () => health.health().version,
     features: (notices) => [
       toolFeature({ ...collaborators, run, find }, notices),
-      ...homeFeatures(collaborators, notices),
+      talkFeature(asking),
+      ...homeFeatures({ ...collaborators, asking }, notices),
       taskFeature(collaborators),
     ],
   });

@@ -3,7 +3,7 @@ import type { Json } from '../../core/json.ts';
 import { copyJson } from '../schema/plain-json.ts';
 
 /** Severities of RFC 5424 §6.2.1, the mildest first. */
-export const MESSAGE_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
+const MESSAGE_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
 export type MessageLevel = (typeof MESSAGE_LEVELS)[number];
 
 /** What a running call tells whoever listens, beside how far it is. */

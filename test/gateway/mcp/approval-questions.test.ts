@@ -122,6 +122,7 @@ describe('the state of a question', () => {
     signal: new AbortController().signal,
     inputResponses: accepted,
     progress: () => {},
+    say: () => {},
     ...extra,
   });
   const stateOf = (who = caller()) => String(questions.ask(error, call, who)?.requestState);
@@ -140,8 +141,14 @@ describe('the state of a question', () => {
       [{ ...call, tool: { ...tool, id: 'test:open@1.0.0' as typeof tool.id } }, {}],
     ];
     for (const [run, who] of wrong) expect(() => questions.admit(run, caller({ requestState: stateOf(), ...who }))).toThrow('requestState');
-    const [nonce, ends, mac = ''] = stateOf().split('.');
-    for (const requestState of ['', 'x', `${nonce}.${Number(ends) + 1}.${mac}`, `${nonce}.${ends}.${mac.slice(1)}`, `${nonce}.${ends}.`]) {
+    const [purpose, nonce, ends, mac = ''] = stateOf().split('.');
+    const forged = [
+      `${nonce}.${Number(ends) + 1}.${mac}`,
+      `${nonce}.${ends}.${mac.slice(1)}`,
+      `${nonce}.${ends}.`,
+      `${nonce}.${ends}.${mac}-x`,
+    ];
+    for (const requestState of ['', 'x', `answer.${nonce}.${ends}.${mac}`, ...forged.map((rest) => `${purpose}.${rest}`)]) {
       expect(() => questions.admit(call, caller({ requestState }))).toThrow('requestState');
     }
     const late = stateOf();

@@ -5,12 +5,13 @@ import type { DeviceId, SensorId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import type { Principal } from '../../../src/core/principal.ts';
 import { CallerSight } from '../../../src/gateway/devices/caller-sight.ts';
+import { AskingCalls } from '../../../src/gateway/mcp/calls/asking-calls.ts';
 import { homeFeatures } from '../../../src/gateway/mcp/home-features.ts';
 import type { McpCaller, McpFeature } from '../../../src/gateway/mcp/mcp-feature.ts';
 import { ToolCatalogue } from '../../../src/gateway/tools/tool-catalogue.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
 import { agent, listAuthorizer, makeRoom, makeTool, owner } from '../../tools/tool-room.ts';
-import { MemoryDirectory, MemoryReadings, makeDevice, makeReading } from '../gateway-room.ts';
+import { authenticatorOf, MemoryDirectory, MemoryReadings, makeDevice, makeReading } from '../gateway-room.ts';
 
 interface Told {
   readonly uri: string;
@@ -40,7 +41,7 @@ function makeHome() {
   const lists: string[] = [];
   const listeners: ((principal: Principal) => boolean)[] = [];
   const features = homeFeatures(
-    { sight, readings, directory, catalogue, events, clock },
+    { sight, readings, directory, catalogue, events, clock, asking: new AskingCalls({ clock, authenticator: authenticatorOf({}) }) },
     {
       toolsChanged: () => lists.push('tools'),
       promptsChanged: () => lists.push('prompts'),
@@ -73,6 +74,7 @@ function caller(extra: Partial<McpCaller> = {}): McpCaller {
     signal: new AbortController().signal,
     inputResponses: {},
     progress: () => {},
+    say: () => {},
     ...extra,
   };
 }

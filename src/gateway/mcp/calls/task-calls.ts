@@ -53,7 +53,7 @@ export class LongCalls {
 
   async run({ request, isTyped }: LongCall, caller: McpCaller): Promise<LongOutcome> {
     // The job may outlive the request: only while somebody waits for it does their going away end it.
-    const { signal: _signal, onChunk: _onChunk, ...lasting } = request;
+    const { signal: _signal, onChunk: _onChunk, onQuestion: _onQuestion, onMessage: _onMessage, ...lasting } = request;
     const begun = await this.#pipeline.callAsync(lasting);
     if (begun.kind === 'refused') return begun.answer;
     const isTask = takesTasks(caller.clientCapabilities);

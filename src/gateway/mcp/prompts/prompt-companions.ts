@@ -1,3 +1,4 @@
+import { putQuestion } from '../../../tools/calls/ask-caller.ts';
 import type { CompanionPrompt } from '../../../tools/tool-companions.ts';
 import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';
 import type { McpCaller } from '../mcp-feature.ts';
@@ -21,7 +22,7 @@ export class CompanionPrompts implements PromptSource {
   }
 
   async messages(name: string, given: PromptArguments, caller: McpCaller): Promise<readonly PromptMessage[]> {
-    return this.#named(name, caller)?.messages(given) ?? [];
+    return this.#named(name, caller)?.messages(given, { ask: (question) => putQuestion(question, caller) }) ?? [];
   }
 
   values(name: string, argument: string, caller: McpCaller): readonly string[] | undefined {

@@ -1,20 +1,26 @@
 import { AtmoError } from '../../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
+import type { AskingCalls } from '../calls/asking-calls.ts';
 import { listPage } from '../list-page.ts';
 import type { McpCaller, McpFeature } from '../mcp-feature.ts';
 import type { PromptArguments, PromptEntry, PromptSource } from './prompt-source.ts';
 
 interface PromptFeatureParts {
   readonly sources: readonly PromptSource[];
+  readonly asking: AskingCalls;
 }
 
 /** `prompts/list` and `prompts/get`. */
-export function promptFeature({ sources }: PromptFeatureParts): McpFeature {
+export function promptFeature({ sources, asking }: PromptFeatureParts): McpFeature {
   return {
     capabilities: { prompts: { listChanged: true } },
     methods: {
       'prompts/list': async ({ cursor }, caller) => list(sources, caller, cursor),
-      'prompts/get': (params, caller) => get(sources, params, caller),
+      'prompts/get': (params, caller) => {
+        const { name, arguments: given } = params;
+        const subject = { name: 'prompts/get', params: { name: name ?? null, given: given ?? null } };
+        return asking.answer(subject, caller, (asked) => get(sources, params, asked));
+      },
     },
   };
 }

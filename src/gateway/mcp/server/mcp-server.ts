@@ -3,6 +3,7 @@ import {
   createMcpHandler,
   type Implementation,
   isLegacyRequest,
+  MissingRequiredClientCapabilityError,
   mergeCapabilities,
   ProtocolError,
   ProtocolErrorCode,
@@ -15,8 +16,10 @@ import { type AtmoError, toAtmoError } from '../../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
 import type { Principal } from '../../../core/principal.ts';
 import type { Trace } from '../../door/trace.ts';
+import { neededCapabilities, showsForms } from '../calls/elicitation.ts';
 import type { McpCaller, McpEra, McpFeature, McpSession } from '../mcp-feature.ts';
 import type { McpView } from '../mcp-view.ts';
+import { sessionQuestion } from './session-question.ts';
 
 /** Who sent a request, as the door found out. */
 export interface McpGuest {
@@ -64,7 +67,7 @@ export function makeServer(offer: McpOffer, { era, session, methods }: ServerUse
         try {
           return { ...(await answer(isJsonObject(params) ? params : {}, caller)) };
         } catch (thrown) {
-          throw protocolError(toAtmoError(thrown));
+          throw protocolError(toAtmoError(thrown), era);
         }
       });
     }
@@ -110,14 +113,19 @@ function callerOf({ mcpReq, http }: ServerContext, { era, server, session }: Sur
   const { requestState } = mcpReq;
   const state = requestState<unknown>();
   const token = mcpReq._meta?.progressToken;
+  const clientCapabilities = objectOf(
+    era === 'modern' ? objectOf(mcpReq.envelope)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities(),
+  );
   return {
     ...guest,
     era,
-    clientCapabilities: objectOf(
-      era === 'modern' ? objectOf(mcpReq.envelope)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities(),
-    ),
+    clientCapabilities,
     signal: mcpReq.signal,
     inputResponses: objectOf(mcpReq.inputResponses),
+    ...(session && showsForms(clientCapabilities) && { ask: sessionQuestion(mcpReq) }),
+    say({ level, data }) {
+      mcpReq.log(level, data).catch(() => {});
+    },
     ...(typeof state === 'string' && { requestState: state }),
     ...(session && { session }),
     progress(fraction, message) {
@@ -138,10 +146,12 @@ function capabilitiesOf(features: readonly McpFeature[]): ServerCapabilities {
 }
 
 /** What is wrong with the request is the client's to mend; the rest stays in the hub's log. */
-function protocolError(error: AtmoError): ProtocolError {
+function protocolError(error: AtmoError, era: McpEra): ProtocolError {
   const { code, message, details } = error.toBody();
   // The protocol looks for the URI of a resource that is not there beside the error's other data (SEP-2164).
   const data: Record<string, Json> = { code, details, ...(typeof details.uri === 'string' && { uri: details.uri }) };
   if (code === 'INTERNAL_ERROR') return new ProtocolError(ProtocolErrorCode.InternalError, message, data);
+  const requiredCapabilities = era === 'modern' ? neededCapabilities(error) : undefined;
+  if (requiredCapabilities) return new MissingRequiredClientCapabilityError({ requiredCapabilities }, message);
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
 }

@@ -4,6 +4,7 @@ import type { SchemaValidator } from '../../../tools/schema/schema-validator.ts'
 import type { RegisteredTool } from '../../../tools/tool-definition.ts';
 import { toolKey } from '../../../tools/tool-name.ts';
 import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';
+import { neededCapabilities } from '../calls/elicitation.ts';
 import { errorResult } from '../calls/tool-result.ts';
 import type { ToolRunner } from '../calls/tool-run.ts';
 import type { McpCaller } from '../mcp-feature.ts';
@@ -65,7 +66,7 @@ export class ToolHomeView {
       return await tool.answer(this.#parts.validator.parameters(tool.parameters, given), caller);
     } catch (thrown) {
       const error = toAtmoError(thrown);
-      if (error.code === 'INTERNAL_ERROR') throw error;
+      if (error.code === 'INTERNAL_ERROR' || neededCapabilities(error)) throw error;
       return errorResult(error.toBody(), { era: caller.era, listing: 'open' });
     }
   }
