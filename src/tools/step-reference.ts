@@ -18,6 +18,11 @@ export function hasReferences(value: Json): boolean {
   return marked(value, RESULT).length > 0;
 }
 
+/** How many references to results a value holds; each becomes a copy of what it points to. */
+export function countReferences(value: Json): number {
+  return marked(value, RESULT).length;
+}
+
 /** Names of the parameters that a value refers to; what is no name is there as it is written. */
 export function parametersIn(value: Json): readonly string[] {
   return marked(value, PARAM).map((name) => (typeof name === 'string' ? name : JSON.stringify(name)));

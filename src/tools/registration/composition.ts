@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { RecordReader } from '../record-reader.ts';
-import { parametersIn } from '../step-reference.ts';
+import { countReferences, parametersIn } from '../step-reference.ts';
 import type { Step } from '../step-runner.ts';
 import { parseToolName } from '../tool-name.ts';
 
@@ -13,6 +13,8 @@ export interface Composition {
 }
 
 const MAX_STEPS = 16;
+/** A result that repeats another one thousands of times is no answer. */
+const MAX_REFERENCES = 64;
 /** Tools that would hide what the steps do from whoever judges them. */
 const NO_STEPS: ReadonlySet<string> = new Set(['sequence']);
 
@@ -22,7 +24,10 @@ export function readComposition(reader: RecordReader): Composition | undefined {
   const result = reader.any('result');
   if (steps.length > MAX_STEPS) throw reader.refuse('steps', `may have at most ${MAX_STEPS} steps`);
   if (steps.length === 0 && result !== undefined) throw reader.refuse('result', 'needs steps that it is made from');
-  return steps.length === 0 ? undefined : { steps, ...(result !== undefined && { result }) };
+  if (steps.length === 0) return undefined;
+  const composition = { steps, ...(result !== undefined && { result }) };
+  if (countReferences(compositionJson(composition)) <= MAX_REFERENCES) return composition;
+  throw reader.refuse('result', `and the steps may hold at most ${MAX_REFERENCES} references to results`);
 }
 
 /** The form in which it is kept and was sent. */

@@ -3,6 +3,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { includesGrant, requireGrant } from '../../core/permission.ts';
 import type { Principal } from '../../core/principal.ts';
 import { isTemplate } from '../permission-template.ts';
+import { requireHarmless } from '../schema/harmless-schema.ts';
 import type { RegisteredTool, ToolDefinition } from '../tool-definition.ts';
 import { toolId, toolKey } from '../tool-name.ts';
 import type { ToolRecord } from './tool-record.ts';
@@ -17,6 +18,8 @@ const MAX_OF_AGENTS = 256;
 const MAX_OF_OWNER = 256;
 const MAX_DESCRIPTION = 2_000;
 const MAX_TITLE = 120;
+/** Everybody who lists tools reads all of it, models too. */
+const MAX_DEFINITION = 16_384;
 /** Namespaces of what the hub brings itself. */
 const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh']);
 /** Control characters, and those that turn the direction of a text or are not seen in it: models read what people do not. */
@@ -64,6 +67,15 @@ function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, item]) => [name, ...textsIn(item)]);
+}
+
+/** VALIDATION_ERROR for a tool of an agent that is too long to be listed, or with parameters that could keep the hub busy for ever. */
+export function requireModest({ metadata, parameters, returns, ...rest }: ToolDefinition): void {
+  if (metadata.createdBy !== 'agent') return;
+  requireHarmless(parameters);
+  requireHarmless(returns);
+  const length = JSON.stringify([metadata, parameters, returns, rest]).length;
+  if (length > MAX_DEFINITION) throw wrongText('definition', `is ${length} characters long, and may have at most ${MAX_DEFINITION}`);
 }
 
 /**

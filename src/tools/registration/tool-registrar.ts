@@ -20,7 +20,7 @@ import { requireKnownParameters } from './composition.ts';
 import { judgeStep } from './composition-needs.ts';
 import { requireNoRing } from './composition-ring.ts';
 import { parameterNames, type RegistrationForm, readRegistration } from './registration-form.ts';
-import { originOf, requireAllowed, requireNoDelegation, requireProperName, requireRoom } from './registration-policy.ts';
+import { originOf, requireAllowed, requireModest, requireNoDelegation, requireProperName, requireRoom } from './registration-policy.ts';
 import type { ToolRecord } from './tool-record.ts';
 import type { ToolRecordStore } from './tool-record-store.ts';
 
@@ -63,6 +63,7 @@ export class ToolRegistrar {
     for (const record of this.#with.records.all()) {
       try {
         requireAllowed(record.definition, this.#allowed);
+        requireModest(record.definition);
         this.#enter(record);
       } catch (thrown) {
         const { code, message } = toAtmoError(thrown);
@@ -79,6 +80,7 @@ export class ToolRegistrar {
     const record = this.#recordOf(readRegistration(body, originOf(maker)), maker);
     const { definition } = record;
     requireProperName(definition);
+    requireModest(definition);
     requireAllowed(definition, this.#allowed);
     this.#requireFreeName(definition);
     if (keeping === 'kept')

@@ -19,6 +19,11 @@ interface ValidatorOptions {
   readonly rotateAfter?: number;
 }
 
+/**
+ * Characters of a value times those of its schema, up to which all mistakes are told. Beyond it is the first one alone: each of
+ * thousands of items could make hundreds of them.
+ */
+const MAX_TOLD = 40_000_000;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** Checks values against JSON Schemas 2020-12; compiles on first use and shares code between schemas that differ in wording. */
@@ -27,8 +32,9 @@ export class SchemaValidator {
   readonly #maxCompiled: number;
   readonly #rotateAfter: number;
   readonly #keys = new WeakMap<JsonSchema, string>();
+  readonly #lengths = new WeakMap<JsonSchema, number>();
   readonly #compiled = new Map<string, ValidateFunction>();
-  #ajv: Ajv2020 | undefined;
+  readonly #ajvs = new Map<Told, Ajv2020>();
   #compilations = 0;
 
   constructor(options: ValidatorOptions = {}) {
@@ -45,7 +51,7 @@ export class SchemaValidator {
   /** Checks a copy of `value` and fills defaults in; texts are never turned into numbers. PAYLOAD_TOO_LARGE beyond the limits. */
   check(schema: JsonSchema, value: unknown): CheckResult {
     const copy = copyJson(value, this.#limits);
-    const validate = this.#validatorOf(schema);
+    const validate = this.#validatorOf(schema, this.#lengthOf(schema) * JSON.stringify(copy).length > MAX_TOLD ? 'first' : 'all');
     if (validate(copy)) return { isValid: true, value: copy };
     return { isValid: false, problems: describeProblems(schema, copy, validate.errors ?? []) };
   }
@@ -61,18 +67,26 @@ export class SchemaValidator {
 
   /** Throws VALIDATION_ERROR where a schema cannot be compiled. */
   compile(schema: JsonSchema): void {
-    this.#validatorOf(schema);
+    this.#validatorOf(schema, 'all');
   }
 
-  #validatorOf(schema: JsonSchema): ValidateFunction {
-    const key = this.#keyOf(schema);
+  #validatorOf(schema: JsonSchema, told: Told): ValidateFunction {
+    const key = `${told} ${this.#keyOf(schema)}`;
     const known = this.#compiled.get(key);
     if (known) this.#compiled.delete(key);
-    const validate = known ?? this.#compile(schema);
+    const validate = known ?? this.#compile(schema, told);
     this.#compiled.set(key, validate);
     const oldest = this.#compiled.keys().next().value;
     if (this.#compiled.size > this.#maxCompiled && oldest !== undefined) this.#compiled.delete(oldest);
     return validate;
+  }
+
+  #lengthOf(schema: JsonSchema): number {
+    const known = this.#lengths.get(schema);
+    if (known !== undefined) return known;
+    const { length } = JSON.stringify(schema);
+    this.#lengths.set(schema, length);
+    return length;
   }
 
   #keyOf(schema: JsonSchema): string {
@@ -83,11 +97,13 @@ export class SchemaValidator {
     return key;
   }
 
-  #compile(schema: JsonSchema): ValidateFunction {
-    if (!this.#ajv || this.#compilations % this.#rotateAfter === 0) this.#ajv = createAjv();
+  #compile(schema: JsonSchema, told: Told): ValidateFunction {
+    if (this.#compilations % this.#rotateAfter === 0) this.#ajvs.clear();
     this.#compilations++;
+    const ajv = this.#ajvs.get(told) ?? createAjv(told);
+    this.#ajvs.set(told, ajv);
     try {
-      return this.#ajv.compile(withoutAnnotations(schema));
+      return ajv.compile(withoutAnnotations(schema));
     } catch (error) {
       throw new AtmoError(
         'VALIDATION_ERROR',
@@ -97,8 +113,11 @@ export class SchemaValidator {
   }
 }
 
-function createAjv(): Ajv2020 {
-  const ajv = new Ajv2020({ allErrors: true, useDefaults: true, coerceTypes: false, strict: false, logger: false });
+/** Which mistakes of a value are told. */
+type Told = 'all' | 'first';
+
+function createAjv(told: Told): Ajv2020 {
+  const ajv = new Ajv2020({ allErrors: told === 'all', useDefaults: true, coerceTypes: false, strict: false, logger: false });
   addFormats.default(ajv);
   // The draft only annotates contentEncoding; here base64 has to be base64 (a URI must not pass for it).
   ajv.removeKeyword('contentEncoding');

@@ -91,3 +91,33 @@ describe('an agent that registers tools to deceive others', () => {
     expect(codeOf(await call('inner'))).toBe('success');
   });
 });
+
+describe('an agent that registers tools to stop the hub', () => {
+  const withText = (rules: JsonObject) => ({ type: 'object', properties: { a: { type: 'string', description: 'A', ...rules } } });
+
+  test.each<[string, JsonObject]>([
+    ['a pattern that never ends', { input_schema: withText({ pattern: '^(a+)+$' }) }],
+    ['one in what it answers', { output_schema: withText({ pattern: '(.*)*x' }) }],
+    ['patterns for names', { input_schema: { type: 'object', patternProperties: { '(a*)*b': {} } } }],
+    [
+      'references in circles',
+      {
+        input_schema: {
+          type: 'object',
+          properties: { a: { $ref: '#/$defs/a', description: 'A' } },
+          $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }] } },
+        },
+      },
+    ],
+    ['a result that is thousands of another one', { result: Array.from({ length: 3_000 }, () => ({ $result: '0' })) }],
+    ['a schema as long as a book', { input_schema: withText({ enum: Array.from({ length: 4_000 }, (_, index) => `choice ${index}`) }) }],
+  ])('is refused: %s', (_what, extra) => {
+    const { registrar } = makeRegistrar();
+    expect(problemOf(() => registrar.register(record('a', readHall, extra), maker('sensor:read:*')))).toMatch(/^VALIDATION_ERROR/);
+  });
+
+  test('may say a plain pattern', () => {
+    const { registrar } = makeRegistrar();
+    registrar.register(record('a', readHall, { input_schema: withText({ pattern: '^[a-z]+$' }) }), maker('sensor:read:*'));
+  });
+});

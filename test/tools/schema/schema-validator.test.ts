@@ -142,3 +142,13 @@ describe('compiling', () => {
     expect(() => validator.compile({ $ref: 'https://example.org/x' })).toThrow(/cannot be used/);
   });
 });
+
+test('of a long value with thousands of mistakes the first one is told, and soon', () => {
+  const branches = Array.from({ length: 400 }, (_, index) => ({ const: `choice ${index}` }));
+  const schema = { type: 'object', properties: { a: { type: 'array', maxItems: 4, items: { anyOf: branches } } } };
+  const own = new SchemaValidator();
+  const startedMs = performance.now();
+  const result = own.check(schema, { a: Array.from({ length: 20_000 }, () => 1) });
+  expect(performance.now() - startedMs).toBeLessThan(1_000);
+  expect(result.isValid ? [] : result.problems).toHaveLength(1);
+});

@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonSchema } from '../../core/json.ts';
-import { atPointer, isSchemaObject, mapSchema, visitSchema } from '../../tools/schema/schema-walk.ts';
+import { atPointer, isSchemaObject, mapSchema, visitSchema } from './schema-walk.ts';
 
 /** Schemas that are looked at in the worst case, those behind references counted each time. */
 const MAX_STEPS = 8_192;
@@ -10,13 +10,19 @@ const REFERENCE = /^#\/(?:\$defs|definitions)\/[^/]+$/;
 const HIDDEN_WAYS = ['dependencies', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$anchor'];
 
 /**
- * A schema of another hub with which values can be checked here in bounded time. Patterns that could take for ever become
- * `x-pattern`, which is only read: the hub that runs the tool applies them. VALIDATION_ERROR for references in circles, or
+ * A schema of somebody else, such as another hub or an agent, with which values can be checked here in bounded time. Patterns
+ * that could take for ever become `x-pattern`, which is only read: the hub that runs the tool applies them. VALIDATION_ERROR for references in circles, or
  * so many on top of each other that no check would end.
  */
 export function harmlessSchema(schema: JsonSchema): JsonSchema {
   requireBounded(schema);
   return mapSchema(schema, (child) => Object.fromEntries(Object.entries(child).map(([key, value]) => [readOnly(key, value), value])));
+}
+
+/** VALIDATION_ERROR for a schema with which a check could go on for ever, patterns among them. */
+export function requireHarmless(schema: JsonSchema): void {
+  if (JSON.stringify(harmlessSchema(schema)) === JSON.stringify(schema)) return;
+  refuse('has a pattern that could take for ever; a pattern has to begin with ^, without groups and with one repetition at most');
 }
 
 function readOnly(keyword: string, value: unknown): string {
@@ -60,5 +66,5 @@ function refuseHiddenWays(schema: JsonSchema): void {
 }
 
 function refuse(problem: string): never {
-  throw new AtmoError('VALIDATION_ERROR', `The schema of the other hub ${problem}`);
+  throw new AtmoError('VALIDATION_ERROR', `The schema ${problem}`);
 }
