@@ -123,6 +123,22 @@ describe('atmo monitor', () => {
     });
   });
 
+  test('shows a QR code where it has room, else how much it needs', async () => {
+    await withDirectory(async (dir) => {
+      const { run } = await makeHubWithPage(dir, { enabled: true, url: 'https://hub.local:8081' });
+      const shownAt = async (columns: number) => {
+        let shown = '';
+        await run(['--qr'], { stdout: { write: (text: string) => (shown += text), isTTY: true, columns } });
+        return shown;
+      };
+      const wide = await shownAt(200);
+      const width = wide.indexOf('\n');
+      expect(wide).toMatch(/^█+\n██ ▄▄▄▄▄ █/);
+      expect(await shownAt(width)).toContain('██ ▄▄▄▄▄ █');
+      expect(await shownAt(width - 1)).toMatch(new RegExp(`^The QR code needs ${width} columns[^█]*$`));
+    });
+  });
+
   test('says what is missing: a token, the page, the hub', async () => {
     await withDirectory(async (dir) => {
       const { hub, env, run } = await makeHubWithPage(dir);

@@ -47,7 +47,7 @@ const invite: Command = {
     const answer = await call.hub.post('/api/v1/mesh/invites', await inviteParams(call));
     const { invite: code, ...facts } = answer;
     const picture = call.isSet('qr') && !call.output.isJson ? await qrPicture(String(code)) : '';
-    call.output.answer({ code: code ?? null, ...facts }, () => `${picture}${code}\n`);
+    call.output.answer({ code: code ?? null, ...facts }, () => [picture, `${code}\n`]);
     if (!call.output.isJson) call.output.note(`On the other hub, until ${facts.expires_at}: atmo mesh join LINE`);
     return undefined;
   },

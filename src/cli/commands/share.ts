@@ -19,10 +19,10 @@ export const share: Command = {
     const code = isJsonObject(answer) ? answer : {};
     const qrText = String(code.qr_code);
     const picture = call.output.isJson ? '' : await qrPicture(qrText);
-    call.output.answer(
-      code,
-      () => `${picture}\nQR code      ${qrText}\nManual code  ${code.manual_code}\nOpen until   ${code.expires_at}\n`,
-    );
+    call.output.answer(code, () => [
+      picture,
+      `\nQR code      ${qrText}\nManual code  ${code.manual_code}\nOpen until   ${code.expires_at}\n`,
+    ]);
     return undefined;
   },
 };

@@ -29,7 +29,7 @@ const show: Command = {
         ends: facts.certificate_ends_at,
         elsewhere: `ATMO_URL=${url} atmo tls trust ${facts.fingerprint_sha256}`,
       };
-      return `${picture}\n${textPairs(pairs)}`;
+      return [picture, '\n', textPairs(pairs)];
     });
     return undefined;
   },
