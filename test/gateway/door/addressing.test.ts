@@ -71,6 +71,15 @@ describe('the Host and Origin of every route', () => {
     },
   );
 
+  test('what came in the clear is no page of https, whatever its target claims', async () => {
+    const socket = (facts: object) => ({ incoming: { socket: facts, url: '/healthz' } });
+    const asked = (facts: object, origin: string) =>
+      gateway.app.request(`https://${HOST}/healthz`, { headers: { host: HOST, origin } }, socket(facts));
+    expect((await asked({}, `https://${HOST}`)).status).toBe(403);
+    expect((await asked({}, `http://${HOST}`)).status).toBe(200);
+    expect((await asked({ encrypted: true }, `https://${HOST}`)).status).toBe(200);
+  });
+
   test('a request without a Host is refused', async () => {
     const response = await gateway.app.request(`http://${HOST}/healthz`);
     expect(response.status).toBe(403);
