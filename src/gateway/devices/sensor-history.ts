@@ -50,18 +50,19 @@ export function historyView({ readings, sight, clock }: HistoryCollaborators, pr
 }
 
 function historyQuery(sensor: SensorId, query: QueryOf<typeof HISTORY_QUERY>, nowMs: number): HistoryQuery {
-  const startMs = query.since ?? nowMs - DAY_MS;
-  const endMs = query.until ?? nowMs;
-  if (startMs > endMs)
-    throw new AtmoError('VALIDATION_ERROR', `since (${timeText(startMs)}) lies after until (${timeText(endMs)}); swap them`);
   return {
     sensor,
-    startMs,
-    endMs,
+    ...timeRange(query.since ?? nowMs - DAY_MS, query.until ?? nowMs),
     aggregation: query.agg ?? (query.every === undefined ? 'none' : 'avg'),
     ...(query.every !== undefined && { everyMs: query.every }),
     ...(query.limit !== undefined && { limit: query.limit }),
   };
+}
+
+/** The time between `since` and `until`. VALIDATION_ERROR when it ends before it begins. */
+export function timeRange(startMs: number, endMs: number): { readonly startMs: number; readonly endMs: number } {
+  if (startMs <= endMs) return { startMs, endMs };
+  throw new AtmoError('VALIDATION_ERROR', `since (${timeText(startMs)}) lies after until (${timeText(endMs)}); swap them`);
 }
 
 /** The same for a sensor that is not there and for one that the caller may not read. */

@@ -31,7 +31,8 @@ function parseDuration(text: string): number | undefined {
   return unitMs === undefined ? undefined : Number(match?.[1]) * unitMs;
 }
 
-function parseTime(text: string, nowMs: number): number | undefined {
+/** Milliseconds since 1970 from an ISO 8601 time, or from a duration before now such as `24h`; undefined for other texts. */
+export function parseTime(text: string, nowMs: number): number | undefined {
   const agoMs = parseDuration(text);
   if (agoMs !== undefined) return nowMs - agoMs;
   const atMs = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;

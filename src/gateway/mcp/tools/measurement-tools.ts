@@ -8,7 +8,8 @@ import { isDeviceNamed, withAliases } from '../../../tools/resolve-device.ts';
 import { resolveSensorAt } from '../../../tools/resolve-sensor.ts';
 import { p } from '../../../tools/schema/parameter-builder.ts';
 import type { CallerSight } from '../../devices/caller-sight.ts';
-import { field } from '../../door/query.ts';
+import { timeRange } from '../../devices/sensor-history.ts';
+import { parseTime } from '../../door/query.ts';
 import { successResult } from '../calls/tool-result.ts';
 import { type History, historySummary } from './history-summary.ts';
 import { type HomeTool, homeTool } from './home-tool.ts';
@@ -18,7 +19,6 @@ const MAX_READINGS = 40;
 /** Over more time than this, hours stand for readings. */
 const MAX_RAW_MS = 3 * DAY_MS;
 const HOUR_MS = 3_600_000;
-const TIME = field.time('');
 
 /** What measurements are read with. */
 export interface MeasurementParts {
@@ -54,7 +54,7 @@ function readSensorTool({ sight, clock }: MeasurementParts): HomeTool {
       );
       if (found.length === 0) throw noneFits(all, kind);
       return successResult({
-        readings: found.slice(0, MAX_READINGS).map((reading) => readingView(reading, clock.now())),
+        readings: found.slice(0, MAX_READINGS).map((reading) => measurementView(reading, clock.now())),
         ...(found.length > MAX_READINGS && { more: found.length - MAX_READINGS }),
       });
     },
@@ -77,7 +77,8 @@ function historyTool({ sight, readings, clock }: MeasurementParts): HomeTool {
     ({ sensor, since, until }, { principal }) => {
       const reading = oneSensor(sensor, sight, principal);
       const found = reading.sensor;
-      const range = rangeOf({ since, until, nowMs: clock.now() });
+      const nowMs = clock.now();
+      const range = timeRange(timeOf('since', since, nowMs), until === undefined ? nowMs : timeOf('until', until, nowMs));
       return successResult({
         sensor: found.id,
         title: found.title,
@@ -99,21 +100,8 @@ function historyOf(readings: ReadingStore, { sensor, value }: Reading, range: Om
   return { ...range, points: hourly('avg'), lows: hourly('min'), highs: hourly('max') };
 }
 
-interface RangeWish {
-  readonly since: string;
-  readonly until: string | undefined;
-  readonly nowMs: number;
-}
-
-function rangeOf({ since, until, nowMs }: RangeWish): { readonly startMs: number; readonly endMs: number } {
-  const startMs = timeOf('since', since, nowMs);
-  const endMs = until === undefined ? nowMs : timeOf('until', until, nowMs);
-  if (startMs <= endMs) return { startMs, endMs };
-  throw new AtmoError('VALIDATION_ERROR', `since (${isoTime(startMs)}) lies after until (${isoTime(endMs)}); swap them`);
-}
-
 function timeOf(name: string, text: string, nowMs: number): number {
-  const atMs = TIME.parse(text, nowMs);
+  const atMs = parseTime(text, nowMs);
   if (atMs !== undefined) return atMs;
   throw new AtmoError('VALIDATION_ERROR', `${name} has to be a time such as 2026-01-31T07:00:00Z, or a time before now such as 24h`);
 }
@@ -151,7 +139,7 @@ function noneFits(readings: readonly Reading[], kind: string | undefined): AtmoE
   );
 }
 
-function readingView({ sensor, value, atMs, reachability }: Reading, nowMs: number): JsonObject {
+function measurementView({ sensor, value, atMs, reachability }: Reading, nowMs: number): JsonObject {
   return {
     sensor: sensor.id,
     title: sensor.title,

@@ -1,28 +1,26 @@
 import { html, LitElement, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
-import { messageOf } from '../../api/hub-error.ts';
 import type { ToolView } from '../../api/hub-types.ts';
 import type { Monitor } from '../../app.ts';
 import '../../parts/form/tool-form.ts';
 import { titleOfTool } from '../../parts/form/tool-form.ts';
 import { icon } from '../../parts/icon.ts';
+import { Asked } from '../asked.ts';
+import { askedView } from '../asked-view.ts';
 
 /** Every tool of a device, each with a form to try it. */
 export class DeviceTools extends LitElement {
   static override properties = {
     app: { attribute: false },
     device: {},
-    tools: { state: true },
     opened: { state: true },
-    problem: { state: true },
   };
   declare app: Monitor;
   /** Id. */
   declare device: string;
-  declare tools: readonly ToolView[] | undefined;
   /** Ids of the tools whose forms were opened: the others' are not made. */
   declare opened: ReadonlySet<string>;
-  declare problem: string | undefined;
+  readonly #tools = new Asked<readonly ToolView[]>(() => this.requestUpdate());
 
   constructor() {
     super();
@@ -34,15 +32,17 @@ export class DeviceTools extends LitElement {
   }
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
-    if (changes.has('device')) void this.#load();
+    if (changes.has('device')) void this.#tools.ask(() => this.#load());
   }
 
   protected override render(): TemplateResult {
-    if (this.problem !== undefined) return html`<p class="alert">${this.problem}</p>`;
-    if (!this.tools) return html`<p class="quiet">One moment …</p>`;
-    if (this.tools.length === 0) return html`<p class="quiet">This device has no tools of its own.</p>`;
+    return askedView(this.#tools, (tools) => this.#list(tools));
+  }
+
+  #list(tools: readonly ToolView[]): TemplateResult {
+    if (tools.length === 0) return html`<p class="quiet">This device has no tools of its own.</p>`;
     return html`<div class="fold-list">${repeat(
-      this.tools,
+      tools,
       ({ id }) => id,
       (tool) => this.#tool(tool),
     )}</div>`;
@@ -64,16 +64,9 @@ export class DeviceTools extends LitElement {
     if (event.newState === 'open') this.opened = new Set([...this.opened, id]);
   }
 
-  async #load(): Promise<void> {
-    try {
-      const { tools } = await this.app.hub.get<{ tools: readonly ToolView[] }>(
-        `/api/v1/tools?limit=500&device=${encodeURIComponent(this.device)}`,
-      );
-      this.tools = tools;
-      this.problem = undefined;
-    } catch (error) {
-      this.problem = messageOf(error);
-    }
+  async #load(): Promise<readonly ToolView[]> {
+    const path = `/api/v1/tools?limit=500&device=${encodeURIComponent(this.device)}`;
+    return (await this.app.hub.get<{ tools: readonly ToolView[] }>(path)).tools;
   }
 }
 

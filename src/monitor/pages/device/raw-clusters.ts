@@ -1,7 +1,8 @@
 import { html, LitElement, nothing, type TemplateResult } from 'lit';
-import { messageOf } from '../../api/hub-error.ts';
 import type { Monitor } from '../../app.ts';
 import { typeWords } from '../../parts/words.ts';
+import { Asked } from '../asked.ts';
+import { askedView } from '../asked-view.ts';
 import type { ClusterDetail, EndpointDetail } from './cluster-types.ts';
 import './raw-cluster.ts';
 
@@ -10,15 +11,12 @@ export class RawClusters extends LitElement {
   static override properties = {
     app: { attribute: false },
     device: {},
-    endpoints: { state: true },
     opened: { state: true },
-    problem: { state: true },
   };
   declare app: Monitor;
   declare device: string;
-  declare endpoints: readonly EndpointDetail[] | undefined;
   declare opened: ReadonlySet<string>;
-  declare problem: string | undefined;
+  readonly #endpoints = new Asked<readonly EndpointDetail[]>(() => this.requestUpdate());
 
   constructor() {
     super();
@@ -30,14 +28,16 @@ export class RawClusters extends LitElement {
   }
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
-    if (changes.has('device')) void this.#load();
+    if (changes.has('device')) void this.#endpoints.ask(() => this.#load());
   }
 
   protected override render(): TemplateResult {
-    if (this.problem !== undefined) return html`<p class="alert">${this.problem}</p>`;
-    if (!this.endpoints) return html`<p class="quiet">One moment …</p>`;
+    return askedView(this.#endpoints, (endpoints) => this.#list(endpoints));
+  }
+
+  #list(endpoints: readonly EndpointDetail[]): TemplateResult {
     return html`<div class="stack"><p class="quiet">As the device itself has it, in the words and units of Matter.</p>
-      ${this.endpoints.map(
+      ${endpoints.map(
         (endpoint) => html`<section class="stack" aria-label="Endpoint ${endpoint.endpoint}">
           <h2>Endpoint ${endpoint.endpoint} <span class="quiet">${endpoint.deviceTypes.map(({ name }) => typeWords(name)).join(', ')}</span></h2>
           <div class="fold-list">${endpoint.clusters.map((cluster) => this.#cluster(endpoint.endpoint, cluster))}</div>
@@ -55,15 +55,10 @@ export class RawClusters extends LitElement {
     </details>`;
   }
 
-  async #load(): Promise<void> {
-    try {
-      const path = `/api/v1/devices/${encodeURIComponent(this.device)}?describe=true`;
-      const { description } = await this.app.hub.get<{ description?: { endpoints: readonly EndpointDetail[] } }>(path);
-      this.endpoints = description?.endpoints ?? [];
-      this.problem = undefined;
-    } catch (error) {
-      this.problem = messageOf(error);
-    }
+  async #load(): Promise<readonly EndpointDetail[]> {
+    const path = `/api/v1/devices/${encodeURIComponent(this.device)}?describe=true`;
+    const { description } = await this.app.hub.get<{ description?: { endpoints: readonly EndpointDetail[] } }>(path);
+    return description?.endpoints ?? [];
   }
 }
 
