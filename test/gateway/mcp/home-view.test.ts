@@ -40,9 +40,12 @@ describe('the default view', () => {
   it('has one page, and names of tools that are switched off in none', async () => {
     const { gateway, addTool } = makeGateway({}, { pipeline: { disabledTools: ['core:set_cover'] } });
     for (const name of ['set_cover', 'set_thermostat'])
-      addTool({ name, execution: { side_effects: true }, permissions: ['device:control:hall'] });
+      addTool(lampTool(name, { side_effects: true }, { namespace: 'core', permissions: ['device:control:hall'] }));
     const client = await modernClient(gateway);
-    expect((await client.listTools()).tools.map(({ name }) => name).slice(8)).toEqual(['set_thermostat']);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name).slice(8)).toEqual(['set_thermostat']);
+    // Few tokens: an answer explains itself, and no picture is needed.
+    for (const tool of tools) expect([tool.name, tool.outputSchema, tool.icons]).toEqual([tool.name, undefined, undefined]);
     const params = { cursor: Buffer.from('core:set_cover@1.0.0').toString('base64url') };
     await expect(client.request({ method: 'tools/list', params })).rejects.toMatchObject({ code: -32_602 });
   });

@@ -52,7 +52,15 @@ describe('a call that works', () => {
     registry.register(makeTool({}));
     await pipeline.call({ principal: owner, tool: 'probe', params: {} });
     expect(audited.map((entry) => entry.kind)).toEqual(['intent', 'outcome']);
-    expect(heard.map((event) => event.type)).toEqual(['agi.tool.invoked', 'agi.tool.result']);
+    expect(heard.map(({ type, subject }) => [type, subject])).toEqual([
+      ['agi.tool.invoked', 'core:probe@1.0.0'],
+      ['agi.tool.result', 'core:probe@1.0.0'],
+    ]);
+    const [invoked, result] = heard.map(({ data }) => data);
+    const about = { tool: 'core:probe@1.0.0', request_id: expect.any(String), trace_id: expect.any(String), agent_id: 'owner' };
+    expect(invoked).toEqual({ ...about, params: {} });
+    const hash = expect.stringMatching(/^[0-9a-f]{64}$/);
+    expect(result).toEqual({ ...about, duration_ms: expect.any(Number), response_hash: hash });
     expect(pipeline.usage()).toMatchObject([{ toolId: 'core:probe@1.0.0', calls: 1, errors: 0 }]);
     expect(pipeline.usageHistory()).toMatchObject([{ toolId: 'core:probe@1.0.0', agentId: 'owner' }]);
   });
@@ -155,7 +163,13 @@ describe('a call that is refused', () => {
     registry.register(makeTool({ parameters: level }));
     await pipeline.call({ principal: owner, tool: 'probe', params: {} });
     expect(audited).toMatchObject([{ kind: 'refusal', error: 'VALIDATION_ERROR', toolId: 'core:probe@1.0.0' }]);
-    expect(heard.map((event) => event.type)).toEqual(['agi.tool.failed']);
+    expect(heard).toMatchObject([
+      {
+        type: 'agi.tool.failed',
+        subject: 'core:probe@1.0.0',
+        data: { code: 'VALIDATION_ERROR', agent_id: 'owner', duration_ms: expect.any(Number) },
+      },
+    ]);
   });
 
   test('templated permissions are judged on canonical values', async () => {
