@@ -53,4 +53,13 @@ describe('search', () => {
     expect(matches.every(({ score }) => score >= 0.3 * best)).toBe(true);
     expect(nearMisses.map(({ tool }) => tool.definition.name)).toEqual(['page']);
   });
+
+  test('who meets all of a wish in passing comes before who is called like a part of it', () => {
+    const some = [
+      makeTool({ name: 'a_lamp', description: 'speed gong' }),
+      makeTool({ name: 'b_lamp', description: 'gong color' }),
+      makeTool({ name: 'c_color', description: 'lamp speed' }),
+    ];
+    expect(search.search({ text: 'gong color' }, some).matches[0]?.tool.definition.name).toBe('b_lamp');
+  });
 });
