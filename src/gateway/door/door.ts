@@ -139,7 +139,7 @@ class Door {
     if (!isAcceptable(request.headers.get('accept'), media)) return problem(httpErrors.notAcceptable(media), { ...trace, status: 406 });
     const query = parseQuery(searchOf(request.url), route.query, this.#collaborators.clock.now());
     const parsed = await bodyOf(route, request, { requestId: trace.requestId, contentSha256 });
-    if ('refusal' in parsed) return parsed.refusal;
+    if ('refusal' in parsed) return (parsed.fault && route.refuseBody?.(parsed.fault)) ?? parsed.refusal;
     const doorRequest: DoorRequest = {
       principal,
       path: context.req.param(),

@@ -16,7 +16,10 @@ export interface JsonBody {
 }
 
 /** The parsed body, or the answer to send instead. */
-export type BodyOrRefusal = JsonBody | { readonly refusal: Answer };
+export type BodyOrRefusal = JsonBody | { readonly refusal: Answer; readonly fault?: BodyFault };
+
+/** What is wrong with a body that came whole. */
+export type BodyFault = 'no-json' | 'no-message';
 
 interface BodyWish {
   readonly requestId: string;
@@ -73,13 +76,16 @@ async function readBounded(request: Request, contentSha256: string | undefined):
 }
 
 function parse(text: string, { requestId, takes }: BodyWish): BodyOrRefusal {
-  const invalid = (message: string) => ({ refusal: problem(new AtmoError('VALIDATION_ERROR', message), { requestId }) });
+  const invalid = (message: string, fault: BodyFault = 'no-message') => ({
+    refusal: problem(new AtmoError('VALIDATION_ERROR', message), { requestId }),
+    fault,
+  });
   if (depthOf(text) > MAX_DEPTH) return invalid(`The body nests deeper than ${MAX_DEPTH} levels; send flatter parameters`);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return invalid('The body is not JSON; send an object such as {"name": "value"}');
+    return invalid('The body is not JSON; send an object such as {"name": "value"}', 'no-json');
   }
   if (isJsonObject(value)) return { body: value };
   if (takes === 'object-or-list' && Array.isArray(value)) return { body: {}, list: value };

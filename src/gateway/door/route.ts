@@ -1,6 +1,7 @@
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { Answer } from './answer.ts';
+import type { BodyFault } from './json-body.ts';
 import type { QueryOf, QuerySpec } from './query.ts';
 import type { Trace } from './trace.ts';
 
@@ -55,6 +56,8 @@ interface RouteHead {
   readonly answers: Readonly<Record<number, string | AnswerShape>>;
   /** A document tells how the route is protected, at its path below /.well-known/oauth-protected-resource (RFC 9728). */
   readonly hasResourceMetadata?: true;
+  /** The answer to a body that came whole and cannot be taken, in the words of the route's protocol; a problem when absent. */
+  readonly refuseBody?: (fault: BodyFault) => Answer;
   /** The tool that the route is one call of: its schemas are those of body and answer. */
   readonly tool?: string;
 }

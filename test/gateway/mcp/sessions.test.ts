@@ -2,7 +2,7 @@ import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import { describe, expect, it } from 'vitest';
 import { LINE_LIMITS } from '../../../src/gateway/mcp/server/open-lines.ts';
 import { agent, settled } from '../../tools/tool-room.ts';
-import { AGENT_TOKEN, ask, authenticatorOf, makeGateway, TOKEN } from '../gateway-room.ts';
+import { AGENT_TOKEN, ask, authenticatorOf, makeDevice, makeGateway, TOKEN } from '../gateway-room.ts';
 import { legacyClient, modernClient } from './mcp-room.ts';
 
 const ACCEPT = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' };
@@ -94,7 +94,8 @@ describe('sessions of the handshake era', () => {
   });
 
   it('hear once that their list of tools changed, and the default view hears nothing of devices', async () => {
-    const { gateway, addTool, clock } = makeGateway();
+    const { gateway, addTool, clock, directory } = makeGateway();
+    directory.devices = [makeDevice('attic-lamp', { area: 'Attic' })];
     const heard: string[] = [];
     for (const path of ['/mcp', '/mcp/devices', '/mcp/areas/Attic']) {
       const client = await legacyClient(gateway, { path });
