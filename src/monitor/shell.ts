@@ -140,7 +140,8 @@ export class Shell extends LitElement {
       this.#asked.add(call.approvalId);
       this.requestUpdate();
     };
-    const canSign = canDecide(app.session.login);
+    // The key of this very browser counts only once it is enrolled.
+    const canSign = canDecide(app.session.login) && call.tool !== 'hub:enroll_approver';
     return modal(
       { title: call.label, onClose },
       html`<p>This is dangerous, so a person has to approve it before it happens. The request waits until ${until}.</p>

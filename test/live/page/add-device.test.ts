@@ -26,6 +26,14 @@ describe.skipIf(!HAS_CHROMIUM)(`adding a device at the page${HAS_CHROMIUM ? '' :
   const fabricsOf = (name: string) => world.device(name).get(0, 'OperationalCredentials', 'CommissionedFabrics');
   const stateOf = async (step: string) => opened.page.locator(`[data-step=${step}]`).getAttribute('class');
 
+  test('a home without devices says how to add the first one', async () => {
+    await opened.show('home');
+    await opened.page.getByRole('heading', { name: 'No devices yet' }).waitFor();
+    expect(await opened.barriers()).toEqual([]);
+    await opened.page.getByRole('main').getByRole('link', { name: 'Add a device' }).click();
+    await opened.page.getByLabel('Setup code').waitFor();
+  });
+
   test('a code with a slip of the finger is told before the hub is asked', async () => {
     await opened.show('add-device');
     const { manualCode } = world.device(TYPED).pairing;

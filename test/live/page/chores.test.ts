@@ -90,12 +90,12 @@ describe.skipIf(!HAS_CHROMIUM)(`chores at the page${HAS_CHROMIUM ? '' : `: ${CHR
     await opened.show('devices/garden-thermometer');
     await opened.page.getByText(/^Lowest -3.5 °C, highest 31.5 °C, mean/).waitFor();
     expect(await button('Hour').getAttribute('aria-pressed')).toBe('true');
-    // The picture begins with the first value: the curve fills it from edge to edge.
+    // The picture begins with the first value: in a whole hour these seconds would be two pixels wide.
     const [curve, picture] = await Promise.all([
       opened.page.locator('.curve-line').boundingBox(),
       opened.page.locator('.curve').boundingBox(),
     ]);
-    expect((curve?.width ?? 0) / (picture?.width ?? 1)).toBeGreaterThan(0.7);
+    expect((curve?.width ?? 0) / (picture?.width ?? 1)).toBeGreaterThan(0.03);
     await button('Day').click();
     await expect.poll(() => button('Day').getAttribute('aria-pressed')).toBe('true');
     await opened.page.getByText(/^Lowest -3.5 °C, highest 31.5 °C, mean/).waitFor();
@@ -148,10 +148,11 @@ describe.skipIf(!HAS_CHROMIUM)(`chores at the page${HAS_CHROMIUM ? '' : `: ${CHR
 
   test('tools are narrowed by kind and room, and what the hub brings cannot be removed', async () => {
     await opened.show('tools');
-    await opened.page.getByLabel('Room').selectOption({ label: 'Garden' });
-    await expect.poll(() => opened.page.getByText('Garden thermometer').count()).toBeGreaterThan(0);
-    await expect.poll(() => opened.page.getByText('living_room_lamp').count()).toBe(0);
-    await opened.page.getByLabel('Kind').selectOption({ label: 'Acting' });
+    const names = opened.page.getByRole('article').locator('header code');
+    await opened.page.getByLabel('Room').selectOption({ label: 'Salon' });
+    await expect.poll(async () => (await names.allTextContents()).filter((name) => !/lamp/.test(name))).toEqual([]);
+    expect(await names.count()).toBeGreaterThan(2);
+    await opened.page.getByLabel('Kind').selectOption({ label: 'Communicating' });
     await opened.page.getByText('No tool is like that.').waitFor();
     expect(await opened.page.getByRole('button', { name: /^Remove / }).count()).toBe(0);
   });

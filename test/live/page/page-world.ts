@@ -77,10 +77,10 @@ export class PageWorld implements AsyncDisposable {
     await this.#hub.result('hub:commission_device', { code: pairing.qrCode, name, area: spec.area, attestation: 'off' });
   }
 
-  /** What the owner's link carries: the token, and the key with which approvals are signed. */
-  ownerLogin(): PageLogin {
-    const { d: key = '' } = readApproverKey(join(this.stateDir, 'owner.key')).export({ format: 'jwk' });
-    return { token: readFileSync(join(this.stateDir, 'owner.token'), 'utf8').trim(), person: OWNER, key };
+  /** What the link of this hub's owner, or of the owner of another hub here, carries: the token, and the key with which approvals are signed. */
+  ownerLogin(stateDir = this.stateDir): PageLogin {
+    const { d: key = '' } = readApproverKey(join(stateDir, 'owner.key')).export({ format: 'jwk' });
+    return { token: readFileSync(join(stateDir, 'owner.token'), 'utf8').trim(), person: OWNER, key };
   }
 
   /** Holds a QR code into the camera; until then the browser has none that works. */

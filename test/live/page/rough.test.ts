@@ -80,6 +80,35 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in rough weather${HAS_CHROMIUM ? '' : `
     await rename(LAMP);
   });
 
+  test('the same in the log of events', async () => {
+    await opened.show('events');
+    await rename(HOSTILE);
+    await opened.page.getByRole('list', { name: 'Events' }).getByText('device.changed').first().click();
+    await opened.page.getByText('<img src=x onerror').first().waitFor();
+    expect(await opened.page.locator('main img').count()).toBe(0);
+    await rename(LAMP);
+  });
+
+  test('a home of 200 devices is shown whole, and stays usable', async () => {
+    await using big = await world.open();
+    const { devices } = (await world.hub.get('/api/v1/devices')) as { devices: readonly Record<string, unknown>[] };
+    const many = Array.from({ length: 200 }, (_none, index) => ({
+      ...devices[0],
+      id: `lamp-${index}`,
+      name: `Lamp ${index}`,
+      area: `Room ${index % 20}`,
+    }));
+    await big.page.route('**/api/v1/devices', (route) => route.fulfill({ json: { devices: many } }));
+    const startMs = performance.now();
+    await big.page.reload();
+    await big.show('home');
+    await expect.poll(() => big.page.locator('atmo-home-tile').count(), { timeout: 10_000 }).toBe(200);
+    expect(performance.now() - startMs).toBeLessThan(10_000);
+    await big.page.getByRole('button', { name: 'Room 7', exact: true }).click();
+    await expect.poll(() => big.page.locator('atmo-home-tile').count()).toBe(10);
+    expect(await big.overflowPixels()).toBe(0);
+  });
+
   test('a hub that loses power and comes back is shown as it is, without a hand on the page', async () => {
     await opened.show('events');
     await opened.page.getByRole('button', { name: 'Clear' }).click();

@@ -21,7 +21,10 @@ export class BrowserKeyCard extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.#stops = [this.app.session.subscribe(() => void this.#look()), this.app.calls.subscribe(() => void this.#look())];
+    const { calls, session } = this.app;
+    const look = () => void this.#look();
+    // Once somebody has agreed the key counts only after the call that enrols it has ended.
+    this.#stops = [session.subscribe(look), calls.subscribe(look), calls.onEnd(look)];
     void this.#look();
   }
 

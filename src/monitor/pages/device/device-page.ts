@@ -38,11 +38,6 @@ export class DevicePage extends PageElement {
   readonly #secrets = new SecretQuestion({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
   readonly #act = async (call: TileCall): Promise<void> => void (await this.wish(this.#secrets.complete(call)));
 
-  constructor() {
-    super();
-    this.tab = 'now';
-  }
-
   override connectedCallback(): void {
     super.connectedCallback();
     this.#stop = this.app.calls.onEnd((end) => this.#hear(end));
@@ -58,6 +53,7 @@ export class DevicePage extends PageElement {
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (!changes.has('params')) return;
+    this.tab = 'now';
     this.shown = undefined;
     this.code = undefined;
     this.dialog = undefined;

@@ -30,11 +30,9 @@ function byFloor(a: AreaView, b: AreaView): number {
 }
 
 function areaOf(name: string, devices: readonly DeviceView[], state: HomeState): AreaView {
-  const pairs = devices.map((device) => ({ device, readings: readingsOf(state, device.id) }));
-  const tiles = pairs
-    .map(({ device, readings }) => tileOf(device, readings))
-    .toSorted((a, b) => weight(b) - weight(a) || a.name.localeCompare(b.name));
-  return { name, floor: devices.find(({ floor }) => floor)?.floor ?? null, facts: factsOf(pairs), tiles };
+  const own = devices.map((device) => pairOf(device, state));
+  const tiles = own.map(({ tile }) => tile).toSorted((a, b) => weight(b) - weight(a) || a.name.localeCompare(b.name));
+  return { name, floor: devices.find(({ floor }) => floor)?.floor ?? null, facts: factsOf(own), tiles };
 }
 
 /** Tiles that one can do something with stand in front of those that only tell. */
@@ -45,6 +43,19 @@ function weight({ controls, tone }: TileModel): number {
 interface Pair {
   readonly device: DeviceView;
   readonly readings: ReadonlyMap<string, ReadingView>;
+  readonly tile: TileModel;
+}
+
+const pairs = new WeakMap<DeviceView, Pair>();
+
+/** Whatever is new of a device or of its readings makes a new device of it (home-state): what was made of the same one still holds. */
+function pairOf(device: DeviceView, state: HomeState): Pair {
+  const known = pairs.get(device);
+  if (known) return known;
+  const readings = readingsOf(state, device.id);
+  const pair = { device, readings, tile: tileOf(device, readings) };
+  pairs.set(device, pair);
+  return pair;
 }
 
 function factsOf(pairs: readonly Pair[]): readonly string[] {
@@ -73,6 +84,16 @@ export function summaryOf(state: HomeState): string {
   const lights = state.devices.filter((device) => device.device_types.some((type) => type.endsWith('Light')));
   const lit = lights.filter((device) => readingsOf(state, device.id).get('is_on')?.value === true).length;
   const away = state.devices.filter(({ reachability }) => reachability === 'unreachable').length;
-  const words = lit === 0 ? 'All lights are off' : `${lit} ${lit === 1 ? 'light is' : 'lights are'} on`;
+  const words = lights.length === 0 ? deviceCount(state) : lightWords(lit);
   return away === 0 ? `${words}.` : `${words}, ${away} ${away === 1 ? 'device does' : 'devices do'} not answer.`;
+}
+
+function lightWords(lit: number): string {
+  if (lit === 0) return 'All lights are off';
+  return `${lit} ${lit === 1 ? 'light is' : 'lights are'} on`;
+}
+
+function deviceCount({ devices }: HomeState): string {
+  if (devices.length === 0) return 'Nothing is here yet';
+  return devices.length === 1 ? 'One device' : `${devices.length} devices`;
 }

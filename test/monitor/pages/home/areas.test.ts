@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { NO_HOME, withDevices } from '../../../../src/monitor/api/home-state.ts';
+import { type HomeState, NO_HOME, withDevices, withEvent } from '../../../../src/monitor/api/home-state.ts';
 import type { DeviceView } from '../../../../src/monitor/api/hub-types.ts';
-import { areasOf } from '../../../../src/monitor/pages/home/areas.ts';
-import { deviceView, toolIds } from '../../home.ts';
+import { areasOf, summaryOf } from '../../../../src/monitor/pages/home/areas.ts';
+import { deviceView, eventView, readingView, toolIds } from '../../home.ts';
 
 const device = (id: string, traits: Partial<DeviceView> = {}) => deviceView(id, { tools: toolIds(id, 'turn_on'), ...traits });
 
@@ -27,4 +27,26 @@ test('rooms of one floor stand together, then those without, and last what has n
 
 test('a bridge that says and does nothing has no tile', () => {
   expect(areasOf(withDevices(NO_HOME, [deviceView('bridge')]))).toEqual([]);
+});
+
+test('a sentence says how the home is, also where there are no lights or nothing at all', () => {
+  const away = { device_types: ['TemperatureSensor'], reachability: 'unreachable' } as const;
+  expect(summaryOf(NO_HOME)).toBe('Nothing is here yet.');
+  expect(summaryOf(withDevices(NO_HOME, [deviceView('a')]))).toBe('All lights are off.');
+  expect(summaryOf(withDevices(NO_HOME, [deviceView('a', away), deviceView('b', away)]))).toBe('2 devices, 2 devices do not answer.');
+});
+
+test('after an event only the tile of its device is another one', () => {
+  const devices = Array.from({ length: 200 }, (_none, index) =>
+    device(`d${index}`, {
+      area: `Room ${index % 20}`,
+      readings: [readingView(`d${index}`, 'power', { value: 1, kind: 'power', unit: 'W' })],
+    }),
+  );
+  const before = withDevices(NO_HOME, devices);
+  const tilesOf = (state: HomeState) => new Map(areasOf(state).flatMap(({ tiles }) => tiles.map((tile) => [tile.id, tile] as const)));
+  const old = tilesOf(before);
+  const fresh = tilesOf(withEvent(before, eventView('sensor.reading', 'd7/power', { value: 40 })));
+  expect([...fresh].filter(([id, tile]) => tile !== old.get(id)).map(([id]) => id)).toEqual(['d7']);
+  expect(fresh.get('d7')?.state).toBe('40 W');
 });
