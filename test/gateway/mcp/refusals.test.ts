@@ -51,3 +51,13 @@ test('an area that only another hub has is known by its tools', async () => {
   const client = await modernClient(gateway, { path: '/mcp/areas/shed' });
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['shed_lamp_on']);
 });
+
+test('a tool with a step that waits for people is told as destructive', async () => {
+  const { gateway, addTool } = makeHome();
+  const composed = { namespace: 'agent', execution: { side_effects: true }, permissions: ['device:control:lamp'] };
+  addTool({ ...composed, name: 'come_home', tags: ['composed', 'needs_approval'] });
+  addTool({ ...composed, name: 'go_out', tags: ['composed'] });
+  const client = await modernClient(gateway, { path: '/mcp/devices' });
+  const hints = (await client.listTools()).tools.map(({ name, annotations }) => [name, annotations?.destructiveHint]);
+  expect(Object.fromEntries(hints)).toMatchObject({ come_home: true, go_out: false });
+});

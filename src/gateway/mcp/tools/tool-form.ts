@@ -1,5 +1,6 @@
 import type { JsonObject, JsonSchema } from '../../../core/json.ts';
 import { toMcp } from '../../../tools/forms/tool-export.ts';
+import { NEEDS_APPROVAL } from '../../../tools/registration/composed-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../../tools/schema/plain-json.ts';
 import { mapSchema } from '../../../tools/schema/schema-walk.ts';
 import type { RegisteredTool } from '../../../tools/tool-definition.ts';
@@ -16,7 +17,9 @@ export function toolForm(tool: RegisteredTool, name: string): JsonObject {
   const parameters = withUnitsInWords(definition.parameters);
   const { annotations, ...form } = toMcp({ ...definition, description: descriptionOf(tool), parameters }, name);
   // The title stands beside them already.
-  const { title: _, ...hints } = annotations;
+  const { title: _, ...declared } = annotations;
+  // What waits for people by one of its steps is as destructive as that step.
+  const hints = { ...declared, destructiveHint: declared.destructiveHint || definition.metadata.tags.includes(NEEDS_APPROVAL) };
   const made = copyJsonObject({ ...form, annotations: hints, icons: iconsOf(definition.metadata.category) }, RESULT_LIMITS);
   forms.set(tool, made);
   return made;
