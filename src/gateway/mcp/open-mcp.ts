@@ -1,53 +1,10 @@
-import type { Authorizer } from '../../core/authorizer.ts';
-import type { Principal } from '../../core/principal.ts';
-import type { ReadingStore } from '../../core/reading-store.ts';
-import type { KnownTools } from '../../tools/known-tools.ts';
-import type { MeshPorts } from '../../tools/mesh-outlook.ts';
-import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
-import type { ToolSearchResult } from '../../tools/search/search.ts';
-import type { ToolRegistry } from '../../tools/tool-registry.ts';
-import type { CallerSight } from '../devices/caller-sight.ts';
-import type { CallPort, HealthSource, JobPort } from '../ports.ts';
-import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
-import { ApprovalQuestions } from './calls/approval-questions.ts';
-import { AskingCalls } from './calls/asking-calls.ts';
-import { talkFeature } from './calls/talk-feature.ts';
-import { LongCalls } from './calls/task-calls.ts';
-import { taskFeature } from './calls/task-feature.ts';
-import { pipelineRunner } from './calls/tool-runner.ts';
-import { type HomeFeatureParts, homeFeatures } from './home-features.ts';
-import { McpEndpoint, type McpEndpointCollaborators } from './mcp-endpoint.ts';
-import { toolFeature } from './tools/tool-feature.ts';
+import { McpEndpoint } from './mcp-endpoint.ts';
+import type { McpParts } from './mcp-features.ts';
 
-/** What the parts of the MCP door work with. */
-export interface McpCollaborators extends McpEndpointCollaborators, HomeFeatureParts {
-  readonly catalogue: ToolCatalogue;
-  readonly tools: KnownTools;
-  readonly registry: ToolRegistry;
-  readonly outlook: Pick<MeshPorts, 'tools'>;
-  readonly sight: CallerSight;
-  readonly readings: ReadingStore;
-  readonly validator: SchemaValidator;
-  readonly authorizer: Authorizer;
-  readonly pipeline: CallPort;
-  readonly jobs: JobPort;
-  readonly health: HealthSource;
-}
-
-/** The MCP door with all its parts. */
-export function openMcp(collaborators: McpCollaborators): McpEndpoint {
-  const { catalogue, health } = collaborators;
-  const approvals = new ApprovalQuestions(collaborators);
-  const asking = new AskingCalls(collaborators);
-  const run = pipelineRunner({ ...collaborators, approvals, asking, longCalls: new LongCalls(collaborators) });
-  const find = (principal: Principal, text: string, limit: number): ToolSearchResult => catalogue.find(principal, { text, limit });
-  return new McpEndpoint(collaborators, {
-    version: () => health.health().version,
-    features: (notices) => [
-      toolFeature({ ...collaborators, run, find }, notices),
-      talkFeature(asking),
-      ...homeFeatures({ ...collaborators, asking }, notices),
-      taskFeature(collaborators),
-    ],
+/** The MCP door with all its parts. They are loaded when the first client comes, as the SDK is. */
+export function openMcp(parts: McpParts): McpEndpoint {
+  return new McpEndpoint(parts, {
+    version: () => parts.health.health().version,
+    features: async (notices) => (await import('./mcp-features.ts')).mcpFeatures(parts, notices),
   });
 }

@@ -20,4 +20,10 @@ describe('the SDK of MCP', () => {
     expect(users.toSorted()).toEqual(['gateway/mcp/server/mcp-server-session.ts', 'gateway/mcp/server/mcp-server.ts']);
     expect(importing(/\/mcp-server(-session)?\.ts$/)).toEqual(['gateway/mcp/server/mcp-server-session.ts']);
   });
+
+  it('is not all that waits for the first client: so do the features', () => {
+    expect(importing(/\/mcp-features\.ts$/)).toEqual([]);
+    const users = importing(/\/[a-z]+-feature\.ts$|\/home-features\.ts$/);
+    expect(users.toSorted()).toEqual(['gateway/mcp/home-features.ts', 'gateway/mcp/mcp-features.ts']);
+  });
 });

@@ -1,0 +1,51 @@
+import type { Authorizer } from '../../core/authorizer.ts';
+import type { Principal } from '../../core/principal.ts';
+import type { ReadingStore } from '../../core/reading-store.ts';
+import type { KnownTools } from '../../tools/known-tools.ts';
+import type { MeshPorts } from '../../tools/mesh-outlook.ts';
+import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
+import type { ToolSearchResult } from '../../tools/search/search.ts';
+import type { ToolRegistry } from '../../tools/tool-registry.ts';
+import type { CallerSight } from '../devices/caller-sight.ts';
+import type { CallPort, HealthSource, JobPort } from '../ports.ts';
+import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
+import { ApprovalQuestions } from './calls/approval-questions.ts';
+import { AskingCalls } from './calls/asking-calls.ts';
+import { talkFeature } from './calls/talk-feature.ts';
+import { LongCalls } from './calls/task-calls.ts';
+import { taskFeature } from './calls/task-feature.ts';
+import { pipelineRunner } from './calls/tool-runner.ts';
+import { type HomeFeatureParts, homeFeatures } from './home-features.ts';
+import type { McpEndpointCollaborators } from './mcp-endpoint.ts';
+import type { McpFeature, McpNotices } from './mcp-feature.ts';
+import { toolFeature } from './tools/tool-feature.ts';
+
+/** Whom the features work with. */
+export interface McpParts extends McpEndpointCollaborators, HomeFeatureParts {
+  readonly catalogue: ToolCatalogue;
+  readonly tools: KnownTools;
+  readonly registry: ToolRegistry;
+  readonly outlook: Pick<MeshPorts, 'tools'>;
+  readonly sight: CallerSight;
+  readonly readings: ReadingStore;
+  readonly validator: SchemaValidator;
+  readonly authorizer: Authorizer;
+  readonly pipeline: CallPort;
+  readonly jobs: JobPort;
+  readonly health: HealthSource;
+}
+
+/** All that the server can do. */
+export function mcpFeatures(parts: McpParts, notices: McpNotices): readonly McpFeature[] {
+  const { catalogue } = parts;
+  const approvals = new ApprovalQuestions(parts);
+  const asking = new AskingCalls(parts);
+  const run = pipelineRunner({ ...parts, approvals, asking, longCalls: new LongCalls(parts) });
+  const find = (principal: Principal, text: string, limit: number): ToolSearchResult => catalogue.find(principal, { text, limit });
+  return [
+    toolFeature({ ...parts, run, find }, notices),
+    talkFeature(asking),
+    ...homeFeatures({ ...parts, asking }, notices),
+    taskFeature(parts),
+  ];
+}
