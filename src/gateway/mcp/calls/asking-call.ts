@@ -23,11 +23,6 @@ export class AskingCall {
   /** Answers that came with the last request and were not asked for yet. */
   #given = new Map<string, Json>();
   #listener: McpCaller | undefined;
-  #isOver = false;
-
-  get isOver(): boolean {
-    return this.#isOver;
-  }
 
   /** Begins the work for its first caller. `beforeAsking` may refuse a question by throwing. */
   start(caller: McpCaller, work: AskingWork, beforeAsking: () => void): void {
@@ -43,10 +38,8 @@ export class AskingCall {
         return this.#ask(question, signal);
       },
     };
-    const end = () => {
-      this.#isOver = true;
-    };
-    this.#outcome.promise.then(end, end);
+    // Nobody may be there to hear of a failure: it is told to whoever waits.
+    this.#outcome.promise.catch(() => {});
     work(lasting).then(this.#outcome.resolve, this.#outcome.reject);
   }
 
