@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import { isIP, isIPv6 } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { isLoopback } from '../door/loopback.ts';
 
 /** A network interface's address, as node:os tells it. */
@@ -24,11 +24,6 @@ interface NameFacts extends MachineNames {
 const DNS_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 /** A certificate stays small, whatever a machine with many containers has. */
 const MAX_NAMES = 64;
-
-/** True for a DNS name or an address that a certificate can be about. */
-export function isCertifiable(name: string): boolean {
-  return isIP(name) !== 0 || DNS_NAME.test(name);
-}
 
 /** True for the addresses that mean every interface. */
 export function isWildcard(host: string): boolean {
