@@ -37,7 +37,7 @@ test('a search tells the score, why, and what almost fits', async () => {
   };
   const asked: string[] = [];
   const search = (answer: object, ...options: string[]) =>
-    atmo(['tools', '--search', 'dim the hall', ...options], { fetch: async (url) => (asked.push(url), Response.json(answer)) });
+    atmo(['tools', '--search', 'dim the hall', ...options], { fetch: answering(asked, answer) });
   const { out } = await search(found, '--category', 'acting');
   expect(out).toMatch(/matter:dim@1\.0\.0 +1\.91 +Set brightness +area: hall, tag: bright/);
   expect(out).toMatch(/Almost\n.*LACKS[\s\S]*matter:attic@1\.0\.0 +0\.40 +Dim +hall/);
@@ -54,8 +54,7 @@ test('the devices of another hub are told from its tools', async () => {
     { id: 'matter:pump_on@1.0.0', metadata: { device: 'pump' } },
   ];
   const asked: string[] = [];
-  const run = (...argv: string[]) =>
-    atmo(['devices', '--hub', 'shed', ...argv], { fetch: async (url) => (asked.push(url), Response.json({ tools })) });
+  const run = (...argv: string[]) => atmo(['devices', '--hub', 'shed', ...argv], { fetch: answering(asked, { tools }) });
   expect((await run('--json')).json().devices).toEqual([
     { id: 'lamp', area: 'Shed', tools: ['matter:lamp_on@1.0.0', 'matter:lamp_off@1.0.0'] },
     { id: 'pump', area: null, tools: ['matter:pump_on@1.0.0'] },
@@ -64,3 +63,11 @@ test('the devices of another hub are told from its tools', async () => {
   expect((await run('pump')).out).toMatch(/pump +- +matter:pump_on@1\.0\.0/);
   expect(await run('doom')).toMatchObject({ code: 2, err: expect.stringContaining('atmo devices --hub shed') });
 });
+
+/** A hub that notes what it is asked and always answers the same. */
+function answering(asked: string[], answer: object) {
+  return async (url: string): Promise<Response> => {
+    asked.push(url);
+    return Response.json(answer);
+  };
+}
