@@ -19,7 +19,7 @@ const hastyClock: Clock = {
 };
 
 /** A hub with a tool that takes as long as the test wants. */
-function makeSlowHub() {
+function makeSlowHub(returns: JsonObject = {}) {
   const room = makeGateway({ clock: hastyClock, authenticator: authenticatorOf({ other: agent('*') }) });
   const ends = Promise.withResolvers<Json>();
   const signals: AbortSignal[] = [];
@@ -27,7 +27,7 @@ function makeSlowHub() {
   room.addTool({
     name: 'commission',
     parameters: { type: 'object', properties: { fails: { type: 'boolean' }, isSoon: { type: 'boolean' } } },
-    returns: {},
+    returns,
     requires: { permissions: ['device:control'] },
     execution: { async_allowed: true, timeout_ms: 120_000, side_effects: true, idempotent: true, stream_supported: true },
     handler: async (params, context) => {
@@ -104,6 +104,16 @@ describe('a long call', () => {
         resultType: 'complete',
         result: { structuredContent: { device: 'lamp' }, content: [{ type: 'text', text: '{"device":"lamp"}' }] },
       });
+  });
+
+  test('ends with the blocks of content that its tool makes', async () => {
+    const { gateway, ends } = makeSlowHub({ 'x-content-blocks': true });
+    const { taskId = '' } = (await ask(gateway, 'tools/call', call())).result;
+    const content = [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }];
+    ends.resolve({ content });
+    await expect
+      .poll(async () => (await ask(gateway, 'tasks/get', { taskId })).result)
+      .toMatchObject({ status: 'completed', result: { content } });
   });
 
   test('that is over soon, or fails, is answered as if it were none', async () => {

@@ -2,23 +2,31 @@ import type { Clock } from '../../../core/clock.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import type { JsonObject } from '../../../core/json.ts';
 import type { JobView } from '../../../tools/calls/job-store.ts';
+import type { KnownTools } from '../../../tools/known-tools.ts';
 import type { JobPort } from '../../ports.ts';
 import type { McpCaller, McpFeature } from '../mcp-feature.ts';
 import { outcomeOf, TASKS, takesTasks, taskOf } from './task-view.ts';
-import { errorResult, successResult } from './tool-result.ts';
+import { errorResult, toolResult } from './tool-result.ts';
 
 interface TaskParts {
   readonly jobs: Pick<JobPort, 'status' | 'cancel'>;
+  readonly tools: Pick<KnownTools, 'get'>;
   readonly clock: Clock;
 }
 
 /** `tasks/get`, `tasks/update` and `tasks/cancel` (extension io.modelcontextprotocol/tasks, SEP-2663): a task is a job of the caller. */
-export function taskFeature({ jobs, clock }: TaskParts): McpFeature {
+export function taskFeature({ jobs, tools, clock }: TaskParts): McpFeature {
   const jobOf = (params: JsonObject, caller: McpCaller) => jobs.status(idIn(params, caller), caller);
+  /** What the call would have been answered with at once. */
+  const resultOf = (job: JobView): JsonObject => {
+    const outcome = outcomeOf(job);
+    if (outcome.status === 'success') return toolResult(tools.get(job.tool), outcome.result);
+    return errorResult(outcome.error, { era: 'modern', listing: 'open' });
+  };
   return {
     capabilities: { extensions: { [TASKS]: {} } },
     methods: {
-      'tasks/get': async (params, caller) => ({ ...taskOf(await jobOf(params, caller), clock.now(), resultOfJob), resultType: 'complete' }),
+      'tasks/get': async (params, caller) => ({ ...taskOf(await jobOf(params, caller), clock.now(), resultOf), resultType: 'complete' }),
       // No task of ours waits for input: an answer to nothing is acknowledged and forgotten.
       'tasks/update': async (params, caller) => {
         await jobOf(params, caller);
@@ -30,12 +38,6 @@ export function taskFeature({ jobs, clock }: TaskParts): McpFeature {
       },
     },
   };
-}
-
-/** What the call would have been answered with at once. */
-function resultOfJob(job: JobView): JsonObject {
-  const outcome = outcomeOf(job);
-  return outcome.status === 'success' ? successResult(outcome.result) : errorResult(outcome.error, { era: 'modern', listing: 'open' });
 }
 
 /** JOB_NOT_FOUND for what cannot be an id; NOT_SUPPORTED for a client that did not say that it takes tasks. */

@@ -1,5 +1,7 @@
 import type { ErrorBody } from '../../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
+import { CONTENT_BLOCKS } from '../../../tools/tool-companions.ts';
+import type { RegisteredTool } from '../../../tools/tool-definition.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 import type { ToolRun } from './tool-run.ts';
 
@@ -7,6 +9,12 @@ import type { ToolRun } from './tool-run.ts';
 export function successResult(value: Json): JsonObject {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return { content: [{ type: 'text', text }], ...(isJsonObject(value) && { structuredContent: value }) };
+}
+
+/** What a tool found; blocks of content go to the client as they are. */
+export function toolResult(tool: Pick<RegisteredTool, 'definition'> | undefined, result: Json): JsonObject {
+  const isContent = tool?.definition.returns[CONTENT_BLOCKS] === true && isJsonObject(result) && Array.isArray(result.content);
+  return isContent ? { content: result.content ?? [] } : successResult(result);
 }
 
 /**

@@ -1,15 +1,13 @@
 import { AtmoError } from '../../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
+import type { JsonObject } from '../../../core/json.ts';
 import type { CallRequest } from '../../../tools/calls/call-answer.ts';
-import { CONTENT_BLOCKS } from '../../../tools/tool-companions.ts';
-import type { RegisteredTool } from '../../../tools/tool-definition.ts';
 import type { CallPort } from '../../ports.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 import { type ApprovalQuestions, withWayOut } from './approval-questions.ts';
 import type { AskingCalls } from './asking-calls.ts';
 import { neededCapabilities } from './elicitation.ts';
 import { isLong, type LongCalls } from './task-calls.ts';
-import { errorResult, successResult } from './tool-result.ts';
+import { errorResult, toolResult } from './tool-result.ts';
 import type { ToolRun, ToolRunner } from './tool-run.ts';
 
 /** What calls are made with. */
@@ -32,7 +30,7 @@ async function runOnce({ pipeline, approvals, longCalls }: RunnerParts, run: Too
   const request = requestOf(run, caller);
   const outcome = isLong(tool) ? await longCalls.run({ request, isTyped: listing === 'typed' }, caller) : await pipeline.call(request);
   if (outcome.status === 'running') return outcome.handle;
-  if (outcome.status === 'success') return resultOf(tool, outcome.result);
+  if (outcome.status === 'success') return toolResult(tool, outcome.result);
   const { code, message, details } = outcome.error;
   // What a client of 2026-07-28 would have to declare is an error of the protocol, not of the tool.
   if (caller.era === 'modern' && neededCapabilities(outcome.error)) throw new AtmoError(code, message, details);
@@ -52,10 +50,4 @@ function requestOf({ tool, params }: ToolRun, caller: McpCaller): CallRequest {
     ...(ask && { onQuestion: ask }),
     onMessage: caller.say,
   };
-}
-
-/** What the tool found; blocks of content go to the client as they are. */
-function resultOf({ definition: { returns } }: RegisteredTool, result: Json): JsonObject {
-  const isContent = returns[CONTENT_BLOCKS] === true && isJsonObject(result) && Array.isArray(result.content);
-  return isContent ? { content: result.content ?? [] } : successResult(result);
 }
