@@ -31,8 +31,23 @@ function parseDuration(text: string): number | undefined {
   return unitMs === undefined ? undefined : Number(match?.[1]) * unitMs;
 }
 
-/** Milliseconds since 1970 from an ISO 8601 time, or from a duration before now such as `24h`; undefined for other texts. */
+const DAYS_AGO: ReadonlyMap<string, number> = new Map([
+  ['today', 0],
+  ['yesterday', 1],
+]);
+
+/** The day begins at midnight of the machine's clock on the wall. */
+function startOfDay(nowMs: number, daysAgo: number): number {
+  const day = new Date(nowMs);
+  day.setHours(0, 0, 0, 0);
+  day.setDate(day.getDate() - daysAgo);
+  return day.getTime();
+}
+
+/** Milliseconds since 1970 from an ISO 8601 time, a duration before now such as `24h`, or a day that begins: `today`, `yesterday`; undefined for other texts. */
 export function parseTime(text: string, nowMs: number): number | undefined {
+  const daysAgo = DAYS_AGO.get(text);
+  if (daysAgo !== undefined) return startOfDay(nowMs, daysAgo);
   const agoMs = parseDuration(text);
   if (agoMs !== undefined) return nowMs - agoMs;
   const atMs = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;

@@ -155,9 +155,21 @@ describe('sensor_history', () => {
     expect(history.points).toHaveLength(48);
   });
 
+  it('knows days as people say them', async () => {
+    const room = home();
+    const client = await modernClient(room.gateway);
+    const wish = { sensor: 'hall-sensor/temperature', since: 'yesterday', until: 'today' };
+    const { since, until } = (await resultOf(client, 'sensor_history', wish)) as { since: string; until: string };
+    const midnight = new Date(until);
+    expect([midnight.getHours(), midnight.getMinutes(), midnight.getSeconds()]).toEqual([0, 0, 0]);
+    expect(midnight.toDateString()).toBe(new Date(room.clock.now()).toDateString());
+    expect(new Date(since).getHours()).toBe(0);
+    expect(Math.round((midnight.getTime() - Date.parse(since)) / HOUR_MS / 24)).toBe(1);
+  });
+
   it('refuses times that are none', async () => {
     const client = await modernClient(home().gateway);
-    const wish = { sensor: 'hall-sensor/temperature', since: 'yesterday' };
+    const wish = { sensor: 'hall-sensor/temperature', since: 'last week' };
     expect(await resultOf(client, 'sensor_history', wish)).toMatchObject({ code: 'VALIDATION_ERROR' });
   });
 });

@@ -70,7 +70,7 @@ function historyTool({ sight, readings, clock }: MeasurementParts): HomeTool {
         'How a sensor went over a time: lowest and highest with when, mean, and its course. Example: {"sensor": "hall-sensor/temperature", "since": "24h"}',
       parameters: {
         sensor: p.string({ description: 'Id or title of one sensor', maxLength: 200 }),
-        since: p.string({ description: 'Begin: ISO 8601, or before now: 90m, 24h, 7d', default: '24h', maxLength: 40 }),
+        since: p.string({ description: 'Begin: today, yesterday, before now (90m, 24h, 7d), or ISO 8601', default: '24h', maxLength: 40 }),
         until: p.string({ description: 'End, as since; now when absent', maxLength: 40 }).optional(),
       },
     },
@@ -103,7 +103,10 @@ function historyOf(readings: ReadingStore, { sensor, value }: Reading, range: Om
 function timeOf(name: string, text: string, nowMs: number): number {
   const atMs = parseTime(text, nowMs);
   if (atMs !== undefined) return atMs;
-  throw new AtmoError('VALIDATION_ERROR', `${name} has to be a time such as 2026-01-31T07:00:00Z, or a time before now such as 24h`);
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    `${name} has to be a time such as 2026-01-31T07:00:00Z, a time before now such as 24h, today or yesterday`,
+  );
 }
 
 /** All sensors of a device, by its id, name or alias, or the one that the text names. */
