@@ -162,14 +162,26 @@ class Door {
     const { bearer } = credentials;
     if (bearer === undefined) return authenticator.authenticate(credentials);
     const source = sourceOf(context.env?.incoming?.socket.remoteAddress);
-    guesses.admit(source, bearer);
+    const lock = this.#lockOn(source, bearer);
+    // All programs of this machine are one source: a wrong one may not keep out those who have just been given a token.
+    if (lock && source !== 'local') throw lock;
     try {
       const authenticated = await authenticator.authenticate(credentials);
       guesses.succeeded(bearer, familyOf(principalKey(authenticated.principal)));
       return authenticated;
     } catch (thrown) {
       if (thrown instanceof AtmoError && thrown.code === 'TOKEN_INVALID') guesses.failed(source, bearer);
-      throw thrown;
+      throw lock ?? thrown;
+    }
+  }
+
+  /** Why a source is locked out; undefined where it is not. */
+  #lockOn(source: string, bearer: string): AtmoError | undefined {
+    try {
+      this.#collaborators.guesses.admit(source, bearer);
+      return undefined;
+    } catch (thrown) {
+      return toAtmoError(thrown);
     }
   }
 

@@ -117,3 +117,17 @@ test('a thousand guesses at the door: 429 with Retry-After, the owner is told on
   expect(metrics.text()).toContain('atmo_http_lockouts_total 1');
   expect(logged.join('')).not.toContain('guess-5');
 });
+
+test('who guesses on this machine keeps out nobody on it: wrong tokens are told 429, right ones that are new are let in', async () => {
+  const { gateway } = makeGateway();
+  const ask = async (token: string) => {
+    const init = { headers: { host: HOST, authorization: `Bearer ${token}` } };
+    return (
+      await gateway.app.request(`http://${HOST}/api/v1/tools`, init, { incoming: { socket: { remoteAddress: '127.0.0.1' } } as never })
+    ).status;
+  };
+  for (let index = 0; index < 150; index++) await ask(`guess-${index}`);
+  expect(await ask('guess-again')).toBe(429);
+  expect(await ask(AGENT_TOKEN)).toBe(200);
+  expect(await ask('guess-once-more')).toBe(429);
+});

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type IncomingMessage, request as openRequest } from 'node:http';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isJsonObject, type Json, type JsonObject } from '../../../src/core/json.ts';
 import type { Arms } from './arms.ts';
 
@@ -26,6 +27,8 @@ export interface Shot {
 }
 
 const TIMEOUT_MS = 10_000;
+const TOO_FAST_MS = 500;
+const TOO_FAST = /"detail":"This account reads more than/;
 
 /** An agent that tries everything over HTTP, and the record of all that it was ever told. */
 export class Attacker {
@@ -86,7 +89,10 @@ export class Attacker {
     const said = `${method} ${path}\n${JSON.stringify({ ...headers, authorization: undefined })}\n${body ?? ''}`;
     return new Promise((resolve, reject) => {
       const request = openRequest({ host: '127.0.0.1', port: this.#port, method, path, headers, timeout: TIMEOUT_MS }, (answer) => {
-        textOf(answer, shot.listenMs).then((text) => resolve(this.#keep(said, { answer, text })), reject);
+        // Reading has a pace, which other tests hold: here it would hide the answers.
+        const again = () => sleep(TOO_FAST_MS).then(() => this.send(shot));
+        const read = textOf(answer, shot.listenMs);
+        read.then((text) => resolve(TOO_FAST.test(text) ? again() : this.#keep(said, { answer, text })), reject);
       });
       request.on('timeout', () => request.destroy());
       request.on('error', (error: NodeJS.ErrnoException) => resolve(this.#keepBroken(said, error)));

@@ -118,13 +118,13 @@ export const DOORS: readonly Attempt[] = [
       (headers) => me.send({ path: '/api/v1/tools', headers }),
     ),
   ),
+  harmless('the question which methods there are', (me) => me.send({ method: 'OPTIONS', path: '/api/v1/tokens' })),
   refused('other methods by their own name or another', (me, { beacon, token }) =>
     each(
       [
         { method: 'PUT', path: `/api/v1/devices/${beacon.id}` },
         { method: 'PATCH', path: `/api/v1/devices/${beacon.id}` },
         { method: 'DELETE', path: `/api/v1/devices/${beacon.id}` },
-        { method: 'OPTIONS', path: '/api/v1/tokens' },
         { method: 'TRACE', path: '/api/v1/tokens' },
         { path: `/api/v1/tokens/${token}`, headers: { 'x-http-method-override': 'DELETE' } },
         { method: 'POST', path: `/api/v1/tokens/${token}?_method=DELETE`, body: '{}' },

@@ -11,7 +11,9 @@ export const LISTS: readonly Attempt[] = [
   harmless('pages of tools beyond the own ones', (me) =>
     each([0, 10, 20, 50, 100, 1_000], (cursor) => me.get(`/api/v1/tools?cursor=${cursor}&limit=1`)),
   ),
-  harmless('search with the names of others', (me, { lock, beacon, climate, gauge }) =>
+  // Words of a name may mean something by themselves, such as warmth: what is found of the attacker's own then differs from what
+  // letters without meaning find.
+  aboutOwn('search with the names of others', (me, { lock, beacon, climate, gauge }) =>
     each([lock.name, beacon.name, climate.name, gauge.name, lock.area, beacon.slug, `unlock the ${lock.name}`], (text) =>
       me.get(`/api/v1/tools?q=${encodeURIComponent(text)}&limit=100`),
     ),
@@ -94,7 +96,7 @@ export const LISTS: readonly Attempt[] = [
   ),
   harmless('capabilities', (me) => me.get('/api/v1/capabilities')),
   refused('metrics', (me) => each(['/metrics', '/metrics/', '/metrics?x=1', '//metrics'], (path) => me.get(path))),
-  harmless('the description of the API', (me) => me.get('/openapi.json')),
+  harmless('the description of the API', (me) => each(['/openapi.json', '/openapi.json?tools=true'], (path) => me.get(path))),
   harmless('health, with a challenge', (me) => each(['/healthz', `/healthz?challenge=${'A'.repeat(43)}`], (path) => me.get(path))),
   aboutOwn('usage, of all and of others', (me, { agent }) =>
     each(['', '?limit=500', `?agent=${agent}`, '?agent=owner'], (query) => me.get(`/api/tools/usage${query}`)),

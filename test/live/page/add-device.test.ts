@@ -107,6 +107,8 @@ describe.skipIf(!HAS_CHROMIUM)(`adding a device at the page${HAS_CHROMIUM ? '' :
     await form.getByRole('button', { name: 'Store' }).click();
     await opened.page.locator('.notice.bad').waitFor();
     expect(await world.hub.result('hub:list_credentials')).toEqual([]);
+    // A browser writes each refused request to its console, this one too.
+    expect(opened.complaints.splice(0)).toEqual([expect.stringContaining('set_thread_credentials/invoke')]);
     await form.getByLabel('Operational dataset').fill(THREAD_DATASET);
     await form.getByRole('button', { name: 'Store' }).click();
     await opened.page.getByRole('option', { name: 'Thread ProbeThread (border)' }).waitFor({ state: 'attached' });
