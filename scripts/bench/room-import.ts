@@ -7,9 +7,14 @@ import { median } from './statistics.ts';
 
 const RUNS = 3;
 
+/** No hub loads what a browser runs. */
+const BROWSER_ROOM = 'monitor';
+
 /** What each room costs to load by itself, bundled, in a process of its own. */
 export async function roomImports(): Promise<BenchFigure[]> {
-  const rooms = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const rooms = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && entry.name !== BROWSER_ROOM,
+  );
   const figures: BenchFigure[] = [];
   for (const { name } of rooms) {
     const program = await bundleRoom(name);
