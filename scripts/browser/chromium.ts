@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { AtmoError } from '../../src/core/errors.ts';
+import { installedProgram } from '../installed-program.ts';
 
 const execute = promisify(execFile);
 /** Debian's name, and what other distributions call it. */
@@ -14,8 +13,7 @@ export const CHROMIUM_HINT = 'Chromium is not installed: apt install chromium, o
 
 /** Path of the Chromium that the system has; undefined where there is none. */
 export function findChromium(): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin'];
-  return folders.flatMap((dir) => NAMES.map((name) => join(dir, name))).find(isExecutable);
+  return installedProgram(NAMES, ['/usr/bin']);
 }
 
 /** Installs Debian's Chromium where there is none. Needs root, apt and the network; AtmoError with the reason where that is not so. */
@@ -33,13 +31,4 @@ export async function installChromium(): Promise<string> {
   const path = findChromium();
   if (path === undefined) throw new AtmoError('NOT_SUPPORTED', 'apt-get installed the package chromium, which brings no program chromium');
   return path;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

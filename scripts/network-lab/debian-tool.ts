@@ -2,9 +2,10 @@
  * Programs of Debian that the lab can use where nobody installed them: downloaded once into `.run/debian` and unpacked there.
  * The system's own packages stay as they are.
  */
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { ROOT } from '../bundle.ts';
+import { installedProgram, isExecutable } from '../installed-program.ts';
 import { runTool } from './run-tool.ts';
 
 const CACHE = join(ROOT, '.run/debian');
@@ -29,7 +30,7 @@ export interface DebianTool {
 
 /** The program as it is installed, else as `fetchDebianTools` unpacked it; undefined where there is neither. */
 export function findDebianTool(name: DebianToolName): DebianTool | undefined {
-  const installed = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'].map((dir) => join(dir, name)).find(isExecutable);
+  const installed = installedProgram([name], ['/usr/sbin', '/sbin']);
   if (installed !== undefined) return { path: installed, env: process.env };
   const root = join(CACHE, name);
   const path = ['usr/sbin', 'usr/bin', 'sbin', 'bin'].map((dir) => join(root, dir, name)).find(isExecutable);
@@ -71,13 +72,4 @@ function libraryFolders(root: string): readonly string[] {
         .filter((entry) => entry.isDirectory())
         .map((entry) => join(dir, entry.name)),
     );
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
