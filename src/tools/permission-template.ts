@@ -14,12 +14,17 @@ export function placeholdersOf(template: string): readonly string[] {
   return [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
 }
 
+/** The template with a text in the place of each parameter. */
+export function replacePlaceholders(template: string, textOf: (name: string) => string): string {
+  return template.replace(PLACEHOLDER, (_, name: string) => textOf(name));
+}
+
 /**
  * A permission such as `device:control:{device_id}` with values of validated, canonical parameters. PERMISSION_DENIED
  * when a value is missing or could mean anything but one resource.
  */
 export function fillPermission(template: string, params: JsonObject): string {
-  const filled = template.replace(PLACEHOLDER, (_, name: string) => resourceText(template, name, params[name]));
+  const filled = replacePlaceholders(template, (name) => resourceText(template, name, params[name]));
   if (parsePermission(filled)) return filled;
   const names = placeholdersOf(template).join(', ');
   throw denied(template, names === '' ? 'is not a template that can be filled' : `cannot be judged: ${names} does not name one resource`);

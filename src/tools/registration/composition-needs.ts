@@ -4,7 +4,7 @@ import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import { parsePermission } from '../../core/permission.ts';
 import type { Principal } from '../../core/principal.ts';
 import { effectsOf } from '../calls/effect-stages.ts';
-import { filledPermissions, isTemplate } from '../permission-template.ts';
+import { filledPermissions, isTemplate, placeholdersOf, replacePlaceholders } from '../permission-template.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import { isSchemaObject, visitSchema } from '../schema/schema-walk.ts';
 import { hasReferences, parameterOf, parametersIn } from '../step-reference.ts';
@@ -29,8 +29,6 @@ export interface JudgedStep {
   readonly step: Step;
   readonly permissions: readonly string[];
 }
-
-const PLACEHOLDER = /\{(\w+)\}/g;
 
 /**
  * What one step needs. Its maker has to hold all of that too: nobody may put into a tool, for others to call, what it could
@@ -68,8 +66,8 @@ function openStep({ tool: name, params }: Step, tool: RegisteredTool): JudgedSte
 
 /** What a parameter is when its caller leaves it out, or has to choose from, the maker has named: as much as if it stood in the step. */
 function chosenByMaker(permission: string, parameters: JsonSchema): readonly string[] {
-  return [...permission.matchAll(PLACEHOLDER)].flatMap(([placeholder, name = '']) =>
-    valuesNamed(parameters, name).map((value) => permission.replaceAll(placeholder, value)),
+  return placeholdersOf(permission).flatMap((name) =>
+    valuesNamed(parameters, name).map((value) => permission.replaceAll(`{${name}}`, value)),
   );
 }
 
@@ -86,10 +84,9 @@ function valuesNamed(parameters: JsonSchema, name: string): readonly string[] {
 /** A device that only a result will name can be any: then the permission is the one for all of them. */
 function openPermission(permission: string, params: JsonObject): string {
   if (!isTemplate(permission)) return permission;
-  const parts = [...permission.matchAll(PLACEHOLDER)].map(([, name = '']) => placeOf(params[name]));
-  if (parts.some((part) => part === undefined)) return permission.split(':').slice(0, 2).join(':');
-  let place = 0;
-  const filled = permission.replace(PLACEHOLDER, () => parts[place++] ?? '');
+  const places = new Map(placeholdersOf(permission).map((name) => [name, placeOf(params[name])]));
+  if ([...places.values()].includes(undefined)) return permission.split(':').slice(0, 2).join(':');
+  const filled = replacePlaceholders(permission, (name) => places.get(name) ?? '');
   if (isTemplate(filled) || parsePermission(filled)) return filled;
   throw new AtmoError('VALIDATION_ERROR', `A step that takes references has to name what it is about by id: ${filled} names no one thing`);
 }
