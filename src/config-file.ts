@@ -1,9 +1,11 @@
+import { CONNECTORS_SECTION } from './connectors/connector-config.ts';
+import { section } from './core/config-section.ts';
 import type { AttestationPolicy } from './core/device-administration.ts';
 import { LOG_LEVELS, type LogLevel } from './core/logger.ts';
+import { SENSORS_SECTION } from './sensors/sensor-config.ts';
 
 const positive = { type: 'integer', minimum: 1 };
 const names = { type: 'array', items: { type: 'string' }, default: [] };
-const section = (properties: object) => ({ type: 'object', additionalProperties: false, default: {}, properties });
 
 /** JSON Schema of the configuration file. */
 export const CONFIG_SCHEMA = {
@@ -59,6 +61,8 @@ export const CONFIG_SCHEMA = {
       max_peers: { ...positive, maximum: 256, default: 64 },
       pre_shared_key_file: { type: 'string' },
     }),
+    sensors: SENSORS_SECTION,
+    connectors: CONNECTORS_SECTION,
     rules: { type: 'string' },
     roles: {
       type: 'object',
@@ -127,6 +131,9 @@ export interface ConfigFile {
     max_peers: number;
     pre_shared_key_file?: string;
   };
+  /** In the form of the file; `camelKeys` makes the settings of the rooms. */
+  sensors: unknown;
+  connectors: unknown;
   rules?: string;
   roles: Record<string, { permissions: string[]; ttl_seconds?: number; max_hops?: number; rate_per_minute?: number; features: string[] }>;
   clock: { trust: 'auto' | 'always' | 'never' };

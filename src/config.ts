@@ -1,12 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CONFIG_SCHEMA, type ConfigFile } from './config-file.ts';
+import { CONNECTORS_SECTION, type ConnectorsConfig } from './connectors/connector-config.ts';
 import { parseCheckedYaml } from './core/checked-yaml.ts';
+import { camelKeys } from './core/config-section.ts';
 import type { AttestationPolicy } from './core/device-administration.ts';
 import { AtmoError } from './core/errors.ts';
 import { LOG_LEVELS, type LogLevel } from './core/logger.ts';
 import { parseGrant } from './core/permission.ts';
 import type { MeshSettings } from './mesh/mesh-session.ts';
+import { SENSORS_SECTION, type SensorsConfig } from './sensors/sensor-config.ts';
 
 /** What a token minted for a role may do. */
 export interface RoleConfig {
@@ -79,6 +82,8 @@ export interface HubConfig {
     /** File with 64 hex digits that every member has too (libp2p private network). */
     readonly preSharedKeyFile?: string;
   };
+  readonly sensors: SensorsConfig;
+  readonly connectors: ConnectorsConfig;
   /** File with the owner's rules. */
   readonly rulesFile: string;
   /** Named profiles for tokens (source 002, persona). */
@@ -137,6 +142,8 @@ export function loadConfig(env: Environment, stateDir: string): HubConfig {
       isDynamicRegistrationAllowed: file.tools.dynamic_registration,
     },
     mesh: meshOf(file.mesh, env.ATMO_MESH_PORT),
+    sensors: camelKeys(file.sensors, SENSORS_SECTION) as SensorsConfig,
+    connectors: camelKeys(file.connectors, CONNECTORS_SECTION) as ConnectorsConfig,
     rulesFile: file.rules ?? join(stateDir, 'rules.yaml'),
     roles: Object.fromEntries(Object.entries(file.roles).map(([name, role]) => [name, roleOf(role)])),
     clockTrust: file.clock.trust,

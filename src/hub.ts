@@ -25,6 +25,7 @@ import type { Membership } from './mesh/membership/open-membership.ts';
 import type { MeshRoom } from './mesh/mesh-room.ts';
 import { meshTools } from './mesh/mesh-tools.ts';
 import type { Access } from './open-access.ts';
+import { openConnectors } from './open-connectors.ts';
 import { openGateway } from './open-gateway.ts';
 import { openMesh, openTrust } from './open-mesh.ts';
 import { openRegistration } from './open-registration.ts';
@@ -136,6 +137,10 @@ export class Hub implements Service {
     if (ground.room) await this.#admitDevices(ground, ground.room, workshop);
     await this.#loadOwnTools(workshop.registry);
     const registrations = await openRegistration({ ...shared, ...ground }, workshop, { config: this.#config, stack: this.#stack });
+    await openConnectors({ ...shared, stateDir: this.#config.stateDir, env: process.env }, workshop, {
+      config: this.#config.connectors,
+      stack: this.#stack,
+    });
     await this.#startAgents(ground, workshop);
     this.#warnOfUnknownNames(workshop.registry);
     const gateway = openGateway(

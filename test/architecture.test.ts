@@ -12,7 +12,7 @@ const ROOMS: Record<string, readonly string[]> = {
   agents: ['core', 'tools'],
   profiles: ['core', 'tools'],
   matter: ['core', 'profiles'],
-  sensors: ['core', 'profiles'],
+  sensors: ['core', 'profiles', 'tools'],
   mesh: ['core', 'wire', 'tools'],
   connectors: ['core', 'tools'],
   gateway: ['core', 'wire', 'tools'],

@@ -63,6 +63,18 @@ export const ERROR_CODES = {
     exitCode: 4,
     meaning: 'The device did not answer and nothing was delivered to it',
   },
+  SERVICE_UNAVAILABLE: {
+    httpStatus: 503,
+    retry: 'later',
+    exitCode: 4,
+    meaning: 'A service that the owner configured does not answer, and nothing was delivered to it',
+  },
+  SERVICE_REFUSED: {
+    httpStatus: 502,
+    retry: 'changed',
+    exitCode: 4,
+    meaning: 'A service that the tool uses answered with a refusal or with nothing usable; details holds its status',
+  },
   CLUSTER_STATUS: {
     httpStatus: 502,
     retry: 'changed',

@@ -1,4 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
+import { notConfigured } from '../missing-setting.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import type { Call } from './call.ts';
 import { NO_NETWORK, NOT_REACHABLE, type RouteCandidate, type RouteRefusal, type RouteWish, rankRoute } from './route-score.ts';
@@ -14,6 +15,8 @@ export function chooseRoute(call: Call, context: StageContext): void {
   const { ranked, refused } = rankRoute(call.tool.definition, routeWish(call), candidates(call.tool, context));
   call.route = ranked.filter((candidate) => candidate.isLocal || context.router);
   const [best] = call.route;
+  const { missingSetting } = call.tool;
+  if (!best && missingSetting !== undefined && refused.length === 0) throw notConfigured(call.tool.id, missingSetting);
   if (!best) throw call.isElsewhere && refused.every(isUnreachable) ? nodeUnavailable(call, refused) : nobodyMay(call, refused);
   if (best.isLocal && call.tool.isAvailable?.() === false) {
     throw new AtmoError('DEVICE_UNREACHABLE', `The device of ${call.tool.id} does not answer at the moment; nothing was sent`);
@@ -62,7 +65,7 @@ function candidates(tool: RegisteredTool, context: StageContext): readonly Route
   const elsewhere = tool.hubs || isPortable(tool) ? context.tools.hubsOf(tool) : [];
   const peers = context.mesh?.peers().filter(({ id }) => elsewhere.includes(id)) ?? [];
   const others = peers.map((peer) => ({ ...peer, isLocal: false, isOnline: true, roundTripMs: peer.roundTripMs ?? Number.MAX_VALUE }));
-  return tool.hubs ? others : [here(context), ...others];
+  return tool.hubs || tool.missingSetting !== undefined ? others : [here(context), ...others];
 }
 
 function here(context: StageContext): RouteCandidate {

@@ -1,0 +1,32 @@
+import type { Clock } from '../core/clock.ts';
+import type { EventBus } from '../core/events.ts';
+import type { KeyValueStore } from '../core/key-value-store.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Service } from '../core/service.ts';
+import type { Capability } from '../tools/capability-catalogue.ts';
+import type { RegisteredTool } from '../tools/tool-definition.ts';
+
+/** What connectors are made from. */
+export interface ConnectorGround {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: EventBus;
+  readonly store: KeyValueStore;
+  readonly stateDir: string;
+  /** Where secrets may be. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/**
+ * A service outside of the hub that tools use. Its tools are there in any case, as `withoutSetting` makes them where the owner has
+ * not configured it; what it takes to speak to the service is loaded by the first call.
+ */
+export interface Connector {
+  readonly tools: readonly RegisteredTool[];
+  /** Names beside their own, as in `{ tool_http_get: 'core:http_get' }`. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  /** What the hub has now that it is configured. */
+  readonly capabilities?: readonly Capability[];
+  /** What runs beside calls, such as a bridge. */
+  readonly service?: Service;
+}

@@ -1,0 +1,101 @@
+import { AtmoError, type ErrorCode } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import { readBounded } from './bounded-body.ts';
+
+/** A request to an address that the owner configured; it may be in the owner's own network. */
+export interface EndpointCall {
+  /** For messages, such as `the ntfy server`. */
+  readonly service: string;
+  readonly url: URL;
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer> | FormData;
+  /** True where a request that went out may have done something. */
+  readonly isActing: boolean;
+  readonly signal: AbortSignal;
+  /** Longest answer; 1 MiB when absent. */
+  readonly maxBytes?: number;
+}
+
+/** An answer with a status from 200 to 299. */
+export interface EndpointAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+const MAX_BYTES = 1_048_576;
+const SHOWN = 300;
+/** The connection was never made: nothing was sent. */
+const NOT_CONNECTED =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+
+/**
+ * Calls a service that the owner configured. Errors: SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (any status
+ * beside 2xx; `details.status` has it), RATE_LIMITED (429), PAYLOAD_TOO_LARGE (the answer), OUTCOME_UNKNOWN (an acting request
+ * that was sent and not answered), else TIMEOUT or what the signal aborts with. The text of the answer is not in the message of
+ * an error unless the service refused, and then only its beginning.
+ */
+export async function callEndpoint(call: EndpointCall): Promise<EndpointAnswer> {
+  const response = await sent(call);
+  const body = await received(call, response);
+  if (response.ok) return { status: response.status, headers: response.headers, body };
+  throw refusal(call, response, body);
+}
+
+/** The JSON of an answer. SERVICE_REFUSED when it is none. */
+export function jsonOf({ service }: Pick<EndpointCall, 'service'>, { status, body }: Pick<EndpointAnswer, 'status' | 'body'>): Json {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as Json;
+  } catch {
+    throw new AtmoError('SERVICE_REFUSED', `${service} answered with something that is no JSON; is the address right?`, { status });
+  }
+}
+
+async function sent({ url, method, headers, body, signal, ...call }: EndpointCall): Promise<Response> {
+  try {
+    return await fetch(url, { method, signal, redirect: 'manual', ...(headers && { headers }), ...(body !== undefined && { body }) });
+  } catch (error) {
+    throw failure(call, signal, codeOf(error));
+  }
+}
+
+async function received(call: EndpointCall, response: Response): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await readBounded(response, call.maxBytes ?? MAX_BYTES);
+  } catch (error) {
+    if (error instanceof AtmoError) throw error;
+    throw failure(call, call.signal, codeOf(error));
+  }
+}
+
+function failure({ service, isActing }: Pick<EndpointCall, 'service' | 'isActing'>, signal: AbortSignal, code: string): unknown {
+  if (NOT_CONNECTED.test(code)) {
+    return new AtmoError('SERVICE_UNAVAILABLE', `${service} cannot be reached (${code}); nothing was sent`, { reason: code });
+  }
+  if (isActing) return new AtmoError('OUTCOME_UNKNOWN', `${service} did not answer; whether it took the request is not known`);
+  if (signal.aborted) return signal.reason;
+  return new AtmoError('SERVICE_UNAVAILABLE', `${service} broke off the connection (${code})`, { reason: code });
+}
+
+function refusal({ service, isActing }: EndpointCall, { status, headers }: Response, body: Uint8Array): AtmoError {
+  if (status >= 300 && status < 400) {
+    const moved = `${service} sends requests on to ${headers.get('location') ?? 'another address'}; configure that address`;
+    return new AtmoError('SERVICE_REFUSED', moved, { status });
+  }
+  const said = new TextDecoder().decode(body.subarray(0, SHOWN)).replaceAll(/\s+/g, ' ').trim();
+  const retryAfter = headers.get('retry-after');
+  const details = { status, ...(retryAfter !== null && { retry_after: retryAfter }) };
+  return new AtmoError(codeOfStatus(status, isActing), `${service} answered ${status}${said === '' ? '' : `: ${said}`}`, details);
+}
+
+function codeOfStatus(status: number, isActing: boolean): ErrorCode {
+  if (status === 429) return 'RATE_LIMITED';
+  if (status === 503) return 'SERVICE_UNAVAILABLE';
+  return isActing && (status === 502 || status === 504) ? 'OUTCOME_UNKNOWN' : 'SERVICE_REFUSED';
+}
+
+function codeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : 'no answer';
+}
