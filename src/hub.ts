@@ -1,60 +1,37 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { accessTools } from './access-tools.ts';
 import { AgentRunner } from './agents/agent-runner.ts';
 import { agentTools } from './agents/agent-tools.ts';
 import type { HubConfig } from './config.ts';
 import type { Clock } from './core/clock.ts';
-import type { DeviceDirectory } from './core/device-directory.ts';
-import type { DeviceRoom } from './core/device-room.ts';
 import { AtmoError } from './core/errors.ts';
-import { EventBus } from './core/events.ts';
 import type { JsonObject } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
-import { NO_DEVICES } from './core/no-devices.ts';
 import type { Principal } from './core/principal.ts';
 import { type Service, ServiceStack } from './core/service.ts';
 import type { HttpGateway } from './gateway/http-gateway.ts';
 import type { HealthReport } from './gateway/ports.ts';
-import { DEVICE_CAPABILITIES } from './hub-capabilities.ts';
-import { HistoryStore } from './journal/history/history-store.ts';
-import { prepareStateDirectory } from './journal/state-directory.ts';
-import { StateLock } from './journal/state-lock.ts';
-import { StateStore } from './journal/state-store.ts';
-import type { Membership } from './mesh/membership/open-membership.ts';
 import type { MeshRoom } from './mesh/mesh-room.ts';
 import { meshTools } from './mesh/mesh-tools.ts';
-import type { Access } from './open-access.ts';
 import { openConnectors } from './open-connectors.ts';
+import { openDevices } from './open-devices.ts';
 import { openGateway } from './open-gateway.ts';
-import { openMesh, openTrust } from './open-mesh.ts';
+import { type Ground, openGround } from './open-ground.ts';
+import { openMesh } from './open-mesh.ts';
 import { openRegistration } from './open-registration.ts';
 import { openWorkshop, type Workshop } from './open-workshop.ts';
-import { classTools } from './profiles/class-tools/class-tools.ts';
-import { controlMatterDevice, MATTER_COMMAND_ALIAS } from './profiles/control-matter-device.ts';
-import { DeviceGroups } from './profiles/device-groups.ts';
-import { DeviceToolSync } from './profiles/device-tool-sync.ts';
-import { DevicesElsewhere } from './profiles/devices-elsewhere.ts';
-import { loadProfiles } from './profiles/load-profiles.ts';
-import { NodeBounds } from './profiles/node-bounds.ts';
 import { basicTools } from './tools/builtin/basic-tools.ts';
-import { deviceAdminTools } from './tools/builtin/device-admin-tools.ts';
-import { homeNameTools } from './tools/builtin/home-name-tools.ts';
 import { jobTools } from './tools/builtin/job-tools.ts';
 import { sensorTools } from './tools/builtin/sensor-tools.ts';
 import { thermalTool } from './tools/builtin/thermal-tool.ts';
 import type { CallPipeline } from './tools/calls/call-pipeline.ts';
 import { namesOfNone } from './tools/calls/tool-offer.ts';
 import { ToolOrchestrator } from './tools/forms/tool-orchestrator.ts';
-import { deviceNames } from './tools/resolve-device.ts';
-import { KeptHomeNames } from './tools/search/kept-home-names.ts';
 import type { RegisteredTool } from './tools/tool-definition.ts';
 import { loadManifest } from './tools/tool-manifest.ts';
 import type { ToolRegistry } from './tools/tool-registry.ts';
 
-const DAY_MS = 86_400_000;
 const DRAIN_MS = 10_000;
-const PROFILES = join(import.meta.dirname, '../device-profiles');
 
 /** What `source: builtin:<module>` of a tool manifest may name. */
 const MANIFEST_BUILTINS = new Map([['thermal', (name: string, config: JsonObject) => thermalTool(name, config)]]);
@@ -62,19 +39,6 @@ const MANIFEST_BUILTINS = new Map([['thermal', (name: string, config: JsonObject
 interface HubOptions {
   readonly config: HubConfig;
   readonly version: string;
-}
-
-/** What stands before any tool or device does. */
-interface Ground {
-  readonly events: EventBus;
-  readonly store: StateStore;
-  readonly readings: HistoryStore;
-  /** Absent without Matter. */
-  readonly room: DeviceRoom | undefined;
-  readonly directory: DeviceDirectory;
-  readonly homeNames: KeptHomeNames;
-  readonly membership: Membership;
-  readonly access: Access;
 }
 
 /** One running hub: makes every part, hands each its collaborators, starts them in order and stops them in reverse. */
@@ -123,10 +87,10 @@ export class Hub implements Service {
   }
 
   async #startParts(): Promise<void> {
-    const ground = await this.#layGround();
+    const mesh = () => this.#mesh?.ports();
+    const ground = await openGround({ clock: this.#clock, logger: this.#logger, mesh }, this.#config, this.#stack);
     this.#health = { ...this.#health, nodeId: ground.access.key.hubId, startedAtMs: this.#clock.now() };
-    const shared = { ...ground, clock: this.#clock, logger: this.#logger, mesh: () => this.#mesh?.ports() };
-    const workshop = await openWorkshop(shared, this.#config, this.#stack);
+    const workshop = await openWorkshop(ground, this.#config, this.#stack);
     this.#pipeline = workshop.pipeline;
     this.#orchestrator = new ToolOrchestrator(
       { ...workshop, ...ground.access },
@@ -134,27 +98,28 @@ export class Hub implements Service {
     );
     this.#registerAll(workshop.registry, [...basicTools, ...jobTools(workshop.jobs), ...sensorTools({ ...ground, ...ground.access })]);
     this.#registerAll(workshop.registry, accessTools({ ...ground, ...workshop }, this.#config));
-    if (ground.room) await this.#admitDevices(ground, ground.room, workshop);
-    await this.#loadOwnTools(workshop.registry);
-    const registrations = await openRegistration({ ...shared, ...ground }, workshop, { config: this.#config, stack: this.#stack });
-    await openConnectors({ ...shared, stateDir: this.#config.stateDir, env: process.env }, workshop, {
+    const { room } = ground;
+    if (room) await openDevices(ground, workshop, { room, profilesDir: this.#config.profilesDir, stack: this.#stack });
+    await openConnectors({ ...ground, stateDir: this.#config.stateDir, env: process.env }, workshop, {
       config: this.#config.connectors,
       stack: this.#stack,
     });
+    await this.#loadOwnTools(workshop.registry);
+    const registrations = await openRegistration(ground, workshop, { config: this.#config, stack: this.#stack });
     await this.#startAgents(ground, workshop);
     this.#warnOfUnknownNames(workshop.registry);
     const gateway = openGateway(
-      { ...shared, ...workshop, registrations },
+      { ...ground, ...workshop, registrations },
       { config: this.#config, health: () => this.#health, meshDrops: () => this.#mesh?.drops() ?? {} },
     );
     this.#gateway = gateway;
-    const mesh = this.#makeMesh(ground, workshop, gateway);
-    this.#registerAll(workshop.registry, meshTools(mesh));
+    this.#mesh = this.#makeMesh(ground, workshop, gateway);
+    this.#registerAll(workshop.registry, meshTools(this.#mesh));
     const { authenticator } = ground.access;
     // What still runs for guests from a hub that was sent away has to end.
     ground.membership.membership.onLost(() => workshop.pipeline.abortOf((caller) => !authenticator.isStillValid(caller)));
     await this.#stack.start(gateway);
-    await this.#stack.start(mesh);
+    await this.#stack.start(this.#mesh);
     this.#health = { ...this.#health, status: 'ok' };
   }
 
@@ -164,63 +129,6 @@ export class Hub implements Service {
     const isDrained = await this.#pipeline?.drain(DRAIN_MS);
     if (isDrained === false) this.#logger.warn('hub.not_drained', { waited_ms: DRAIN_MS });
     await this.#stack[Symbol.asyncDispose]();
-  }
-
-  async #layGround(): Promise<Ground> {
-    const directory = prepareStateDirectory(this.#config.stateDir, this.#logger);
-    await this.#stack.start(new StateLock(directory.root));
-    const events = new EventBus('atmosphere-edge', this.#clock);
-    const journal = { clock: this.#clock, logger: this.#logger, events };
-    const places = { directory: directory.root, snapshotDirectory: directory.snapshots };
-    const store = new StateStore(journal, places);
-    await this.#stack.start(store);
-    const { rawDays, fiveMinuteDays, hourlyDays } = this.#config.history;
-    const retentionMs = { raw: rawDays * DAY_MS, '5min': fiveMinuteDays * DAY_MS, '1h': hourlyDays * DAY_MS };
-    const readings = new HistoryStore(journal, { ...places, retentionMs });
-    await this.#stack.start(readings);
-    const room = await this.#openMatter(store, directory.matter);
-    const devices = room?.directory ?? NO_DEVICES;
-    const shared = {
-      ...journal,
-      store,
-      snapshotDirectory: directory.snapshots,
-      devices: new DeviceGroups(devices),
-      devicesElsewhere: new DevicesElsewhere(() => this.#mesh?.ports()),
-    };
-    const { membership, access } = await openTrust(shared, { ...this.#config, stateDir: directory.root }, this.#stack);
-    return { events, store, readings, room, directory: devices, homeNames: new KeptHomeNames(store), membership, access };
-  }
-
-  async #admitDevices(ground: Ground, room: DeviceRoom, { registry, validator, capabilities }: Workshop): Promise<void> {
-    const { directory, access, administration } = room;
-    const profiles = loadProfiles(PROFILES, { own: this.#config.profilesDir });
-    const { readings, events } = ground;
-    const sync = new DeviceToolSync({ clock: this.#clock, logger: this.#logger, directory, access, registry, profiles, readings, events });
-    const names = deviceNames(() => directory.list(), ground.homeNames);
-    const ports = { devices: sync, names, access, validator };
-    this.#registerAll(registry, [
-      ...deviceAdminTools({
-        administration,
-        devices: names,
-        bounds: new NodeBounds(directory, sync),
-        riskOf: (cluster, command) => profiles.riskOf(cluster, command),
-      }),
-      ...homeNameTools({ names: ground.homeNames, devices: names, directory }),
-      ...classTools(ports),
-      controlMatterDevice({ ...ports, profiles }),
-    ]);
-    registry.alias(MATTER_COMMAND_ALIAS, 'matter:control_matter_device');
-    for (const capability of DEVICE_CAPABILITIES) capabilities.add(capability);
-    await this.#stack.start(sync);
-    await this.#stack.start(room);
-  }
-
-  /** Loaded on demand: a hub without devices is 100 MB smaller. */
-  async #openMatter(store: StateStore, stateDir: string): Promise<DeviceRoom | undefined> {
-    if (!this.#config.matter.isEnabled) return undefined;
-    const { openMatterRoom } = await import('./matter/open-matter-room.ts');
-    const collaborators = { clock: this.#clock, logger: this.#logger.child({ room: 'matter' }), store };
-    return openMatterRoom(collaborators, { stateDir, ...this.#config.matter });
   }
 
   async #startAgents({ events, readings, store, directory: devices, access }: Ground, workshop: Workshop): Promise<void> {
@@ -274,8 +182,7 @@ export class Hub implements Service {
       mayHear: (principal: Principal) => gateway.mayHear(principal),
       version: this.#health.version,
     };
-    this.#mesh = openMesh(own, this.#config);
-    return this.#mesh;
+    return openMesh(own, this.#config);
   }
 
   #registerAll(registry: ToolRegistry, tools: readonly RegisteredTool[]): void {
