@@ -1,7 +1,18 @@
 import { section } from '../core/config-section.ts';
+import { BOARD_DEVICES, type BoardDeviceConfig } from './device-config.ts';
 
 /** JSON Schema of `sensors` in the configuration file. */
-export const SENSORS_SECTION = section({});
+export const SENSORS_SECTION = section({
+  discover: { type: 'boolean', default: true, description: 'Lists what the kernel has and no entry below names' },
+  poll_seconds: { type: 'number', minimum: 1, maximum: 86_400, default: 30, description: 'How often sensors are read' },
+  sysfs: { type: 'string', pattern: '^/.*[^/]$', default: '/sys', description: 'Where the kernel shows its sensors' },
+  devices: BOARD_DEVICES,
+});
 
-/** The board's own sensors and outputs. */
-export type SensorsConfig = Readonly<Record<never, never>>;
+/** The board's own sensors and outputs; the keys of the maps are device ids. */
+export interface SensorsConfig {
+  readonly discover: boolean;
+  readonly pollSeconds: number;
+  readonly sysfs: string;
+  readonly devices: Readonly<Record<string, BoardDeviceConfig>>;
+}

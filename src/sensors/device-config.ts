@@ -1,0 +1,58 @@
+import { optionalSection } from '../core/config-section.ts';
+import type { JsonSchema } from '../core/json.ts';
+
+/** JSON Schema of a word that is part of an id: of a device, a reading, a kind. */
+export const ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,63}$';
+
+/** JSON Schema of what people read: a line without control characters. */
+export const TITLE = { type: 'string', minLength: 1, maxLength: 64, pattern: '^\\P{C}+$' } as const;
+
+/** Units that have a place in the history and in sentences. */
+export const UNIT = { type: 'string', maxLength: 16, pattern: '^\\P{C}*$' } as const;
+
+/** JSON Schema of a map whose keys are ids of the owner's choice. */
+export const mapOf = (item: JsonSchema) =>
+  ({ type: 'object', default: {}, maxProperties: 256, propertyNames: { pattern: ID_PATTERN }, additionalProperties: item }) as const;
+
+/** What the owner knows better than the sensor: value × factor + offset, in the unit that is shown. */
+export interface ReadingConfig {
+  readonly title?: string;
+  readonly kind?: string;
+  readonly factor: number;
+  readonly offset: number;
+}
+
+/** JSON Schema of the members of a `ReadingConfig`. */
+export const READING_PROPERTIES = {
+  title: { ...TITLE, description: 'What people call the reading' },
+  kind: { type: 'string', pattern: ID_PATTERN, description: 'What is measured, such as temperature or humidity' },
+  factor: { type: 'number', minimum: -1e9, maximum: 1e9, default: 1, description: 'Calibration: value × factor + offset' },
+  offset: { type: 'number', minimum: -1e9, maximum: 1e9, default: 0, description: 'Calibration: value × factor + offset' },
+} as const;
+
+/** JSON Schema of `sensors.devices`. */
+export const BOARD_DEVICES = mapOf(
+  optionalSection(
+    {
+      source: {
+        type: 'string',
+        pattern: '^[a-z0-9]+:\\S.{0,199}$',
+        description: 'Address of a chip or of one of its channels, such as w1:28-000005e2fdc3 or iio:bme280@1-0076',
+      },
+      title: { ...TITLE, description: 'What people call the device' },
+      area: { ...TITLE, description: 'Where it is, such as Garden' },
+      poll_seconds: { type: 'number', minimum: 1, maximum: 86_400, description: 'How often it is read, where not as often as the others' },
+      readings: mapOf(optionalSection(READING_PROPERTIES)),
+    },
+    ['source'],
+  ),
+);
+
+/** A chip that the owner gave a name; its readings by their names, such as `temperature`. */
+export interface BoardDeviceConfig {
+  readonly source: string;
+  readonly title?: string;
+  readonly area?: string;
+  readonly pollSeconds?: number;
+  readonly readings: Readonly<Record<string, ReadingConfig>>;
+}
