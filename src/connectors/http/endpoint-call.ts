@@ -15,6 +15,8 @@ export interface EndpointCall {
   readonly signal: AbortSignal;
   /** Longest answer; 1 MiB when absent. */
   readonly maxBytes?: number;
+  /** Hears an answer that is no refusal while it arrives, piece by piece. */
+  readonly onPart?: (part: Uint8Array) => void;
 }
 
 /** An answer with a status from 200 to 299. */
@@ -62,7 +64,7 @@ async function sent({ url, method, headers, body, signal, ...call }: EndpointCal
 
 async function received(call: EndpointCall, response: Response): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    return await readBounded(response, call.maxBytes ?? MAX_BYTES);
+    return await readBounded(response, call.maxBytes ?? MAX_BYTES, response.ok ? call.onPart : undefined);
   } catch (error) {
     if (error instanceof AtmoError) throw error;
     throw failure(call, call.signal, codeOf(error));
