@@ -100,7 +100,7 @@ export class Hub implements Service {
     this.#registerAll(workshop.registry, accessTools({ ...ground, ...workshop }, this.#config));
     const { room } = ground;
     if (room) await openDevices(ground, workshop, { room, profilesDir: this.#config.profilesDir, stack: this.#stack });
-    await openConnectors({ ...ground, stateDir: this.#config.stateDir, env: process.env }, workshop, {
+    await openConnectors({ ...ground, nodeId: ground.access.key.hubId, stateDir: this.#config.stateDir, env: process.env }, workshop, {
       config: this.#config.connectors,
       stack: this.#stack,
     });

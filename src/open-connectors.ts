@@ -1,21 +1,23 @@
 import type { Connector, ConnectorGround } from './connectors/connector.ts';
 import type { ConnectorsConfig } from './connectors/connector-config.ts';
+import { openNats } from './connectors/nats/open-nats.ts';
+import { openRedis } from './connectors/redis/open-redis.ts';
 import type { ServiceStack } from './core/service.ts';
 import type { Workshop } from './open-workshop.ts';
 
 type OpenConnector = (ground: ConnectorGround, config: ConnectorsConfig) => Connector;
 
 /** Every service outside of the hub that tools know, whether the owner has configured it or not. */
-const CONNECTORS: readonly OpenConnector[] = [];
+const CONNECTORS: readonly OpenConnector[] = [openNats, openRedis];
 
 /** Registers the tools of all connectors, and starts what runs beside calls. CONFIG_INVALID for a setting that cannot be. */
 export async function openConnectors(
-  ground: ConnectorGround,
+  ground: Omit<ConnectorGround, 'registry'>,
   { registry, capabilities }: Workshop,
   { config, stack }: { readonly config: ConnectorsConfig; readonly stack: ServiceStack },
 ): Promise<void> {
   for (const open of CONNECTORS) {
-    const { tools, aliases = {}, capabilities: brought = [], service } = open(ground, config);
+    const { tools, aliases = {}, capabilities: brought = [], service } = open({ ...ground, registry }, config);
     for (const tool of tools) registry.register(tool);
     for (const [alias, name] of Object.entries(aliases)) registry.alias(alias, name);
     for (const capability of brought) capabilities.add(capability);

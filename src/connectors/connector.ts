@@ -5,6 +5,7 @@ import type { Logger } from '../core/logger.ts';
 import type { Service } from '../core/service.ts';
 import type { Capability } from '../tools/capability-catalogue.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
+import type { ToolRegistry } from '../tools/tool-registry.ts';
 
 /** What connectors are made from. */
 export interface ConnectorGround {
@@ -12,6 +13,9 @@ export interface ConnectorGround {
   readonly logger: Logger;
   readonly events: EventBus;
   readonly store: KeyValueStore;
+  readonly registry: ToolRegistry;
+  /** Id of this hub. */
+  readonly nodeId: string;
   readonly stateDir: string;
   /** Where secrets may be. */
   readonly env: NodeJS.ProcessEnv;

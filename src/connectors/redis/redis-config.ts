@@ -1,0 +1,28 @@
+import { optionalSection } from '../../core/config-section.ts';
+import { SECRET_SOURCE } from '../../core/secret-source.ts';
+
+/** JSON Schema of `connectors.redis`. */
+export const REDIS_SECTION = optionalSection(
+  {
+    url: {
+      type: 'string',
+      pattern: '^rediss?://',
+      maxLength: 500,
+      description: 'redis://host:port/database, rediss:// with TLS; without password',
+    },
+    username: { type: 'string', minLength: 1, maxLength: 200 },
+    password: SECRET_SOURCE,
+    prefix: { type: 'string', maxLength: 64, pattern: '^[A-Za-z0-9:._-]*$', default: '', description: 'Before every key' },
+    usage: { type: 'boolean', default: true, description: 'Whether finished calls are pushed to the usage histories' },
+  },
+  ['url'],
+);
+
+/** Where tools and calls are mirrored to. */
+export interface RedisConfig {
+  readonly url: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly prefix: string;
+  readonly usage: boolean;
+}
