@@ -1,14 +1,22 @@
 import { AtmoError } from '../../core/errors.ts';
 
-/** The body of an answer, measured while it arrives; `onPart` hears each piece. PAYLOAD_TOO_LARGE beyond `maxBytes`; the rest is then not read. */
-export async function readBounded(
-  response: Response,
+/** Hears each piece of a body as it comes. */
+type PartListener = (part: Uint8Array) => void;
+
+/** The body of an answer, measured while it arrives. PAYLOAD_TOO_LARGE beyond `maxBytes`; the rest is then not read. */
+export async function readBounded(response: Response, maxBytes: number, onPart?: PartListener): Promise<Uint8Array<ArrayBuffer>> {
+  return collectBounded(response.body ?? [], maxBytes, onPart);
+}
+
+/** All that a stream brings, in one piece. PAYLOAD_TOO_LARGE beyond `maxBytes`; the stream is then ended. */
+export async function collectBounded(
+  stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
-  onPart?: (part: Uint8Array) => void,
+  onPart?: PartListener,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array[] = [];
   let length = 0;
-  for await (const part of response.body ?? []) {
+  for await (const part of stream) {
     length += part.length;
     if (length > maxBytes) throw new AtmoError('PAYLOAD_TOO_LARGE', `The answer is longer than ${maxBytes} bytes`, { max_bytes: maxBytes });
     parts.push(part);

@@ -1,6 +1,7 @@
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { readBounded } from './bounded-body.ts';
+import { connectionCode } from './connection-code.ts';
 
 /** A request to an address that the owner configured; it may be in the owner's own network. */
 export interface EndpointCall {
@@ -58,7 +59,7 @@ async function sent({ url, method, headers, body, signal, ...call }: EndpointCal
   try {
     return await fetch(url, { method, signal, redirect: 'manual', ...(headers && { headers }), ...(body !== undefined && { body }) });
   } catch (error) {
-    throw failure(call, signal, codeOf(error));
+    throw failure(call, signal, connectionCode(error));
   }
 }
 
@@ -67,7 +68,7 @@ async function received(call: EndpointCall, response: Response): Promise<Uint8Ar
     return await readBounded(response, call.maxBytes ?? MAX_BYTES, response.ok ? call.onPart : undefined);
   } catch (error) {
     if (error instanceof AtmoError) throw error;
-    throw failure(call, call.signal, codeOf(error));
+    throw failure(call, call.signal, connectionCode(error));
   }
 }
 
@@ -95,9 +96,4 @@ function codeOfStatus(status: number, isActing: boolean): ErrorCode {
   if (status === 429) return 'RATE_LIMITED';
   if (status === 503) return 'SERVICE_UNAVAILABLE';
   return isActing && (status === 502 || status === 504) ? 'OUTCOME_UNKNOWN' : 'SERVICE_REFUSED';
-}
-
-function codeOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : 'no answer';
 }

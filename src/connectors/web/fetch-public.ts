@@ -1,0 +1,171 @@
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { AtmoError } from '../../core/errors.ts';
+import { orAborted } from '../../core/or-aborted.ts';
+import { connectionCode } from '../http/connection-code.ts';
+import { hostRule } from './allowed-hosts.ts';
+import { readDecoded } from './decoded-body.ts';
+import { isPublicAddress } from './public-address.ts';
+
+/** A request to an address that an agent chose. */
+export interface PublicRequest {
+  readonly url: string;
+  /** GET when absent. */
+  readonly method?: 'GET' | 'HEAD';
+  readonly signal: AbortSignal;
+  /** Longest body, after decompression. */
+  readonly maxBytes: number;
+  /** Value of the header `accept`. */
+  readonly accept?: string;
+}
+
+/** An answer with any status but a redirect that was followed. */
+export interface PublicAnswer {
+  readonly status: number;
+  /** Where the answer came from in the end. */
+  readonly url: string;
+  readonly headers: Headers;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+/** Port: fetches from the public internet whatever address somebody names. */
+export type FetchPublic = (request: PublicRequest) => Promise<PublicAnswer>;
+
+/** Port: the addresses of a name. */
+export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
+
+interface PublicFetchOptions {
+  /** Private hosts that the owner lets agents reach, in the forms of `hostRule`. */
+  readonly allowedHosts?: readonly string[];
+  /** The machine's resolver when absent. */
+  readonly resolve?: ResolveHost;
+  /** For the whole of it, redirects included; 30 s when absent. */
+  readonly timeoutMs?: number;
+}
+
+interface Attempt extends PublicRequest {
+  readonly addresses: readonly LookupAddress[];
+  readonly target: URL;
+}
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS = [301, 302, 303, 307, 308];
+
+/**
+ * A fetch for addresses that come from agents: HTTP and HTTPS only, nothing private. Every answer of the DNS is checked, and the
+ * connection goes to the checked addresses, so that a name cannot point elsewhere a moment later; each redirect is judged anew.
+ * Errors of the fetch: VALIDATION_ERROR (no such address of the web), PERMISSION_DENIED (a private host), SERVICE_UNAVAILABLE
+ * (not reached), SERVICE_REFUSED (redirects without end, garbage), PAYLOAD_TOO_LARGE, TIMEOUT, or what the signal aborts with.
+ */
+export function publicFetch({ allowedHosts = [], resolve = resolveHost, timeoutMs = 30_000 }: PublicFetchOptions = {}): FetchPublic {
+  const isAllowed = hostRule(allowedHosts);
+  const mayReach = (target: URL, address: string) => isPublicAddress(address) || isAllowed(target, address);
+  const addressesOf = async (target: URL, signal: AbortSignal) => {
+    const addresses = await resolved(target, { resolve, signal });
+    if (addresses.every(({ address }) => mayReach(target, address))) return addresses;
+    throw forbidden(target);
+  };
+  return async (request) => {
+    const limit = AbortSignal.timeout(timeoutMs);
+    const signal = AbortSignal.any([request.signal, limit]);
+    try {
+      return await followed({ ...request, signal }, addressesOf);
+    } catch (error) {
+      request.signal.throwIfAborted();
+      if (limit.aborted) throw new AtmoError('TIMEOUT', `${shown(request.url)} did not answer in full within ${timeoutMs} ms`);
+      throw error;
+    }
+  };
+}
+
+async function followed(
+  request: PublicRequest,
+  addressesOf: (target: URL, signal: AbortSignal) => Promise<readonly LookupAddress[]>,
+): Promise<PublicAnswer> {
+  let target = webAddress(request.url);
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    const addresses = await addressesOf(target, request.signal);
+    const response = await sent({ ...request, addresses, target });
+    const { location } = response.headers;
+    if (location === undefined || !REDIRECTS.includes(response.statusCode ?? 0)) return received(request, target, response);
+    response.destroy();
+    target = webAddress(location, target);
+  }
+  throw new AtmoError('SERVICE_REFUSED', `${shown(request.url)} sends requests on more than ${MAX_REDIRECTS} times`);
+}
+
+/** The address as a URL that may be asked for, without a fragment. VALIDATION_ERROR. */
+function webAddress(text: string, base?: URL): URL {
+  const url = URL.parse(text, base?.href);
+  if (!url) throw invalid(`${shown(text)} is no address of the web; it looks like https://example.org/page`);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalid(`${shown(text)}: only http and https can be fetched`);
+  if (url.username !== '' || url.password !== '') throw invalid('An address with a user name or password is not fetched; take it out');
+  url.hash = '';
+  return url;
+}
+
+async function resolved(
+  { hostname }: URL,
+  { resolve, signal }: { readonly resolve: ResolveHost; readonly signal: AbortSignal },
+): Promise<readonly LookupAddress[]> {
+  const literal = hostname.replace(/^\[(.*)\]$/, '$1');
+  const family = isIP(literal);
+  if (family !== 0) return [{ address: literal, family }];
+  const addresses = await orAborted(resolve(hostname), signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw unreachable(hostname, connectionCode(error));
+  });
+  if (addresses.length === 0) throw unreachable(hostname, 'ENOTFOUND');
+  return addresses;
+}
+
+async function resolveHost(hostname: string): Promise<readonly LookupAddress[]> {
+  return lookup(hostname, { all: true });
+}
+
+async function sent({ target, method = 'GET', accept = '*/*', signal, addresses }: Attempt): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const send = target.protocol === 'https:' ? requestHttps : requestHttp;
+  const headers = { accept, 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'atmosphere-edge' };
+  const request = send(target, { method, headers, signal, agent: false, lookup: pinnedTo(addresses) });
+  request.once('response', resolve);
+  request.once('error', (error) => reject(signal.aborted ? signal.reason : unreachable(target.hostname, connectionCode(error))));
+  request.end();
+  return promise;
+}
+
+/** Asking the DNS again could get another answer than the one that was judged. */
+function pinnedTo(addresses: readonly LookupAddress[]): LookupFunction {
+  const [first = { address: '', family: 4 }] = addresses;
+  return (_, { all }, done) => {
+    if (all) done(null, [...addresses]);
+    else done(null, first.address, first.family);
+  };
+}
+
+async function received(request: PublicRequest, target: URL, response: IncomingMessage): Promise<PublicAnswer> {
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(response.headersDistinct)) for (const value of values) headers.append(name, value);
+  const body = await readDecoded(response, request);
+  return { status: response.statusCode ?? 0, url: target.href, headers, body };
+}
+
+function forbidden({ hostname }: URL): AtmoError {
+  const message = `${hostname} is not on the public internet; the owner may allow it in connectors.web.allowed_hosts`;
+  return new AtmoError('PERMISSION_DENIED', message, { host: hostname });
+}
+
+function unreachable(hostname: string, code: string): AtmoError {
+  return new AtmoError('SERVICE_UNAVAILABLE', `${hostname} cannot be reached (${code})`, { host: hostname, reason: code });
+}
+
+function invalid(message: string): AtmoError {
+  return new AtmoError('VALIDATION_ERROR', message);
+}
+
+function shown(url: string): string {
+  return JSON.stringify(url.slice(0, 200));
+}
