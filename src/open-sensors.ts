@@ -1,0 +1,26 @@
+import type { Clock } from './core/clock.ts';
+import type { EventBus } from './core/events.ts';
+import type { Logger } from './core/logger.ts';
+import type { ReadingStore } from './core/reading-store.ts';
+import type { ServiceStack } from './core/service.ts';
+import { BoardSensors } from './sensors/board-sensors.ts';
+import { kernelSources } from './sensors/kernel-sources.ts';
+import type { SensorsConfig } from './sensors/sensor-config.ts';
+import type { SensorSource } from './sensors/sensor-source.ts';
+import type { ToolRegistry } from './tools/tool-registry.ts';
+
+/** What the board's sensors and outputs are made from. */
+export interface SensorGround {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: EventBus;
+  readonly readings: ReadingStore;
+  readonly registry: ToolRegistry;
+}
+
+/** Starts to read the board's sensors; they come and go as the kernel has them. CONFIG_INVALID for a setting that cannot be. */
+export async function openSensors(ground: SensorGround, config: SensorsConfig, stack: ServiceStack): Promise<void> {
+  const logger = ground.logger.child({ room: 'sensors' });
+  const sources: SensorSource[] = [...kernelSources(ground.clock, config.sysfs)];
+  await stack.start(new BoardSensors({ ...ground, logger, sources }, config));
+}

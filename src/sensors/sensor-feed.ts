@@ -1,0 +1,101 @@
+import type { Clock } from '../core/clock.ts';
+import type { Reachability } from '../core/device-model.ts';
+import type { EventBus } from '../core/events.ts';
+import type { DeviceId } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+import type { ReadingStore, ReadingValue } from '../core/reading-store.ts';
+import type { BoardSensor } from './sensor-roster.ts';
+import type { SensorFault, SensorSample } from './sensor-source.ts';
+
+/** After so many reads without a value a sensor counts as silent. */
+const MISSES = 3;
+
+/** Where readings go, and who is told of them. */
+export interface SensorFeedPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: EventBus;
+  readonly readings: ReadingStore;
+}
+
+interface Fed {
+  readonly sensor: BoardSensor;
+  misses: number;
+  hasSpoken: boolean;
+  /** What people were told of it. */
+  told: SensorFault | undefined;
+}
+
+/** Makes readings of samples: calibrated, recorded, told; values that mean an error are told once and never recorded. */
+export class SensorFeed {
+  readonly #ports: SensorFeedPorts;
+  readonly #fed = new Map<string, Fed>();
+  readonly #reachability = new Map<DeviceId, Reachability>();
+
+  constructor(ports: SensorFeedPorts) {
+    this.#ports = ports;
+  }
+
+  /** Announces a sensor; false for an id that something else on this hub has. */
+  admit(sensor: BoardSensor): boolean {
+    const { readings } = this.#ports;
+    if (readings.current(sensor.info.id)) return false;
+    readings.describe(sensor.info.id, sensor.info);
+    this.#fed.set(sensor.address, { sensor, misses: 0, hasSpoken: false, told: undefined });
+    return true;
+  }
+
+  /** What a sensor said; nothing where it was not admitted. */
+  take(sample: SensorSample): void {
+    const fed = this.#fed.get(sample.address);
+    if (!fed) return;
+    if ('value' in sample) this.#record(fed, sample.value, sample.atMs ?? this.#ports.clock.now());
+    else this.#miss(fed, sample);
+    this.#updateReachability(fed.sensor.info.device);
+  }
+
+  #record(fed: Fed, said: ReadingValue, atMs: number): void {
+    const { readings, events, logger } = this.#ports;
+    const { id, unit, kind } = fed.sensor.info;
+    const value = fed.sensor.calibrate(said);
+    if (fed.told) logger.info('sensor.speaks_again', { sensor: id });
+    Object.assign(fed, { misses: 0, hasSpoken: true, told: undefined });
+    readings.record(id, value, atMs);
+    events.emit('sensor.reading', id, { value, unit, kind, at_ms: atMs });
+  }
+
+  #miss(fed: Fed, { fault, detail }: { readonly fault: SensorFault; readonly detail: string }): void {
+    const { readings, clock } = this.#ports;
+    const { id } = fed.sensor.info;
+    fed.misses += 1;
+    // A wrong wire shows at once; a read that failed may be chance.
+    if (fault === 'suspect' || fed.misses >= MISSES) this.#tell(fed, fault, detail);
+    if (fed.misses === MISSES && fed.hasSpoken) readings.record(id, null, clock.now());
+  }
+
+  #tell(fed: Fed, fault: SensorFault, detail: string): void {
+    if (fed.told === fault) return;
+    const { logger, events } = this.#ports;
+    const { id } = fed.sensor.info;
+    fed.told = fault;
+    logger.warn('sensor.no_value', { sensor: id, address: fed.sensor.address, fault, detail });
+    events.emit('hub.warning', id, { warning: `sensor.${fault}`, message: `${id}: ${detail}` });
+  }
+
+  /** A device answers while one of its sensors does. */
+  #updateReachability(device: DeviceId): void {
+    const ofDevice = [...this.#fed.values()].filter(({ sensor }) => sensor.info.device === device);
+    const isHeard = ofDevice.some(({ hasSpoken, misses }) => hasSpoken && misses < MISSES);
+    const isSilent = ofDevice.every(({ misses }) => misses >= MISSES);
+    if (isHeard) this.#setReachability(device, 'reachable');
+    else if (isSilent) this.#setReachability(device, 'unreachable');
+  }
+
+  #setReachability(device: DeviceId, reachability: Reachability): void {
+    if (this.#reachability.get(device) === reachability) return;
+    const { readings, events } = this.#ports;
+    this.#reachability.set(device, reachability);
+    readings.setReachability(device, reachability);
+    events.emit('device.reachability', device, { reachability });
+  }
+}

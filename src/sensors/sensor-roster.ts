@@ -1,0 +1,90 @@
+import { parseDeviceId, parseSensorId, type SensorId } from '../core/ids.ts';
+import type { ReadingValue, SensorInfo } from '../core/reading-store.ts';
+import type { BoardDeviceConfig, ReadingConfig } from './device-config.ts';
+import type { SensorsConfig } from './sensor-config.ts';
+import type { FoundSensor } from './sensor-source.ts';
+
+/** A sensor as the hub shows it. */
+export interface BoardSensor {
+  readonly address: string;
+  readonly info: SensorInfo;
+  readonly periodMs: number;
+  /** The value that is kept for a value that the sensor says. */
+  readonly calibrate: (value: ReadingValue) => ReadingValue;
+}
+
+/** What is to be shown of what was found, and what in the settings does not fit it. */
+export interface Roster {
+  readonly sensors: readonly BoardSensor[];
+  readonly problems: readonly string[];
+}
+
+type RosterSettings = Pick<SensorsConfig, 'devices' | 'discover' | 'pollSeconds'>;
+type NamedDevice = readonly [id: string, config: BoardDeviceConfig];
+
+const AS_IT_IS: ReadingConfig = { factor: 1, offset: 0 };
+const MAX_TITLE = 128;
+
+/**
+ * Gives what was found its ids and titles: those of the entry in `devices` whose source names it most exactly, else its own where the
+ * owner lets the hub look for sensors. The same sensor has the same id after every start.
+ */
+export function rosterOf(found: readonly FoundSensor[], settings: RosterSettings): Roster {
+  const chips = new Set(found.map(({ address }) => chipOf(address)));
+  const { usable, problems } = unambiguous(Object.entries(settings.devices), [...chips]);
+  const sensors = new Map<SensorId, BoardSensor>();
+  for (const sensor of found) {
+    const named = usable.filter(([, { source }]) => isNamedBy(sensor.address, source));
+    const entry = named.toSorted(([, a], [, b]) => b.source.length - a.source.length)[0];
+    if (!entry && !settings.discover && !sensor.isConfigured) continue;
+    const placed = place(sensor, entry, settings.pollSeconds);
+    const taken = sensors.get(placed.info.id);
+    if (taken) problems.push(`${sensor.address} would be ${placed.info.id}, which ${taken.address} is; name it in sensors.devices`);
+    else sensors.set(placed.info.id, placed);
+  }
+  return { sensors: [...sensors.values()], problems };
+}
+
+/** An address without the place of its chip names the chip only where it is the only one of its name. */
+function unambiguous(entries: readonly NamedDevice[], chips: readonly string[]): { usable: NamedDevice[]; problems: string[] } {
+  const problems: string[] = [];
+  const usable = entries.filter(([id, { source }]) => {
+    const wanted = chipOf(source);
+    const meant = chips.filter((chip) => chip === wanted || withoutPlace(chip) === wanted);
+    if (meant.length === 1 || meant.includes(wanted)) return true;
+    const there =
+      meant.length === 0 ? `nothing; there is ${chips.join(', ') || 'no sensor of this kind'}` : `${meant.join(' or ')}; write which`;
+    problems.push(`sensors.devices.${id}: ${source} is ${there}`);
+    return false;
+  });
+  return { usable, problems };
+}
+
+function isNamedBy(address: string, source: string): boolean {
+  return [address, withoutPlace(address)].some((form) => form === source || form.startsWith(`${source}/`));
+}
+
+const chipOf = (address: string): string => address.split('/')[0] ?? address;
+const withoutPlace = (address: string): string => address.replace(/@[^/]*/, '');
+
+function place(found: FoundSensor, entry: NamedDevice | undefined, pollSeconds: number): BoardSensor {
+  const [device, config] = entry ?? [found.device, undefined];
+  const { title, kind = found.kind, factor, offset } = config?.readings[found.reading] ?? AS_IT_IS;
+  const area = config?.area ?? found.area;
+  const info: SensorInfo = {
+    id: parseSensorId(`${device.slice(0, 64)}/${found.reading.slice(0, 64)}`),
+    device: parseDeviceId(device.slice(0, 64)),
+    name: found.reading,
+    kind,
+    unit: found.unit,
+    title: oneLine(title ?? (config ? `${config.title ?? words(device)} ${words(found.reading)}` : found.title)),
+    ...(area !== undefined && { area }),
+  };
+  const calibrate = (value: ReadingValue) => (typeof value === 'number' ? Number((value * factor + offset).toPrecision(10)) : value);
+  return { address: found.address, info, periodMs: (config?.pollSeconds ?? pollSeconds) * 1000, calibrate };
+}
+
+const words = (id: string): string => id.replaceAll(/[-_]+/g, ' ');
+
+/** Chips and owners write it: data that people read. */
+const oneLine = (text: string): string => text.replaceAll(/\p{C}+/gu, ' ').slice(0, MAX_TITLE);
