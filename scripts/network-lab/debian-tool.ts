@@ -16,6 +16,18 @@ const PACKAGES = {
   faketime: ['faketime', 'libfaketime'],
   zsh: ['zsh', 'zsh-common'],
   fish: ['fish', 'fish-common', 'libpcre2-32-0'],
+  'redis-server': [
+    'redis-server',
+    'redis-tools',
+    'liblzf1',
+    'libjemalloc2',
+    'liblua5.1-0',
+    'lua-cjson',
+    'lua-bitop',
+    'libatomic1',
+    'libhiredis0.14',
+  ],
+  'nats-server': ['nats-server'],
 } as const;
 
 /** A program that the lab can do without, at the price of skipping what needs it. */

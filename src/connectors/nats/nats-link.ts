@@ -65,7 +65,8 @@ export const openNatsLink: OpenNatsLink = async ({ servers, ...who }, { onReady,
     async [Symbol.asyncDispose]() {
       isOpen = false;
       clearTimeout(timer);
-      await connection?.drain();
+      // What was published goes out, unless there is nowhere to.
+      await connection?.drain().catch(() => connection?.close());
     },
   };
 };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NO_DEVICES } from '../../../src/core/no-devices.ts';
 import { ownState } from '../../../src/mesh/gossip/own-state.ts';
+import { withoutSetting } from '../../../src/tools/missing-setting.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { ToolRegistry } from '../../../src/tools/tool-registry.ts';
 import { makeTool } from '../../tools/tool-room.ts';
@@ -20,5 +21,15 @@ describe('the tools that a hub tells of', () => {
       'hub:decide_approval@1.0.0',
       'hub:list_approvers@1.0.0',
     ]);
+  });
+
+  test('are not those whose service is not configured', () => {
+    const registry = new ToolRegistry({ validator: new SchemaValidator() });
+    registry.register(withoutSetting(makeTool({ name: 'send_email' }), 'set connectors.email'));
+    registry.register(makeTool({ name: 'echo' }));
+    const parts = { registry, devices: NO_DEVICES, capabilities: () => [], links: () => [], addresses: () => [] };
+    const { state, definitions } = ownState(parts, { name: 'cellar', version: '1.0.0', announcesDevices: true });
+    expect(state.tools.map(({ id }) => id)).toEqual(['core:echo@1.0.0']);
+    expect(definitions).toHaveLength(1);
   });
 });

@@ -5,6 +5,7 @@ import { AtmoError, type ErrorCode } from '../../../src/core/errors.ts';
 import { NO_GROUPS } from '../../../src/core/permission.ts';
 import type { CallPeer, CallRouter, ForwardedCall, RemoteResult } from '../../../src/tools/calls/call-collaborators.ts';
 import { JobPlaces } from '../../../src/tools/calls/job-places.ts';
+import { withoutSetting } from '../../../src/tools/missing-setting.ts';
 import type { RegisteredTool } from '../../../src/tools/tool-definition.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { makePeer, RemoteToolsFake, toolOf } from '../remote-tools-fake.ts';
@@ -375,4 +376,27 @@ test('a token that ended is not sent on', async () => {
   const { call, router } = makeHouse({ others: [toolOf(['hub-2'])] }, { validity, authorizer });
   expect(codeOf(await call({ principal: withToken(agent()) }))).toBe('TOKEN_INVALID');
   expect(router.asked).toEqual([]);
+});
+
+describe('a tool whose service is not configured here', () => {
+  const missing = () => withoutSetting(makeTool({}), 'set connectors.probe');
+
+  test('says what to set', async () => {
+    const { call, router } = makeHouse({ own: [missing()] });
+    const answer = await call();
+    expect(answer).toMatchObject({
+      status: 'error',
+      error: { code: 'NOT_CONFIGURED', message: expect.stringContaining('set connectors.probe') },
+    });
+    expect(router.asked).toEqual([]);
+  });
+
+  test('is run by a hub that has the service', async () => {
+    const remote = new RemoteToolsFake([], { 'core:probe@1.0.0': ['hub-2'] });
+    const router = new RouterFake();
+    const room = makeRoom({ remote, mesh: { peers: () => [makePeer('hub-2')] }, router });
+    room.registry.register(missing());
+    const answer = await room.pipeline.call({ principal: owner, tool: 'probe', params: {} });
+    expect(answer).toMatchObject({ status: 'success', execution: { node_id: 'hub-2' } });
+  });
 });
