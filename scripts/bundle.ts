@@ -4,6 +4,12 @@ import { build, type Plugin } from 'esbuild';
 
 export const ROOT = new URL('..', import.meta.url).pathname;
 
+/**
+ * What stays a package: koffi is native and comes with the release; the others are the owner's to add (docs/install.md), and
+ * pg looks for a native driver that nobody needs.
+ */
+const BESIDE_THE_BUNDLE = ['koffi', 'onoff', 'serialport', 'pg-native'];
+
 interface BundleOptions {
   /** Source file that runs. */
   readonly entry: string;
@@ -62,10 +68,7 @@ export async function bundle({ entry, outDir, name }: BundleOptions): Promise<vo
     keepNames: true,
     minifyWhitespace: true,
     minifySyntax: true,
-    sourcemap: 'linked',
-    sourcesContent: false,
-    // A native module: it stays a package beside the bundle.
-    external: ['koffi'],
+    external: [...BESIDE_THE_BUNDLE],
     banner: { js: "import { createRequire as atmoCreateRequire } from 'node:module'; const require = atmoCreateRequire(import.meta.url);" },
     plugins: [ourModules, withoutBun],
     logLevel: 'warning',

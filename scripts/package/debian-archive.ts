@@ -1,0 +1,81 @@
+/** A folder becomes a .deb: the same bytes from the same files, whoever builds it, wherever and when. */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmodSync, cpSync, lstatSync, lutimesSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from '../bundle.ts';
+
+const execute = promisify(execFile);
+
+const SCRIPTS = join(ROOT, 'scripts/package/debian');
+const MAINTAINER_SCRIPTS = ['postinst', 'prerm', 'postrm'];
+const BUILD_LIMIT_MS = 600_000;
+
+/** How the package is written: `xz` is small, `gzip` is made fast. */
+export type DebCompression = 'xz' | 'gzip';
+
+/** What dpkg is told of the package. */
+export interface DebianArchive {
+  /** Folder with the files as they are to be installed; it gets `DEBIAN` and the modes and times of the package. */
+  readonly root: string;
+  readonly version: string;
+  /** Debian's name of the machine. */
+  readonly architecture: string;
+  /** The only time in the archive. */
+  readonly time: Date;
+  readonly compression: DebCompression;
+}
+
+/** Writes the package into `file`. Needs dpkg-deb, which every Debian has. */
+export async function writeDebianArchive(archive: DebianArchive, file: string): Promise<void> {
+  const { root, compression } = archive;
+  writeControl(archive);
+  settle(root, archive.time);
+  mkdirSync(dirname(file), { recursive: true });
+  const fast = compression === 'gzip' ? ['-z1'] : [];
+  // dpkg-deb takes the times inside the archive from the files, and the archive's own from this variable.
+  const env = { ...process.env, SOURCE_DATE_EPOCH: String(archive.time.getTime() / 1000) };
+  const args = ['--root-owner-group', `-Z${compression}`, ...fast, '--build', root, file];
+  await execute('dpkg-deb', args, { env, timeout: BUILD_LIMIT_MS });
+}
+
+function writeControl({ root, version, architecture }: DebianArchive): void {
+  const folder = join(root, 'DEBIAN');
+  rmSync(folder, { recursive: true, force: true });
+  const files = filesBelow(root);
+  mkdirSync(folder);
+  for (const name of MAINTAINER_SCRIPTS) cpSync(join(SCRIPTS, name), join(folder, name));
+  const etc = files.filter((path) => path.startsWith('etc/'));
+  writeFileSync(join(folder, 'conffiles'), etc.map((path) => `/${path}\n`).join(''));
+  const sums = files.filter((path) => !path.startsWith('etc/') && lstatSync(join(root, path)).isFile());
+  writeFileSync(join(folder, 'md5sums'), sums.map((path) => `${md5(join(root, path))}  ${path}\n`).join(''));
+  const sizeKb = Math.ceil(files.reduce((sum, path) => sum + lstatSync(join(root, path)).size, 0) / 1024);
+  const control = readFileSync(join(SCRIPTS, 'control'), 'utf8');
+  const values: Readonly<Record<string, string>> = { version, architecture, sizeKb: String(sizeKb) };
+  writeFileSync(
+    join(folder, 'control'),
+    control.replaceAll(/\{(\w+)\}/g, (mark, key: string) => values[key] ?? mark),
+  );
+}
+
+/** Relative paths of all that is no folder, in the order of their bytes. */
+function filesBelow(root: string): readonly string[] {
+  const entries = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  return entries.filter((path) => !lstatSync(join(root, path)).isDirectory()).sort();
+}
+
+/** Modes and times do not depend on who builds: the umask, the checkout's modes and the clock are gone afterwards. */
+function settle(root: string, time: Date): void {
+  const paths = [...readdirSync(root, { recursive: true, encoding: 'utf8' }), '.'];
+  for (const path of paths.map((entry) => join(root, entry))) {
+    const stat = lstatSync(path);
+    if (!stat.isSymbolicLink()) chmodSync(path, stat.isDirectory() || (stat.mode & 0o100) !== 0 ? 0o755 : 0o644);
+    lutimesSync(path, time, time);
+  }
+}
+
+/** What `dpkg --verify` compares; no protection against anybody. */
+function md5(path: string): string {
+  return createHash('md5').update(readFileSync(path)).digest('hex');
+}
