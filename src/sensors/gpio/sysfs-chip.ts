@@ -1,0 +1,130 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AtmoError } from '../../core/errors.ts';
+import type { GpioChip, GpioEdge, GpioInput, GpioInputRequest, GpioLineInfo, GpioOutput, GpioOutputRequest } from './gpio-chip.ts';
+import { onlyOnce } from './only-once.ts';
+import type { OnoffLine, OnoffModule } from './onoff-module.ts';
+
+const CLASS = 'class/gpio';
+
+/**
+ * A chip through `/sys/class/gpio` (Documentation/ABI/obsolete/sysfs-gpio) and the package onoff, for kernels before 5.10. The numbers
+ * that this interface counts in begin elsewhere on each kernel, so they are only ever made from the base that the chip tells.
+ */
+export class SysfsChip implements GpioChip {
+  readonly name: string;
+  readonly label: string;
+  readonly #onoff: OnoffModule;
+  readonly #folder: string;
+  readonly #base: number;
+  readonly #lineCount: number;
+  readonly #taken = new Map<number, GpioLineInfo['direction']>();
+
+  /** The chip of a label or a name. NOT_FOUND where there is none such. */
+  constructor(onoff: OnoffModule, wanted: string | undefined, sysfs = '/sys') {
+    const folder = join(sysfs, CLASS);
+    const chips = chipsIn(folder);
+    const chip = wanted === undefined ? chips[0] : chips.find(({ label, name }) => label === wanted || name === wanted);
+    if (!chip) {
+      const labels = chips.map(({ label }) => label);
+      throw new AtmoError('NOT_FOUND', `No GPIO chip ${wanted ?? ''} in ${folder}, only ${labels.join(', ') || 'none'}`, { chips: labels });
+    }
+    this.name = chip.name;
+    this.label = chip.label;
+    this.#onoff = onoff;
+    this.#folder = folder;
+    this.#base = chip.base;
+    this.#lineCount = chip.lineCount;
+  }
+
+  lines(): readonly GpioLineInfo[] {
+    return Array.from({ length: this.#lineCount }, (_, offset) => {
+      const ours = this.#taken.get(offset);
+      const isExported = existsSync(join(this.#folder, `gpio${this.#base + offset}`));
+      const consumer = ours ? 'atmosphere-edge' : isExported ? 'sysfs' : '';
+      return { offset, name: '', consumer, isUsed: consumer !== '', direction: ours ?? 'input' };
+    });
+  }
+
+  requestInput({ offset, isActiveLow, bias, edge, debounceMs }: GpioInputRequest, hear: (edge: GpioEdge) => void): GpioInput {
+    if (bias !== 'as-is') {
+      throw new AtmoError('NOT_SUPPORTED', `Line ${offset}: this interface of the kernel knows no bias; set backend: chardev`, { offset });
+    }
+    const line = this.#take(offset, 'input', () => {
+      return new this.#onoff.Gpio(this.#base + offset, 'in', edge, { debounceTimeout: debounceMs, activeLow: isActiveLow });
+    });
+    line.watch((error, value) => {
+      if (!error) hear({ edge: value === 1 ? 'rising' : 'falling', ageMs: 0, missed: 0 });
+    });
+    return this.#held(offset, line);
+  }
+
+  requestOutput({ offset, isActiveLow, isActive }: GpioOutputRequest): GpioOutput {
+    // `high` and `low` are voltages, whatever active_low says: nothing else sets direction and value in one step.
+    const voltage = isActive === isActiveLow ? 'low' : 'high';
+    const line = this.#take(offset, 'output', () => {
+      return new this.#onoff.Gpio(this.#base + offset, voltage, 'none', { debounceTimeout: 0, activeLow: isActiveLow });
+    });
+    return this.#held(offset, line);
+  }
+
+  [Symbol.dispose](): void {}
+
+  #take(offset: number, direction: GpioLineInfo['direction'], open: () => OnoffLine): OnoffLine {
+    if (offset >= this.#lineCount) {
+      throw new AtmoError('NOT_FOUND', `${this.label} has no line ${offset}, only 0 to ${this.#lineCount - 1}`, { offset });
+    }
+    if (this.lines()[offset]?.isUsed) throw new AtmoError('CONFLICT', `Line ${offset} of ${this.label} is in use already`, { offset });
+    const line = tell(`Line ${offset} of ${this.label}`, open);
+    this.#taken.set(offset, direction);
+    return line;
+  }
+
+  #held(offset: number, line: OnoffLine): GpioInput & GpioOutput {
+    const what = `Line ${offset} of ${this.label}`;
+    return {
+      isActive: () => tell(what, () => line.readSync() === 1),
+      set: (isActive) => tell(what, () => line.writeSync(isActive ? 1 : 0)),
+      [Symbol.dispose]: onlyOnce(() => {
+        this.#taken.delete(offset);
+        line.unwatchAll();
+        line.unexport();
+      }),
+    };
+  }
+}
+
+interface ChipEntry {
+  readonly name: string;
+  readonly label: string;
+  readonly base: number;
+  readonly lineCount: number;
+}
+
+function chipsIn(folder: string): readonly ChipEntry[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.startsWith('gpiochip'))
+    .map((name) => ({
+      name,
+      label: attribute(folder, name, 'label'),
+      base: Number(attribute(folder, name, 'base')),
+      lineCount: Number(attribute(folder, name, 'ngpio')),
+    }));
+}
+
+function attribute(folder: string, chip: string, name: string): string {
+  return readFileSync(join(folder, chip, name), 'utf8').trim();
+}
+
+/** What the kernel says in the words of the port. */
+function tell<Result>(what: string, call: () => Result): Result {
+  try {
+    return call();
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    if (code === 'EBUSY') throw new AtmoError('CONFLICT', `${what} is in use already`, {}, { cause });
+    if (code === 'EINVAL') throw new AtmoError('NOT_SUPPORTED', `${what} cannot do this`, {}, { cause });
+    throw new AtmoError('DEVICE_UNREACHABLE', `${what} cannot be reached: ${code || cause}`, {}, { cause });
+  }
+}
