@@ -1,5 +1,9 @@
 import type { HubConfig } from './config.ts';
+import type { Clock } from './core/clock.ts';
 import type { DeviceDirectory } from './core/device-directory.ts';
+import { DatabaseCopies } from './journal/archive/database-copies.ts';
+import type { HistoryStore } from './journal/history/history-store.ts';
+import type { StateStore } from './journal/state-store.ts';
 import type { Access } from './open-access.ts';
 import { approvalTools } from './tools/builtin/approval-tools.ts';
 import { auditTools } from './tools/builtin/audit-tools.ts';
@@ -8,6 +12,7 @@ import { ownerTools } from './tools/builtin/owner-tools.ts';
 import { replayTools } from './tools/builtin/replay-tools.ts';
 import { ruleTools } from './tools/builtin/rule-tools.ts';
 import { sequenceTool } from './tools/builtin/sequence-tools.ts';
+import { snapshotTool } from './tools/builtin/snapshot-tool.ts';
 import { tokenTools } from './tools/builtin/token-tools.ts';
 import type { CallPipeline } from './tools/calls/call-pipeline.ts';
 import type { KnownTools } from './tools/known-tools.ts';
@@ -16,6 +21,9 @@ import type { RegisteredTool } from './tools/tool-definition.ts';
 import type { ToolRegistry } from './tools/tool-registry.ts';
 
 interface AccessToolParts {
+  readonly clock: Clock;
+  readonly store: StateStore;
+  readonly readings: HistoryStore;
   readonly access: Access;
   readonly directory: DeviceDirectory;
   readonly registry: ToolRegistry;
@@ -25,7 +33,7 @@ interface AccessToolParts {
 }
 
 /** The tools with which people administer who may do what, and read what was done. */
-export function accessTools(parts: AccessToolParts, { roles }: HubConfig): readonly RegisteredTool[] {
+export function accessTools(parts: AccessToolParts, { roles, stateDir }: HubConfig): readonly RegisteredTool[] {
   const { access, directory: devices, registry, tools, validator, pipeline } = parts;
   const { audit, authorizer, rules, tokens, time } = access;
   return [
@@ -37,5 +45,15 @@ export function accessTools(parts: AccessToolParts, { roles }: HubConfig): reado
     ...clockTools(time),
     ...ownerTools(access),
     sequenceTool(() => pipeline),
+    snapshotTool(databaseCopies(parts, stateDir)),
   ];
+}
+
+/** The journal last: what the state says of it, such as its head, is in it then. */
+function databaseCopies({ clock, store, readings, access }: AccessToolParts, stateDir: string): DatabaseCopies {
+  return new DatabaseCopies(clock, stateDir, [
+    { name: 'history.db', snapshot: () => readings.snapshot() },
+    { name: 'state.db', snapshot: () => store.snapshot() },
+    { name: 'audit.db', snapshot: () => access.audit.snapshot() },
+  ]);
 }

@@ -218,13 +218,18 @@ function roleOf(role: ConfigFile['roles'][string]): RoleConfig {
 
 const matterInterface = (name: string | undefined) => (name === undefined ? {} : { interface: name });
 
-function readConfigText(env: Environment, stateDir: string): [text: string, file: string] {
+/** The file that `loadConfig` reads; undefined when there is none. CONFIG_INVALID when ATMO_CONFIG names one that is not there. */
+export function configFileOf(env: Environment, stateDir: string): string | undefined {
   if (env.ATMO_CONFIG) {
     if (!existsSync(env.ATMO_CONFIG)) throw new AtmoError('CONFIG_INVALID', `ATMO_CONFIG names ${env.ATMO_CONFIG}, which does not exist`);
-    return [readFileSync(env.ATMO_CONFIG, 'utf8'), env.ATMO_CONFIG];
+    return env.ATMO_CONFIG;
   }
-  const found = [join(stateDir, 'config.yaml'), '/etc/atmosphere-edge/config.yaml'].find((path) => existsSync(path));
-  return found ? [readFileSync(found, 'utf8'), found] : ['{}', 'built-in defaults'];
+  return [join(stateDir, 'config.yaml'), '/etc/atmosphere-edge/config.yaml'].find((path) => existsSync(path));
+}
+
+function readConfigText(env: Environment, stateDir: string): [text: string, file: string] {
+  const found = configFileOf(env, stateDir);
+  return found === undefined ? ['{}', 'built-in defaults'] : [readFileSync(found, 'utf8'), found];
 }
 
 function portOf(variable: string, text: string | undefined): number | undefined {

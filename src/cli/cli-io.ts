@@ -1,5 +1,6 @@
 import type { DeviceDescription } from '../core/device-model.ts';
 import type { KnownNames, RuleCheck } from '../core/rules.ts';
+import type { StateArchive } from '../core/state-archive.ts';
 import type { DraftFile } from '../profiles/profile-draft.ts';
 import type { ProfileProblem } from '../profiles/profile-problem.ts';
 import type { CheckResult } from './doctor/check-result.ts';
@@ -30,6 +31,8 @@ export interface CliIo {
   readonly profileDraft?: (description: DeviceDescription) => Promise<readonly DraftFile[]>;
   /** Checks a rules file, and the names in it where a hub told which there are. */
   readonly rulesCheck?: (file: string, known?: KnownNames) => Promise<RuleCheck>;
+  /** Backups of the hub of this machine. */
+  readonly stateArchive?: () => Promise<StateArchive>;
   /** Asks at the terminal for a line that is not shown; undefined where there is none. */
   readonly askSecret?: (prompt: string) => Promise<string | undefined>;
   /** What the doctor finds about the network of this machine. */

@@ -4,6 +4,7 @@ import { approvalCommands } from './commands/approvals.ts';
 import { approverCommands } from './commands/approvers.ts';
 import { areaCommands } from './commands/areas.ts';
 import { auditCommands } from './commands/audit.ts';
+import { backupCommands } from './commands/backup.ts';
 import { call } from './commands/call.ts';
 import { clockCommands } from './commands/clock.ts';
 import { commission } from './commands/commission.ts';
@@ -34,7 +35,7 @@ import type { CommandSection } from './help.ts';
 
 /** Every command, in the sections and the order of the help. */
 export const SECTIONS: readonly CommandSection[] = [
-  { title: 'Hub', commands: [serve, status, doctor, monitor, ...tlsCommands, events, login, logout, ...clockCommands] },
+  { title: 'Hub', commands: [serve, status, doctor, monitor, ...tlsCommands, events, login, logout, ...clockCommands, ...backupCommands] },
   {
     title: 'Devices',
     commands: [

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AtmoError } from '../core/errors.ts';
 import type { Service } from '../core/service.ts';
+import { finishRestore } from './archive/placed-restore.ts';
 import { isInUse, toStorageError } from './storage-error.ts';
 
 /**
@@ -27,6 +28,8 @@ export class StateLock implements Service {
     try {
       database = new DatabaseSync(this.#path);
       hold(database);
+      // Nobody may open half of a backup beside half of what was there before.
+      finishRestore(this.#directory);
       this.#database = database;
     } catch (error) {
       const failure = database && isInUse(error) ? this.#conflict(database) : toStorageError(error, this.#path);

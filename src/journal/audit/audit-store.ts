@@ -5,6 +5,7 @@ import type { AuditSink } from '../../core/audit-sink.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Service } from '../../core/service.ts';
+import type { Snapshot } from '../snapshot-folder.ts';
 import { type JournalCollaborators, SqliteFile } from '../sqlite-file.ts';
 import { AuditAnchor } from './audit-anchor.ts';
 import type { AuditFields, ChainLink } from './audit-chain.ts';
@@ -112,6 +113,12 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     } finally {
       this.#checksRunning--;
     }
+  }
+
+  /** Copies the database now, with every row there is. Throws STORAGE_FAILED. */
+  async snapshot(): Promise<Snapshot> {
+    this.#tape.commit();
+    return await this.#file.snapshot();
   }
 
   /** Gives up what is too old or too much, in slices. Throws STORAGE_FAILED. */

@@ -1,0 +1,76 @@
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject } from '../../core/json.ts';
+import type { StateArchive } from '../../core/state-archive.ts';
+import type { CliIo } from '../cli-io.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
+import { HubClient } from '../hub-client.ts';
+import { newPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../passphrase.ts';
+
+const backup: Command = {
+  name: 'backup',
+  summary: 'write all that the hub keeps, fabric and keys among it, to one file under a passphrase; the hub may run',
+  examples: ['backup /media/usb/home.atmo'],
+  operands: [{ name: 'FILE', help: 'new file, readable by you alone; - for stdout' }],
+  options: PASSPHRASE_OPTION,
+  async run(call) {
+    const archive = await archiveOf(call.io);
+    const file = call.operand(0);
+    const passphrase = await newPassphrase(call, 'Passphrase of the backup: ');
+    const report = await archive.backup({
+      stateDir: archive.stateDir(),
+      file: file === '-' ? undefined : file,
+      passphrase,
+      askForCopies: () => copiesOf(call),
+    });
+    const { isOfRunningHub, ...facts } = report;
+    if (file === '-') return undefined;
+    call.output.answer(
+      { file, ...facts, running: isOfRunningHub },
+      () =>
+        `${file} holds ${report.hub}: ${report.files} files, ${size(report.bytes)}. Keep it away from the board, and the passphrase away from it\n`,
+    );
+    return undefined;
+  },
+};
+
+const restore: Command = {
+  name: 'restore',
+  summary: 'put a backup in the place of what this machine keeps; the hub must not run here, nor on the board that it comes from',
+  examples: ['restore /media/usb/home.atmo'],
+  operands: [{ name: 'FILE', help: 'what atmo backup wrote' }],
+  options: PASSPHRASE_OPTION,
+  async run(call) {
+    const archive = await archiveOf(call.io);
+    const stateDir = archive.stateDir();
+    const passphrase = await requirePassphrase(call, 'Passphrase of the backup: ');
+    const { madeAt, outside, ...report } = await archive.restore({ stateDir, file: call.operand(0), passphrase });
+    const elsewhere = outside.map(({ path, restoredAs }) => ({ path, restored_as: restoredAs }));
+    call.output.answer({ ...report, state_dir: stateDir, made_at: madeAt, outside: elsewhere }, () => [
+      `${report.hub} of ${madeAt} is in ${stateDir}: ${report.files} files\n`,
+      ...(report.aside === undefined ? [] : [`What was there before is in ${report.aside}; delete it when all works\n`]),
+      ...outside.map(({ path, restoredAs }) => `${path} of the other board is in ${restoredAs}; copy it where you want it\n`),
+      'Start the hub here, and never again the one that the backup is of: devices and other hubs would hear two of it\n',
+    ]);
+    return undefined;
+  },
+};
+
+/** A hub as one file. */
+export const backupCommands: readonly Command[] = [backup, restore];
+
+async function archiveOf(io: CliIo): Promise<StateArchive> {
+  const archive = await io.stateArchive?.();
+  if (archive) return archive;
+  throw usage('Backups are made and put back on the machine of the hub; run this there');
+}
+
+async function copiesOf({ io }: Invocation) {
+  const answer = await new HubClient(io, { as: 'owner' }).call('hub:take_snapshots', {});
+  const list = isJsonObject(answer) && Array.isArray(answer.snapshots) ? answer.snapshots.filter(isJsonObject) : [];
+  if (list.length > 0) return list.map(({ database, copy }) => ({ database: String(database), copy: String(copy) }));
+  throw new AtmoError('RESULT_INVALID', 'The hub did not say where its copies are; stop it, then make the backup');
+}
+
+function size(bytes: number): string {
+  return bytes < 1_048_576 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
+}

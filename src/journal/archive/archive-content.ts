@@ -1,0 +1,71 @@
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { AtmoError } from '../../core/errors.ts';
+import { type ArchiveEntry, type ArchiveTable, parseTable, tableText } from './archive-table.ts';
+import { ByteQueue } from './byte-queue.ts';
+
+const LENGTH_BYTES = 4;
+const MAX_TABLE_BYTES = 8 * 1_048_576;
+const PIECE_BYTES = 262_144;
+
+/** A file that is open for reading, as it goes into an archive. */
+export interface ArchiveSource extends ArchiveEntry {
+  readonly handle: FileHandle;
+}
+
+/** The content of an archive before it is sealed: length of the table (4 bytes, big-endian), the table, the files one after the other. */
+export async function* archiveContent(head: Omit<ArchiveTable, 'entries'>, sources: readonly ArchiveSource[]): AsyncGenerator<Uint8Array> {
+  const table = Buffer.from(tableText({ ...head, entries: sources }), 'utf8');
+  const length = Buffer.alloc(LENGTH_BYTES);
+  length.writeUInt32BE(table.length);
+  yield Buffer.concat([length, table]);
+  for (const source of sources) yield* bytesOf(source);
+}
+
+async function* bytesOf({ handle, bytes, path }: ArchiveSource): AsyncGenerator<Uint8Array> {
+  for (let done = 0; done < bytes; ) {
+    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, bytes - done));
+    const { bytesRead } = await handle.read(piece, 0, piece.length, done);
+    if (bytesRead === 0) throw new AtmoError('CONFLICT', `${path} became shorter while it was read; make the backup again`);
+    yield piece.subarray(0, bytesRead);
+    done += bytesRead;
+  }
+}
+
+/**
+ * Writes the files of an archive's content below `directory`, each synced, mode 0600. VALIDATION_ERROR when the content is not as
+ * `archiveContent` makes it; what was written by then stays.
+ */
+export async function unpackContent(
+  content: AsyncIterable<Uint8Array>,
+  directory: string,
+  accept: (table: ArchiveTable) => void,
+): Promise<ArchiveTable> {
+  const queue = new ByteQueue(content);
+  const length = await queue.take(LENGTH_BYTES);
+  const tableBytes = length.length === LENGTH_BYTES ? length.readUInt32BE() : 0;
+  if (tableBytes === 0 || tableBytes > MAX_TABLE_BYTES) throw cutOff('its table');
+  const table = parseTable((await queue.take(tableBytes)).toString('utf8'));
+  accept(table);
+  for (const entry of table.entries) await writeEntry(entry, queue, directory);
+  if ((await queue.take(1)).length > 0)
+    throw new AtmoError('VALIDATION_ERROR', 'The backup cannot be used: more follows after its last file');
+  return table;
+}
+
+async function writeEntry({ path, bytes, isExecutable }: ArchiveEntry, queue: ByteQueue, directory: string): Promise<void> {
+  const target = join(directory, path);
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+  await using file = await open(target, 'wx', isExecutable ? 0o700 : 0o600);
+  for (let done = 0; done < bytes; ) {
+    const piece = await queue.take(Math.min(PIECE_BYTES, bytes - done));
+    if (piece.length === 0) throw cutOff(path);
+    await file.writeFile(piece);
+    done += piece.length;
+  }
+  await file.sync();
+}
+
+function cutOff(what: string): AtmoError {
+  return new AtmoError('VALIDATION_ERROR', `The backup cannot be used: it ends before ${what} does; take another one`);
+}

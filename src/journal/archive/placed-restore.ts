@@ -1,0 +1,101 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { guardStorage } from '../storage-error.ts';
+import { ASIDE_PREFIX, RESTORE_FOLDER, RESTORE_MARKER } from './state-files.ts';
+
+/** `aside`: what was there is moved away. `place`: what was unpacked is moved in. */
+type Step = 'aside' | 'place';
+
+interface Marker {
+  readonly step: Step;
+  /** Folder for what was there. */
+  readonly aside: string;
+}
+
+/**
+ * Puts what lies unpacked in `restore.new` in the place of the state, and that, if there is any, into a folder whose name it answers.
+ * From here on the restore counts: a crash on the way is made good by `finishRestore`. The lock of the directory must be held.
+ */
+export function placeRestore(stateDir: string, nowText: string): string | undefined {
+  const aside = `${ASIDE_PREFIX}${nowText.replaceAll(':', '')}`;
+  guardStorage(stateDir, () => mark(stateDir, { step: 'aside', aside }));
+  finishRestore(stateDir);
+  return existsSync(join(stateDir, aside)) ? aside : undefined;
+}
+
+/** Goes on with a restore that was interrupted while it put files in their places; does nothing otherwise. STORAGE_FAILED. */
+export function finishRestore(stateDir: string): void {
+  guardStorage(stateDir, () => {
+    const marker = readMarker(stateDir);
+    if (!marker) return;
+    if (marker.step === 'aside') {
+      moveAside(stateDir, marker.aside);
+      mark(stateDir, { ...marker, step: 'place' });
+    }
+    moveIn(stateDir);
+    rmSync(join(stateDir, RESTORE_MARKER));
+    syncFolder(stateDir);
+  });
+}
+
+/** Removes what a restore unpacked and did not place. */
+export function dropUnplaced(stateDir: string): void {
+  if (!existsSync(join(stateDir, RESTORE_MARKER))) rmSync(join(stateDir, RESTORE_FOLDER), { recursive: true, force: true });
+}
+
+function moveAside(stateDir: string, aside: string): void {
+  const isOld = (name: string) => !name.startsWith('lock.db') && !name.startsWith(ASIDE_PREFIX) && !name.startsWith('restore.');
+  const old = readdirSync(stateDir).filter(isOld);
+  if (old.length === 0) return;
+  mkdirSync(join(stateDir, aside), { recursive: true, mode: 0o700 });
+  for (const name of old) {
+    // It was moved before the crash; what is there now is the empty folder of a start that came to this point and no further.
+    if (existsSync(join(stateDir, aside, name))) rmdirSync(join(stateDir, name));
+    else renameSync(join(stateDir, name), join(stateDir, aside, name));
+  }
+  syncFolder(join(stateDir, aside));
+  syncFolder(stateDir);
+}
+
+function moveIn(stateDir: string): void {
+  const folder = join(stateDir, RESTORE_FOLDER);
+  if (!existsSync(folder)) return;
+  // A start that found the restore unfinished may have made empty folders of the same names: rename takes their place.
+  for (const name of readdirSync(folder)) renameSync(join(folder, name), join(stateDir, name));
+  rmSync(folder, { recursive: true });
+  syncFolder(stateDir);
+}
+
+function mark(stateDir: string, marker: Marker): void {
+  const path = join(stateDir, RESTORE_MARKER);
+  writeFileSync(`${path}.part`, JSON.stringify(marker), { mode: 0o600, flush: true });
+  renameSync(`${path}.part`, path);
+  syncFolder(stateDir);
+}
+
+/** It was renamed into its place whole, so what is there is as it was written. */
+function readMarker(stateDir: string): Marker | undefined {
+  const path = join(stateDir, RESTORE_MARKER);
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Marker) : undefined;
+}
+
+function syncFolder(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,178 @@
+import { createPrivateKey } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import semver from 'semver';
+import { packageVersion } from './cli/package-version.ts';
+import { systemClock } from './core/clock.ts';
+import { AtmoError } from './core/errors.ts';
+import { EventBus } from './core/events.ts';
+import { isoTime } from './core/iso-time.ts';
+import { silentLogger } from './core/logger.ts';
+import type { BackupReport, BackupWishes, RestoreReport, StateArchive } from './core/state-archive.ts';
+import { type ArchiveTable, OUTSIDE } from './journal/archive/archive-table.ts';
+import { asOwnerOf } from './journal/archive/as-owner.ts';
+import { DatabaseCopies } from './journal/archive/database-copies.ts';
+import { makeArchive } from './journal/archive/make-archive.ts';
+import { restoreArchive } from './journal/archive/restore-archive.ts';
+import { defaultStateDirectory } from './journal/state-directory.ts';
+import { StateLock } from './journal/state-lock.ts';
+import { StateStore } from './journal/state-store.ts';
+import { guardStorage, toStorageError } from './journal/storage-error.ts';
+import { skipGroupCounter } from './matter/storage/skip-group-counter.ts';
+import { AnnouncedEpoch } from './mesh/gossip/announced-epoch.ts';
+import { outsideFiles } from './outside-files.ts';
+import { rawPublicKey } from './wire/ed25519-key.ts';
+import { hubIdOf } from './wire/hub-id.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Backups of the hub whose state this machine holds, made and put back by files: whoever may read them is the owner. */
+export function stateArchive(env: Environment): StateArchive {
+  return {
+    stateDir: () => resolve(defaultStateDirectory(env)),
+    backup: (wishes) => backup(wishes, env),
+    restore,
+  };
+}
+
+async function backup({ stateDir, file, passphrase, askForCopies }: BackupWishes, env: Environment): Promise<BackupReport> {
+  const hub = hubOf(stateDir);
+  const target = await BackupFile.open(file);
+  try {
+    const report = await asOwnerOf(stateDir, async () => {
+      await using lock = new StateLock(stateDir);
+      const isRunning = !(await isFree(lock));
+      const own = new DatabaseCopies(systemClock, stateDir);
+      const copies = isRunning ? await askForCopies() : await own.take();
+      const head = { version: packageVersion(), hub, madeAt: isoTime(systemClock.now()) };
+      const order = { stateDir, copies, isRunning, outside: outsideFiles(env, stateDir), head, passphrase };
+      const figures = await makeArchive(order, target.handle);
+      own.drop();
+      return { hub, ...figures, isOfRunningHub: isRunning };
+    });
+    await target.keep();
+    return report;
+  } catch (error) {
+    await target.drop();
+    throw error;
+  }
+}
+
+/** True, and the lock is held, when no hub runs. */
+async function isFree(lock: StateLock): Promise<boolean> {
+  try {
+    await lock.start();
+    return true;
+  } catch (error) {
+    if (error instanceof AtmoError && error.code === 'CONFLICT') return false;
+    throw error;
+  }
+}
+
+function hubOf(stateDir: string): string {
+  const path = join(stateDir, 'hub.key');
+  if (!existsSync(path)) {
+    throw new AtmoError('NOT_FOUND', `${stateDir} holds no hub that this user can see; use "sudo atmo backup …" or set ATMO_STATE_DIR`, {
+      stateDir,
+    });
+  }
+  return guardStorage(path, () => hubIdOf(rawPublicKey(createPrivateKey(readFileSync(path)))));
+}
+
+async function restore({ stateDir, file, passphrase }: Parameters<StateArchive['restore']>[0]): Promise<RestoreReport> {
+  await using archive = await openBackup(file);
+  const { table, aside } = await asOwnerOf(stateDir, () =>
+    restoreArchive({
+      stateDir,
+      archive: archive.createReadStream({ autoClose: false }),
+      passphrase,
+      accept: requireKnownVersion,
+      advance: skipCounters,
+      now: isoTime(systemClock.now()),
+    }),
+  );
+  return {
+    hub: table.hub,
+    madeAt: table.madeAt,
+    version: table.version,
+    files: table.entries.length,
+    ...(aside !== undefined && { aside }),
+    outside: outsideOf(table).map((path) => ({ path: path.slice(OUTSIDE.length), restoredAs: join(stateDir, path) })),
+  };
+}
+
+async function openBackup(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, 'r');
+  } catch (cause) {
+    const why = cause instanceof Error && 'code' in cause ? cause.code : cause;
+    throw new AtmoError('NOT_FOUND', `${file} cannot be read (${why}); name the file that "atmo backup" wrote`, { file }, { cause });
+  }
+}
+
+const outsideOf = ({ entries }: ArchiveTable): readonly string[] =>
+  entries.map(({ path }) => path).filter((path) => path.startsWith(`${OUTSIDE}/`));
+
+/** What an older version cannot read it would take for damage. */
+function requireKnownVersion({ version }: ArchiveTable): void {
+  const own = packageVersion();
+  if (semver.valid(version) !== null && semver.lte(version, own)) return;
+  throw new AtmoError(
+    'NOT_SUPPORTED',
+    `The backup was made by atmosphere-edge ${version}, and this is ${own}. Install that version first`,
+    {
+      version,
+    },
+  );
+}
+
+/**
+ * What others remember of this hub must be behind what it does next: they would take it for a replay. The databases are opened as a
+ * start does, so that what this version cannot use is refused now.
+ */
+async function skipCounters(directory: string, { madeAt }: ArchiveTable): Promise<void> {
+  const clock = systemClock;
+  const collaborators = { clock, logger: silentLogger, events: new EventBus('atmosphere-edge', clock) };
+  const options = { directory, snapshotDirectory: join(directory, 'snapshots'), isCopiedAtStop: false };
+  await using store = new StateStore(collaborators, options);
+  await store.start();
+  const epoch = new AnnouncedEpoch({ store, clock });
+  epoch.begin();
+  epoch.surpass(Math.floor(clock.now() / 1000));
+  store.set('journal', 'restored', { made_at: madeAt, at: isoTime(clock.now()) });
+  skipGroupCounter(join(directory, 'matter'));
+}
+
+/** A new file that is there under its name once it is whole. */
+class BackupFile {
+  readonly handle: FileHandle;
+  readonly #file: string | undefined;
+
+  private constructor(handle: FileHandle, file: string | undefined) {
+    this.handle = handle;
+    this.#file = file;
+  }
+
+  /** CONFLICT when it is there already, STORAGE_FAILED. */
+  static async open(file: string | undefined): Promise<BackupFile> {
+    if (file === undefined) return new BackupFile(await open('/dev/stdout', 'w'), undefined);
+    if (existsSync(file)) throw new AtmoError('CONFLICT', `${file} is there already; name a new file`, { file });
+    try {
+      return new BackupFile(await open(`${file}.partial`, 'w', 0o600), file);
+    } catch (error) {
+      throw toStorageError(error, file);
+    }
+  }
+
+  async keep(): Promise<void> {
+    if (this.#file !== undefined) await this.handle.sync();
+    await this.handle.close();
+    if (this.#file !== undefined) await rename(`${this.#file}.partial`, this.#file);
+  }
+
+  async drop(): Promise<void> {
+    await this.handle.close();
+    if (this.#file !== undefined) await rm(`${this.#file}.partial`, { force: true });
+  }
+}
