@@ -28,6 +28,7 @@ const PACKAGES = {
     'libhiredis0.14',
   ],
   'nats-server': ['nats-server'],
+  bwrap: ['bubblewrap'],
 } as const;
 
 /** A program that the lab can do without, at the price of skipping what needs it. */

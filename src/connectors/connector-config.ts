@@ -1,15 +1,38 @@
 import { section } from '../core/config-section.ts';
+import { EMAIL_SECTION, type EmailConfig } from './messages/email-config.ts';
+import { NOTIFY_SECTION, type NotifyConfig } from './messages/notify-config.ts';
+import { SLACK_SECTION, type SlackConfig } from './messages/slack-config.ts';
+import { SMS_SECTION, type SmsConfig } from './messages/sms-config.ts';
+import { MQTT_SECTION, type MqttConfig } from './mqtt/mqtt-config.ts';
 import { NATS_SECTION, type NatsConfig } from './nats/nats-config.ts';
 import { REDIS_SECTION, type RedisConfig } from './redis/redis-config.ts';
+import { SANDBOX_SECTION, type SandboxConfig } from './sandbox/sandbox-config.ts';
+import { SEARCH_SECTION, type SearchConfig, WEB_SECTION, type WebConfig } from './web/web-config.ts';
 
 /** JSON Schema of `connectors` in the configuration file. */
 export const CONNECTORS_SECTION = section({
+  notify: NOTIFY_SECTION,
+  email: EMAIL_SECTION,
+  slack: SLACK_SECTION,
+  sms: SMS_SECTION,
+  mqtt: MQTT_SECTION,
   nats: NATS_SECTION,
   redis: REDIS_SECTION,
+  search: SEARCH_SECTION,
+  web: WEB_SECTION,
+  sandbox: SANDBOX_SECTION,
 });
 
 /** The services that the owner configured; each connector has its own part. */
 export interface ConnectorsConfig {
+  readonly notify?: NotifyConfig;
+  readonly email?: EmailConfig;
+  readonly slack?: SlackConfig;
+  readonly sms?: SmsConfig;
+  readonly mqtt?: MqttConfig;
   readonly nats?: NatsConfig;
   readonly redis?: RedisConfig;
+  readonly search?: SearchConfig;
+  readonly web?: WebConfig;
+  readonly sandbox: SandboxConfig;
 }

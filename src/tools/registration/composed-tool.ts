@@ -44,12 +44,12 @@ export function composedTool(record: ToolRecord, composition: Composition, ports
   };
 }
 
-/** A record that names a program, or nothing that could run. Nobody is asked to approve what cannot be done. */
-export function unavailableTool({ definition, exec }: ToolRecord): RegisteredTool {
+/** A record that names nothing that could run. Nobody is asked to approve what cannot be done. */
+export function unavailableTool({ definition }: ToolRecord): RegisteredTool {
   const id = toolId(definition);
   const refuse = (): never => {
-    const why = exec ? 'a program, and this hub has no sandbox to run it in' : 'neither steps nor a program that could run';
-    throw new AtmoError('NOT_CONFIGURED', `The tool ${id} names ${why}; register it with steps that call other tools`, { tool: id });
+    const problem = `The tool ${id} names neither steps nor a program that could run; register it with steps that call other tools`;
+    throw new AtmoError('NOT_CONFIGURED', problem, { tool: id });
   };
   return { id, definition, isAvailable: () => false, effects: refuse, handler: async () => refuse() };
 }

@@ -21,7 +21,7 @@ const MAX_TITLE = 120;
 /** Everybody who lists tools reads all of it, models too. */
 const MAX_DEFINITION = 16_384;
 /** Namespaces of what the hub brings itself. */
-const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh']);
+const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh', 'command']);
 /** Control characters, and those that turn the direction of a text or are not seen in it: models read what people do not. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/u;
 /** Says that a sign is to be a picture, as in most texts with pictures. */

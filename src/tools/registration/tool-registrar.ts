@@ -8,6 +8,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Principal } from '../../core/principal.ts';
 import { plainName } from '../forms/model-name.ts';
 import type { KnownTools } from '../known-tools.ts';
+import { type ProgramSandbox, programPermissions } from '../program-sandbox.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import type { Step, StepPipeline } from '../step-runner.ts';
 import type { RegisteredTool, ToolDefinition } from '../tool-definition.ts';
@@ -19,6 +20,8 @@ import { composedTool, unavailableTool } from './composed-tool.ts';
 import { requireKnownParameters } from './composition.ts';
 import { judgeStep } from './composition-needs.ts';
 import { requireNoRing } from './composition-ring.ts';
+import type { ExecRecord } from './exec-record.ts';
+import { execDefinition, execTool } from './exec-tool.ts';
 import { parameterNames, type RegistrationForm, readRegistration } from './registration-form.ts';
 import { originOf, requireAllowed, requireModest, requireNoDelegation, requireProperName, requireRoom } from './registration-policy.ts';
 import type { ToolRecord } from './tool-record.ts';
@@ -33,6 +36,8 @@ interface RegistrarCollaborators {
   readonly pipeline: StepPipeline;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Where the programs of records run; without it they are listed as unavailable. */
+  readonly programs?: ProgramSandbox;
 }
 
 interface RegistrarOptions {
@@ -119,7 +124,8 @@ export class ToolRegistrar {
   #recordOf(form: RegistrationForm, maker: Principal): ToolRecord {
     const { definition, composition, exec } = form;
     const made = { maker: maker.id, createdAtMs: this.#with.clock.now() };
-    if (!composition) return { definition: withPower(form), ...(exec && { exec }), ...made };
+    if (exec) return { definition: this.#judgedProgram(definition, exec, maker), exec, ...made };
+    if (!composition) return { definition, ...made };
     requireKnownParameters(composition, parameterNames(definition));
     const tools = composition.steps.map(({ tool }) => this.#toolOfStep(tool, maker));
     const judged = composition.steps.map((step, index) =>
@@ -129,6 +135,20 @@ export class ToolRegistrar {
     const steps = judged.map(({ step }) => step);
     requireNoRing(toolKey({ definition }), steps, (name) => this.#stepsOf(name));
     return { definition: complete, composition: { ...composition, steps }, ...made };
+  }
+
+  /** Nobody puts a program into a tool, for others to call, that it could not run itself. PERMISSION_DENIED, RULE_BLOCKED. */
+  #judgedProgram(definition: ToolDefinition, exec: ExecRecord, maker: Principal): ToolDefinition {
+    const { programs, authorizer } = this.#with;
+    const lacking = programPermissions({ kind: exec.type, powers: exec.powers ?? [] }).filter(
+      (permission) => !authorizer.authorize(maker, [permission]).allowed,
+    );
+    if (lacking.length > 0) {
+      const told = `${maker.id} lacks ${lacking.join(', ')}, which the program of this tool needs`;
+      throw new AtmoError('PERMISSION_DENIED', told, { required: lacking });
+    }
+    if (exec.cmd !== undefined) programs?.requireSafe([exec.cmd, ...(exec.args ?? [])]);
+    return execDefinition(definition, exec, programs);
   }
 
   #stepsOf(name: string): readonly Step[] | undefined {
@@ -171,10 +191,17 @@ export class ToolRegistrar {
     const findHere = (name: string) => (registry.has(name.split('@', 1)[0] ?? name) ? registry.find(name) : undefined);
     const find = (name: string) => findHere(name) ?? tools.all().find((tool) => toolKey(tool) === name.split('@', 1)[0]);
     const ports = { pipeline: () => pipeline, find, findHere };
-    const tool = record.composition ? composedTool(record, record.composition, ports) : unavailableTool(record);
+    const tool = record.composition ? composedTool(record, record.composition, ports) : this.#programOf(record);
     registry.register(tool);
     this.#records.set(tool.id, record);
     return tool;
+  }
+
+  /** Whoever made it, and when: what its powers are and need now counts. */
+  #programOf(record: ToolRecord): RegisteredTool {
+    const { programs } = this.#with;
+    if (!record.exec) return unavailableTool(record);
+    return execTool(execDefinition(record.definition, record.exec, programs), record.exec, programs);
   }
 
   /** A tool that would be gone after the next start is none. */
@@ -198,13 +225,6 @@ export class ToolRegistrar {
     if (this.#with.authorizer.authorize(by, ['admin:hub']).allowed) return true;
     return record.definition.metadata.createdBy === 'agent' && isSelfOrDescendant(record.maker, by.id);
   }
-}
-
-/** What a program needs of the sandbox that it would run in, its caller has to hold; nobody runs one without any right. */
-function withPower({ definition, exec }: RegistrationForm): RegistrationForm['definition'] {
-  const { requires } = definition;
-  if (!exec || requires.permissions.length > 0) return definition;
-  return { ...definition, requires: { ...requires, permissions: [exec.type === 'cmd' ? 'proc:exec' : 'docker:use'] } };
 }
 
 function toolAt(tools: readonly RegisteredTool[], index: number): RegisteredTool {

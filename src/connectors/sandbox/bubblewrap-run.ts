@@ -1,0 +1,140 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { AtmoError } from '../../core/errors.ts';
+import type { ProgramResult } from '../../tools/program-sandbox.ts';
+import { BoundedOutput } from './bounded-output.ts';
+import { useOfTree } from './process-tree.ts';
+import { seccompFilter } from './seccomp-filter.ts';
+
+/** A command in a sandbox, ready to be started. */
+export interface BubblewrapRun {
+  /** Path of bwrap. */
+  readonly bubblewrap: string;
+  readonly options: readonly string[];
+  readonly command: readonly string[];
+  readonly stdin?: string;
+  readonly bounds: RunBounds;
+  readonly signal: AbortSignal;
+}
+
+/** Bounds of all processes together. */
+export interface RunBounds {
+  readonly memoryBytes: number;
+  readonly processes: number;
+  readonly outputBytes: number;
+}
+
+const WATCH_EVERY_MS = 25;
+const BYTES_PER_MB = 1_048_576;
+/** Longest report of bubblewrap about what it started. */
+const MAX_REPORT = 4096;
+const NO_FILTER = Buffer.alloc(0);
+
+/**
+ * Starts it and waits for its end. Whatever becomes of it, nothing of it lives on: its processes are in a namespace whose first
+ * process is killed. Errors: RESOURCE_EXCEEDED, NOT_CONFIGURED where bubblewrap cannot be started, else what the signal aborts with.
+ */
+export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> {
+  run.signal.throwIfAborted();
+  const child = start(run);
+  const end = Promise.withResolvers<number>();
+  let reason: unknown;
+  const stop = (why: unknown) => {
+    reason ??= why;
+    child.kill('SIGKILL');
+  };
+  const onAbort = () => stop(run.signal.reason);
+  run.signal.addEventListener('abort', onAbort, { once: true });
+  const output = new BoundedOutput(run.bounds.outputBytes, () => stop(beyondOutput(run.bounds)));
+  const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => output.collect(stream as Readable));
+  const unwatch = watch(child, run.bounds, stop);
+  child.once('error', (error) => end.reject(notStarted(error)));
+  child.once('close', (code) => end.resolve(code ?? 0));
+  try {
+    const exitCode = await end.promise;
+    if (reason !== undefined) throw reason;
+    return { exitCode, stdout: stdout?.() ?? '', stderr: stderr?.() ?? '' };
+  } finally {
+    unwatch();
+    run.signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Options go through a pipe: everybody on the machine can read a command line. */
+function start({ bubblewrap, options, command, stdin }: BubblewrapRun): ChildProcess {
+  const filter = seccompFilter();
+  const seccomp = filter ? ['--seccomp', '5'] : [];
+  const child = spawn(bubblewrap, ['--args', '3', '--json-status-fd', '4', ...seccomp, '--', ...command], {
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
+    env: {},
+    cwd: '/',
+  });
+  const feeds: readonly [number, string | Buffer][] = [
+    [0, stdin ?? ''],
+    [3, options.map((option) => `${option}\0`).join('')],
+    [5, filter ?? NO_FILTER],
+  ];
+  for (const [fd, content] of feeds) {
+    const pipe = child.stdio[fd] as Writable | null;
+    // A program need not read what it is given.
+    pipe?.on('error', () => {});
+    pipe?.end(content);
+  }
+  return child;
+}
+
+/** Looks at what the processes inside take; answers what ends the watch. */
+function watch(child: ChildProcess, bounds: RunBounds, stop: (why: unknown) => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  void firstProcess(child).then((root) => {
+    if (root === undefined || isOver) return;
+    timer = setInterval(() => {
+      const { processes, memoryBytes } = useOfTree(root, bounds.processes + 2);
+      if (processes > bounds.processes + 2) stop(beyondProcesses(bounds));
+      else if (memoryBytes > bounds.memoryBytes) stop(beyondMemory(bounds));
+    }, WATCH_EVERY_MS);
+  });
+  return () => {
+    isOver = true;
+    clearInterval(timer);
+  };
+}
+
+/** Number, outside of the sandbox, of the process that is the first one inside (bwrap(1), json-status-fd). */
+async function firstProcess(child: ChildProcess): Promise<number | undefined> {
+  let report = '';
+  const stream = child.stdio[4] as Readable;
+  return new Promise((resolve) => {
+    stream.on('data', (part: Buffer) => {
+      if (report.length < MAX_REPORT) report += part.toString('utf8');
+      const found = /"child-pid": (\d+)/.exec(report)?.[1];
+      if (found !== undefined) resolve(Number(found));
+    });
+    stream.once('close', () => resolve(undefined));
+    stream.on('error', () => resolve(undefined));
+  });
+}
+
+function beyondMemory({ memoryBytes }: RunBounds): AtmoError {
+  const told = `The program took more than ${Math.round(memoryBytes / BYTES_PER_MB)} MB of memory and was ended`;
+  return new AtmoError('RESOURCE_EXCEEDED', told, { max_memory_bytes: memoryBytes, permanent: true });
+}
+
+function beyondProcesses({ processes }: RunBounds): AtmoError {
+  return new AtmoError('RESOURCE_EXCEEDED', `The program started more than ${processes} processes and was ended`, {
+    max_processes: processes,
+    permanent: true,
+  });
+}
+
+function beyondOutput({ outputBytes }: RunBounds): AtmoError {
+  return new AtmoError('RESOURCE_EXCEEDED', `The program printed more than ${outputBytes} bytes and was ended`, {
+    max_output_bytes: outputBytes,
+    permanent: true,
+  });
+}
+
+function notStarted({ message }: Error): AtmoError {
+  return new AtmoError('NOT_CONFIGURED', `bubblewrap cannot be started: ${message}`);
+}

@@ -1,0 +1,164 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { notConfigured } from '../../tools/missing-setting.ts';
+import type { ProgramKind, ProgramOrder, ProgramPower, ProgramResult, ProgramSandbox } from '../../tools/program-sandbox.ts';
+import { bubblewrapOptions, limitedCommand, PROGRAM_PATH, type SandboxView } from './bubblewrap-arguments.ts';
+import { type RunBounds, runBubblewrap } from './bubblewrap-run.ts';
+import type { ContainerEngine } from './container-engine.ts';
+import type { Granted, GrantedPowers } from './granted-powers.ts';
+import { RunningPrograms } from './running-programs.ts';
+import type { SafetyRules } from './safety-rules.ts';
+import type { SandboxConfig } from './sandbox-config.ts';
+
+interface SandboxCollaborators {
+  readonly powers: GrantedPowers;
+  readonly rules: SafetyRules;
+  /** Absent where the owner has configured none. */
+  readonly engine?: ContainerEngine;
+  /** Where bwrap is looked for. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+type Bounds = Omit<SandboxConfig, 'powers' | 'commands' | 'safetyRules' | 'defaultSafetyRules' | 'containerEngine'>;
+
+const BYTES_PER_MB = 1_048_576;
+const BYTES_PER_KB = 1_024;
+const TRIAL_MS = 5_000;
+const HOME = '/tmp';
+const INSTALL = 'install bubblewrap (apt install bubblewrap)';
+const ALLOW = 'allow user namespaces for the hub: docs/sandbox.md says how, for its unit, for containers and for the kernel';
+
+/** Programs in namespaces of their own, made by bubblewrap for each run. */
+export class BubblewrapSandbox implements ProgramSandbox {
+  readonly #with: SandboxCollaborators;
+  readonly #bounds: Bounds;
+  readonly #running: RunningPrograms;
+  /** What became of the trial; the first program makes it. */
+  #trial: Promise<{ readonly hasProc: boolean }> | undefined;
+  #problem: string | undefined;
+
+  constructor(collaborators: SandboxCollaborators, bounds: Bounds) {
+    this.#with = collaborators;
+    this.#bounds = bounds;
+    this.#running = new RunningPrograms(bounds.running);
+  }
+
+  missingSetting(kind: ProgramKind): string | undefined {
+    if (kind === 'image') return this.#with.engine ? undefined : 'set connectors.sandbox.container_engine in the configuration';
+    return this.#problem ?? (this.#bubblewrap() ? undefined : INSTALL);
+  }
+
+  power(name: string): ProgramPower | undefined {
+    return this.#with.powers.power(name);
+  }
+
+  requireSafe(argv: readonly string[], cwd = HOME): void {
+    this.#with.rules.require(argv, cwd);
+  }
+
+  async run(order: ProgramOrder): Promise<ProgramResult> {
+    const granted = this.#with.powers.together(order.powers);
+    if (order.kind === 'image') return this.#running.run(() => this.#runImage(order, granted), order.signal);
+    this.requireSafe([order.program, ...order.args], order.cwd);
+    const { hasProc } = await this.#tried();
+    const view = this.#viewOf(order, granted, hasProc);
+    const command = [pathOf(order.program, view), ...order.args];
+    return this.#running.run(() => this.#runCommand(order, view, command), order.signal);
+  }
+
+  #runCommand(order: ProgramOrder, view: SandboxView, command: readonly string[]): Promise<ProgramResult> {
+    const { processes, cpuSeconds, tempMb } = this.#bounds;
+    const bounds = this.#boundsOf(order);
+    const limits = { processes, cpuSeconds, fileBytes: tempMb * BYTES_PER_MB };
+    // The watch counts what is really taken; this holds what comes between two looks.
+    const data = order.isRuntime ? {} : { dataBytes: 2 * bounds.memoryBytes };
+    return runBubblewrap({
+      bubblewrap: this.#bubblewrap() ?? 'bwrap',
+      options: bubblewrapOptions(view),
+      command: limitedCommand({ ...limits, ...data }, command),
+      ...(order.stdin !== undefined && { stdin: order.stdin }),
+      bounds,
+      signal: order.signal,
+    });
+  }
+
+  #runImage({ program: image, args, stdin, signal, ...order }: ProgramOrder, granted: Granted): Promise<ProgramResult> {
+    const { engine } = this.#with;
+    if (!engine) throw notConfigured(image, this.missingSetting('image') ?? '');
+    const input = stdin === undefined ? {} : { stdin };
+    const bounds = this.#boundsOf(order);
+    return engine.run({ image, args, ...input, ...granted, bounds, tempBytes: this.#bounds.tempMb * BYTES_PER_MB, signal });
+  }
+
+  #viewOf({ visible = [], cwd = HOME }: ProgramOrder, { read, write, env, hasNetwork }: Granted, hasProc: boolean): SandboxView {
+    const gone = [...read, ...write, ...visible].find((path) => !existsSync(path));
+    if (gone !== undefined) throw new AtmoError('NOT_CONFIGURED', `There is no ${gone}, which a power of the sandbox names; create it`);
+    return { read: [...visible, ...read], write, env, hasNetwork, hasProc, cwd, tempBytes: this.#bounds.tempMb * BYTES_PER_MB };
+  }
+
+  #boundsOf({ maxMemoryBytes }: Pick<ProgramOrder, 'maxMemoryBytes'>): RunBounds {
+    const { memoryMb, processes, outputKb } = this.#bounds;
+    return { memoryBytes: maxMemoryBytes ?? memoryMb * BYTES_PER_MB, processes, outputBytes: outputKb * BYTES_PER_KB };
+  }
+
+  #tried(): Promise<{ readonly hasProc: boolean }> {
+    this.#trial ??= this.#try();
+    return this.#trial;
+  }
+
+  /** NOT_CONFIGURED with what bubblewrap says, until the next start of the hub. */
+  async #try(): Promise<{ readonly hasProc: boolean }> {
+    const reasons: string[] = [];
+    for (const hasProc of [true, false]) {
+      const { exitCode, stderr } = await this.#tryWith(hasProc);
+      if (exitCode === 0) return { hasProc };
+      reasons.push(stderr.replaceAll(/\s+/g, ' ').trim().slice(0, 200));
+    }
+    this.#problem = this.#bubblewrap() ? `${ALLOW} (${reasons[0]})` : INSTALL;
+    throw notConfigured('sandbox', this.#problem);
+  }
+
+  async #tryWith(hasProc: boolean): Promise<Pick<ProgramResult, 'exitCode' | 'stderr'>> {
+    const bubblewrap = this.#bubblewrap();
+    if (!bubblewrap) return { exitCode: 1, stderr: '' };
+    const view = { read: [], write: [], env: {}, hasNetwork: false, hasProc, cwd: HOME, tempBytes: BYTES_PER_MB };
+    const bounds = this.#boundsOf({});
+    const command = limitedCommand({ processes: 1, cpuSeconds: 5, fileBytes: BYTES_PER_MB }, ['/usr/bin/true']);
+    const signal = AbortSignal.timeout(TRIAL_MS);
+    try {
+      return await runBubblewrap({ bubblewrap, options: bubblewrapOptions(view), command, bounds, signal });
+    } catch (error) {
+      return { exitCode: 1, stderr: toAtmoError(error).message };
+    }
+  }
+
+  #bubblewrap(): string | undefined {
+    const { bubblewrap } = this.#bounds;
+    if (bubblewrap !== undefined) return isExecutable(bubblewrap) ? bubblewrap : undefined;
+    const folders = [...(this.#with.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin'];
+    return folders.map((folder) => join(folder, 'bwrap')).find(isExecutable);
+  }
+}
+
+/** NOT_CONFIGURED for a program that is not installed where the sandbox shows it. */
+function pathOf(program: string, { read, write }: SandboxView): string {
+  const places = program.startsWith('/') ? [program] : PROGRAM_PATH.map((folder) => join(folder, program));
+  const isShown = (path: string) =>
+    [...PROGRAM_PATH, '/usr', ...read, ...write].some((folder) => path === folder || path.startsWith(`${folder}/`));
+  const found = places.find((path) => isShown(path) && isExecutable(path));
+  if (found !== undefined) return found;
+  throw new AtmoError(
+    'NOT_CONFIGURED',
+    `The program ${program} is not there for sandboxed tools; install it, or give a power that reads its folder`,
+  );
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

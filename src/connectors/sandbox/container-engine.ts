@@ -1,0 +1,128 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { AtmoError } from '../../core/errors.ts';
+import type { ProgramResult } from '../../tools/program-sandbox.ts';
+import { BoundedOutput } from './bounded-output.ts';
+import type { RunBounds } from './bubblewrap-run.ts';
+
+/** A container to run once. */
+export interface ContainerRun {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly stdin?: string;
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly hasNetwork: boolean;
+  readonly bounds: RunBounds;
+  readonly tempBytes: number;
+  readonly signal: AbortSignal;
+}
+
+/** What the engine itself may say about what it has. */
+const LIST_ARGUMENTS = {
+  containers: ['ps', '--all', '--format', '{{.Names}} {{.Image}} {{.Status}}'],
+  images: ['images', '--format', '{{.Repository}}:{{.Tag}}'],
+} as const;
+const LIST_BYTES = 1_048_576;
+/** Of podman-run(1) and docker-run(1): the engine failed, not the program. */
+const ENGINE_FAILED = 125;
+
+/** Podman, Docker, or what takes the same arguments. */
+export class ContainerEngine {
+  readonly #command: string;
+  readonly #env: NodeJS.ProcessEnv;
+
+  constructor(command: string, { env }: { readonly env: NodeJS.ProcessEnv }) {
+    this.#command = command;
+    // The engine finds its own socket and storage by these.
+    const known = ['PATH', 'HOME', 'XDG_RUNTIME_DIR', 'DOCKER_HOST', 'CONTAINER_HOST'];
+    this.#env = Object.fromEntries(Object.entries(env).filter(([name]) => known.includes(name)));
+  }
+
+  /**
+   * Runs an image that is there already; nothing is pulled. Errors: RESOURCE_EXCEEDED (output; memory ends the program),
+   * SERVICE_UNAVAILABLE (the engine), NOT_FOUND (the image), else what the signal aborts with.
+   */
+  async run(run: ContainerRun): Promise<ProgramResult> {
+    const name = `atmo-${randomBytes(8).toString('hex')}`;
+    // The client's death leaves a container running.
+    const remove = () => spawn(this.#command, ['rm', '--force', name], { stdio: 'ignore', env: this.#env }).on('error', () => {});
+    const { bounds, signal, env } = run;
+    const result = await this.#call(runArguments(run, name), {
+      input: run.stdin ?? '',
+      env,
+      maxBytes: bounds.outputBytes,
+      signal,
+      onStop: remove,
+    });
+    if (result.exitCode !== ENGINE_FAILED) return result;
+    const isAbsent = /no such image|image not known|not found locally/i.test(result.stderr);
+    if (isAbsent) throw new AtmoError('NOT_FOUND', `There is no image ${run.image} on this board; pull it with the container engine first`);
+    throw failed(result.stderr);
+  }
+
+  /** Containers with image and state, or images with tag. SERVICE_UNAVAILABLE when the engine does not answer. */
+  async list(type: 'containers' | 'images', signal: AbortSignal): Promise<readonly string[]> {
+    const result = await this.#call(LIST_ARGUMENTS[type], { input: '', env: {}, maxBytes: LIST_BYTES, signal, onStop: () => {} });
+    if (result.exitCode !== 0) throw failed(result.stderr);
+    return result.stdout.split('\n').filter((line) => line !== '');
+  }
+
+  async #call(
+    args: readonly string[],
+    call: {
+      readonly input: string;
+      /** Beside the engine's own; `--env NAME` hands them on without anybody reading them in the list of processes. */
+      readonly env: Readonly<Record<string, string>>;
+      readonly maxBytes: number;
+      readonly signal: AbortSignal;
+      readonly onStop: () => void;
+    },
+  ): Promise<ProgramResult> {
+    call.signal.throwIfAborted();
+    const child = spawn(this.#command, args, { env: { ...call.env, ...this.#env }, cwd: '/' });
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const stop = (why: unknown) => {
+      reject(why);
+      child.kill('SIGKILL');
+      call.onStop();
+    };
+    const onAbort = () => stop(call.signal.reason);
+    call.signal.addEventListener('abort', onAbort, { once: true });
+    const output = new BoundedOutput(call.maxBytes, () => stop(beyondOutput(call.maxBytes)));
+    const [stdout, stderr] = [output.collect(child.stdout), output.collect(child.stderr)];
+    child.once('error', (error) => reject(failed(error.message)));
+    child.once('close', (code) => resolve(code ?? ENGINE_FAILED));
+    child.stdin.on('error', () => {});
+    child.stdin.end(call.input);
+    try {
+      return { exitCode: await promise, stdout: stdout(), stderr: stderr() };
+    } finally {
+      call.signal.removeEventListener('abort', onAbort);
+    }
+  }
+}
+
+function runArguments({ image, args, read, write, env, hasNetwork, bounds, tempBytes }: ContainerRun, name: string): readonly string[] {
+  return [
+    ...['run', '--rm', '--interactive', '--name', name, '--pull', 'never', '--log-driver', 'none'],
+    ...['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges', '--user', '65534:65534'],
+    ...['--network', hasNetwork ? 'bridge' : 'none', '--memory', String(bounds.memoryBytes), '--memory-swap', String(bounds.memoryBytes)],
+    ...['--pids-limit', String(bounds.processes), '--tmpfs', `/tmp:size=${tempBytes}`],
+    ...read.flatMap((path) => ['--volume', `${path}:${path}:ro`]),
+    ...write.flatMap((path) => ['--volume', `${path}:${path}`]),
+    ...Object.keys(env).flatMap((variable) => ['--env', variable]),
+    ...['--', image, ...args],
+  ];
+}
+
+function beyondOutput(maxBytes: number): AtmoError {
+  const details = { max_output_bytes: maxBytes, permanent: true };
+  return new AtmoError('RESOURCE_EXCEEDED', `The container printed more than ${maxBytes} bytes and was ended`, details);
+}
+
+function failed(said: string): AtmoError {
+  const reason = said.replaceAll(/\s+/g, ' ').trim().slice(0, 300);
+  return new AtmoError('SERVICE_UNAVAILABLE', `The container engine failed: ${reason || 'no reason given'}`);
+}

@@ -1,0 +1,101 @@
+import { basename } from 'node:path';
+import { AtmoError } from '../../core/errors.ts';
+import { isForbidden, readPattern, type SafetyPattern } from './safety-pattern.ts';
+
+/** Something that no command may do, whoever asks (source 004, SafetyRule). */
+export interface SafetyRule {
+  readonly name: string;
+  readonly forbiddenPatterns: readonly string[];
+}
+
+/** What every hub forbids as long as its owner does not say otherwise. */
+export const DEFAULT_SAFETY_RULES: readonly SafetyRule[] = [
+  {
+    name: 'nothing destructive',
+    forbiddenPatterns: ['rm -r', 'rm -R', 'dd', 'mkfs*', 'mke2fs', 'mkswap', 'shred', 'wipefs', '*fdisk', 'parted', 'find -delete'],
+  },
+  {
+    name: 'nothing that stops the machine',
+    forbiddenPatterns: [
+      'shutdown',
+      'reboot',
+      'poweroff',
+      'halt',
+      'init',
+      'telinit',
+      'systemctl reboot',
+      'systemctl poweroff',
+      'systemctl halt',
+    ],
+  },
+  {
+    name: 'nobody else and nowhere else',
+    forbiddenPatterns: ['sudo', 'su', 'doas', 'pkexec', 'runuser', 'chroot', 'nsenter', 'unshare', 'mount', 'umount', 'bwrap'],
+  },
+  {
+    name: 'no secrets of the system',
+    forbiddenPatterns: [
+      '/etc/passwd',
+      '/etc/shadow',
+      '/etc/gshadow',
+      '/etc/sudoers',
+      '/etc/sudoers.d',
+      '/etc/ssh',
+      '.ssh/',
+      '.gnupg/',
+      'id_rsa*/',
+      'id_ed25519*/',
+      'id_ecdsa*/',
+    ],
+  },
+];
+
+/** Programs that run what stands in their arguments. */
+const RUNNERS = /^(env|nice|ionice|nohup|setsid|stdbuf|time|timeout|xargs|busybox|chrt|taskset|prlimit|flock|find|watch|script)$/;
+const SHELLS = /^(sh|bash|dash|ash|zsh|ksh|fish)$/;
+/** What separates commands and words for a shell. */
+const SEPARATORS = /[;&|\n(){}`]|\$\(/;
+
+/** The rules, ready to be asked. */
+export class SafetyRules {
+  readonly #rules: readonly { readonly name: string; readonly patterns: readonly SafetyPattern[] }[];
+
+  constructor(rules: readonly SafetyRule[]) {
+    this.#rules = rules.map(({ name, forbiddenPatterns }) => ({ name, patterns: forbiddenPatterns.map(readPattern) }));
+  }
+
+  /** RULE_BLOCKED with the name of the rule; `argv` begins with the program, relative paths are below `cwd`. */
+  require(argv: readonly string[], cwd: string): void {
+    const commands = commandsIn(argv);
+    const broken = this.#rules.find(({ patterns }) =>
+      patterns.some((pattern) => commands.some((command) => isForbidden(pattern, command, cwd))),
+    );
+    if (!broken) return;
+    const told = `The safety rule ${JSON.stringify(broken.name)} forbids this command; the owner can change connectors.sandbox.safety_rules`;
+    throw new AtmoError('RULE_BLOCKED', told, { rule: broken.name });
+  }
+}
+
+/** A command, and those that it would run: behind `env`, `xargs` and the like, and in the text of a shell. */
+function commandsIn(argv: readonly string[]): readonly (readonly string[])[] {
+  const program = basename(argv[0] ?? '');
+  const inner = argv.slice(1);
+  if (RUNNERS.test(program)) return [argv, ...inner.flatMap((_, index) => commandsBehind(inner.slice(index)))];
+  if (!SHELLS.test(program)) return [argv];
+  const scripts = inner.flatMap((text) => text.split(SEPARATORS)).map(wordsOf);
+  return [argv, ...scripts.filter((words) => words.length > 0).flatMap(commandsBehind)];
+}
+
+/** A runner runs no deeper than once more: whoever hides better is in a sandbox with nothing to harm. */
+function commandsBehind(argv: readonly string[]): readonly (readonly string[])[] {
+  const inner = argv.slice(1);
+  if (!RUNNERS.test(basename(argv[0] ?? ''))) return [argv];
+  return [argv, ...inner.map((_, index) => inner.slice(index))];
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text
+    .replaceAll(/['"\\]/g, '')
+    .split(/\s+/)
+    .filter((word) => word !== '');
+}

@@ -1,0 +1,94 @@
+import { optionalSection, section } from '../../core/config-section.ts';
+import { SECRET_SOURCE } from '../../core/secret-source.ts';
+
+const NAME = { pattern: '^[a-z][a-z0-9_-]{0,31}$' };
+const text = { type: 'string', minLength: 1, maxLength: 1024 };
+const texts = { type: 'array', items: text, maxItems: 64, default: [] };
+const folders = { ...texts, items: { ...text, pattern: '^/' } };
+
+/** JSON Schema of `connectors.sandbox`. */
+export const SANDBOX_SECTION = section({
+  bubblewrap: { ...text, description: 'Path of bwrap; looked for in the usual folders when absent' },
+  memory_mb: { type: 'integer', minimum: 8, maximum: 65_536, default: 128 },
+  processes: { type: 'integer', minimum: 1, maximum: 4096, default: 32 },
+  output_kb: { type: 'integer', minimum: 1, maximum: 65_536, default: 1024 },
+  temp_mb: { type: 'integer', minimum: 1, maximum: 4096, default: 16 },
+  cpu_seconds: { type: 'integer', minimum: 1, maximum: 86_400, default: 60 },
+  running: { type: 'integer', minimum: 1, maximum: 64, default: 2, description: 'Programs at the same time; others wait' },
+  container_engine: { ...text, description: 'podman, docker, or the path of one that takes the same arguments' },
+  powers: {
+    type: 'object',
+    default: {},
+    propertyNames: NAME,
+    additionalProperties: optionalSection({
+      network: { type: 'boolean', default: false },
+      read: folders,
+      write: folders,
+      env: { type: 'object', default: {}, propertyNames: { pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }, additionalProperties: SECRET_SOURCE },
+    }),
+  },
+  commands: {
+    type: 'object',
+    default: {},
+    propertyNames: { pattern: '^[a-z][a-z0-9_]{0,31}$' },
+    additionalProperties: optionalSection(
+      {
+        description: { ...text, description: 'For people and models' },
+        argv: { type: 'array', items: text, minItems: 1, maxItems: 64 },
+        parameters: { type: 'object', default: {}, additionalProperties: { type: 'object' } },
+        optional: { ...texts, description: 'Parameters that may be left out' },
+        powers: { ...texts, items: { type: 'string', ...NAME } },
+        cwd: { ...text, pattern: '^/' },
+        approval: { type: 'boolean', default: true, description: 'A person approves each call' },
+        timeout_ms: { type: 'integer', minimum: 100, maximum: 600_000, default: 30_000 },
+      },
+      ['description', 'argv'],
+    ),
+  },
+  default_safety_rules: { type: 'boolean', default: true },
+  safety_rules: {
+    type: 'array',
+    default: [],
+    maxItems: 64,
+    items: optionalSection({ name: text, forbidden_patterns: { ...texts, minItems: 1 } }, ['name', 'forbidden_patterns']),
+  },
+});
+
+/** Something that a program may use beside the processor and its own memory. */
+export interface PowerConfig {
+  readonly network: boolean;
+  /** Absolute paths of the host. */
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  /** Variables, each with where its value is. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A command line that may be run, with places for parameters. */
+export interface CommandConfig {
+  readonly description: string;
+  readonly argv: readonly string[];
+  /** JSON Schemas by name. */
+  readonly parameters: Readonly<Record<string, object>>;
+  readonly optional: readonly string[];
+  readonly powers: readonly string[];
+  readonly cwd?: string;
+  readonly approval: boolean;
+  readonly timeoutMs: number;
+}
+
+/** `connectors.sandbox` of the configuration. */
+export interface SandboxConfig {
+  readonly bubblewrap?: string;
+  readonly memoryMb: number;
+  readonly processes: number;
+  readonly outputKb: number;
+  readonly tempMb: number;
+  readonly cpuSeconds: number;
+  readonly running: number;
+  readonly containerEngine?: string;
+  readonly powers: Readonly<Record<string, PowerConfig>>;
+  readonly commands: Readonly<Record<string, CommandConfig>>;
+  readonly defaultSafetyRules: boolean;
+  readonly safetyRules: readonly { readonly name: string; readonly forbiddenPatterns: readonly string[] }[];
+}

@@ -1,0 +1,85 @@
+/** A filter of system calls in classic BPF (seccomp(2), linux/filter.h): what no tool needs and the kernel has had holes in. */
+
+/** AUDIT_ARCH of a machine, and its numbers in the order of `DENIED`. */
+interface Machine {
+  readonly audit: number;
+  readonly socket: number;
+  readonly numbers: readonly number[];
+}
+
+/**
+ * memfd_create, memfd_secret, shmget (memory that no process has); userfaultfd, bpf, perf_event_open, add_key, request_key, keyctl;
+ * ptrace, process_vm_readv, process_vm_writev; kexec_load, kexec_file_load, init_module, finit_module, delete_module; mount, umount2,
+ * pivot_root, chroot, setns, unshare; quotactl, swapon, swapoff, reboot, syslog, acct, name_to_handle_at, open_by_handle_at, personality.
+ */
+const X64 = [
+  319, 447, 29, 323, 321, 298, 248, 249, 250, 101, 310, 311, 246, 320, 175, 313, 176, 165, 166, 155, 161, 308, 272, 179, 167, 168, 169, 103,
+  163, 303, 304, 135,
+];
+const ARM64 = [
+  279, 447, 194, 282, 280, 241, 217, 218, 219, 117, 270, 271, 104, 294, 105, 273, 106, 40, 39, 41, 51, 268, 97, 60, 224, 225, 142, 116, 89,
+  264, 265, 92,
+];
+/** io_uring_setup, _enter, _register; open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr: the same everywhere. */
+const NEW_CALLS = [425, 426, 427, 428, 429, 430, 431, 432, 433, 442];
+
+const MACHINES: Readonly<Record<string, Machine>> = {
+  x64: { audit: 0xc000003e, socket: 41, numbers: [...X64, ...NEW_CALLS] },
+  arm64: { audit: 0xc00000b7, socket: 198, numbers: [...ARM64, ...NEW_CALLS] },
+};
+/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. */
+const SOCKET_FAMILIES = [1, 2, 10, 16];
+/** System calls of the x32 interface on x86-64. */
+const X32 = 0x40000000;
+
+const LOAD = 0x20;
+const JUMP_EQUAL = 0x15;
+const JUMP_NOT_BELOW = 0x35;
+const RETURN = 0x06;
+const ALLOW = 0x7fff0000;
+const REFUSE_EPERM = 0x00050001;
+const KILL = 0x80000000;
+/** Offsets in `struct seccomp_data`. */
+const AT = { number: 0, arch: 4, firstArgument: 16 } as const;
+
+type Instruction = readonly [code: number, jumpTrue: number, jumpFalse: number, k: number];
+
+/** The filter as bubblewrap reads it; undefined for a machine that it has no numbers for. */
+export function seccompFilter(arch: string = process.arch): Buffer | undefined {
+  const machine = MACHINES[arch];
+  return machine && encode(programOf(machine));
+}
+
+function programOf({ audit, socket, numbers }: Machine): readonly Instruction[] {
+  const families: Instruction[] = SOCKET_FAMILIES.map((family, index) => [JUMP_EQUAL, SOCKET_FAMILIES.length - index, 0, family]);
+  const denials: Instruction[] = numbers.map((number, index) => [JUMP_EQUAL, numbers.length - index, 0, number]);
+  return [
+    [LOAD, 0, 0, AT.arch],
+    [JUMP_EQUAL, 1, 0, audit],
+    [RETURN, 0, 0, KILL],
+    [LOAD, 0, 0, AT.number],
+    [JUMP_NOT_BELOW, 0, 1, X32],
+    [RETURN, 0, 0, REFUSE_EPERM],
+    // Any other call than `socket` goes on behind the families.
+    [JUMP_EQUAL, 0, families.length + 3, socket],
+    [LOAD, 0, 0, AT.firstArgument],
+    ...families,
+    [RETURN, 0, 0, REFUSE_EPERM],
+    [RETURN, 0, 0, ALLOW],
+    ...denials,
+    [RETURN, 0, 0, ALLOW],
+    [RETURN, 0, 0, REFUSE_EPERM],
+  ];
+}
+
+/** `struct sock_filter`: 16, 8, 8 and 32 bits, in the order of the machine; both are little-endian. */
+function encode(program: readonly Instruction[]): Buffer {
+  const bytes = Buffer.alloc(program.length * 8);
+  for (const [index, [code, jumpTrue, jumpFalse, k]] of program.entries()) {
+    bytes.writeUInt16LE(code, index * 8);
+    bytes.writeUInt8(jumpTrue, index * 8 + 2);
+    bytes.writeUInt8(jumpFalse, index * 8 + 3);
+    bytes.writeUInt32LE(k, index * 8 + 4);
+  }
+  return bytes;
+}

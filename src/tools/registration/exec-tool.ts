@@ -1,0 +1,105 @@
+import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { effectsOf } from '../calls/effect-stages.ts';
+import { notConfigured } from '../missing-setting.ts';
+import { type ProgramOrder, type ProgramResult, type ProgramSandbox, programPermissions } from '../program-sandbox.ts';
+import type { RegisteredTool, ToolContext, ToolDefinition } from '../tool-definition.ts';
+import { toolId } from '../tool-name.ts';
+import { argumentText, fillArguments } from './exec-arguments.ts';
+import { outputOf } from './exec-output.ts';
+import type { ExecRecord } from './exec-record.ts';
+
+const SHOWN = 300;
+const STDIN = 'stdin';
+
+/**
+ * The definition of a tool that runs a program: whoever calls it needs what the program needs. One that can change something
+ * outside of the sandbox has side effects, whatever its maker says, and a person approves what an agent made of that kind.
+ */
+export function execDefinition(draft: ToolDefinition, exec: ExecRecord, programs: ProgramSandbox | undefined): ToolDefinition {
+  const powers = exec.powers ?? [];
+  const isActing = powers.some((name) => programs?.power(name)?.isActing !== false);
+  const { requires, execution, metadata } = draft;
+  const permissions = [...new Set([...requires.permissions, ...programPermissions({ kind: exec.type, powers })])];
+  const hasSideEffects = execution.hasSideEffects || isActing;
+  return {
+    ...draft,
+    requires: { ...requires, permissions },
+    execution: {
+      ...execution,
+      hasSideEffects,
+      isIdempotent: execution.isIdempotent && (!isActing || execution.hasSideEffects),
+      retries: 0,
+      determinism: isActing ? 'nondeterministic' : execution.determinism,
+    },
+    metadata: { ...metadata, isDangerous: metadata.isDangerous || (isActing && metadata.createdBy === 'agent') },
+  };
+}
+
+/** The tool of a program. Without a sandbox to run it in it is listed as unavailable, and nobody is asked to approve it. */
+export function execTool(definition: ToolDefinition, exec: ExecRecord, programs: ProgramSandbox | undefined): RegisteredTool {
+  const id = toolId(definition);
+  const plain = { id, definition };
+  const missing = () => (programs ? programs.missingSetting(exec.type) : 'this hub has no sandbox for programs');
+  const ready = (): ProgramSandbox => {
+    const setting = missing();
+    if (programs && setting === undefined) return programs;
+    throw notConfigured(id, setting ?? '');
+  };
+  return {
+    ...plain,
+    isolation: 'process',
+    isAvailable: () => missing() === undefined,
+    effects: (params) => {
+      const { program, args } = orderOf(exec, params);
+      if (exec.type === 'cmd') ready().requireSafe([program, ...args]);
+      else ready();
+      return effectsOf({ ...plain, handler: async () => null }, params);
+    },
+    handler: async (params, context) => {
+      const { maxMemoryBytes } = definition.execution;
+      const bound = maxMemoryBytes === undefined ? {} : { maxMemoryBytes };
+      const order = { ...orderOf(exec, params), ...bound, signal: context.signal };
+      return outputOf(successOf(await runOf(ready(), order, { definition, context }), order).stdout);
+    },
+  };
+}
+
+function orderOf(exec: ExecRecord, params: JsonObject): Omit<ProgramOrder, 'signal'> {
+  const { type, cmd, image, args = [], stdin = STDIN, powers = [] } = exec;
+  const input = params[stdin];
+  const filled = fillArguments(args, params);
+  return {
+    kind: type,
+    program: (type === 'cmd' ? cmd : image) ?? '',
+    args: type === 'image' && cmd !== undefined ? [cmd, ...filled] : filled,
+    powers,
+    ...(input !== undefined && { stdin: argumentText(stdin, input) }),
+  };
+}
+
+/** What a program has done that was ended half way is not known, where it could do something. */
+async function runOf(
+  programs: ProgramSandbox,
+  order: ProgramOrder,
+  { definition, context }: { readonly definition: ToolDefinition; readonly context: ToolContext },
+): Promise<ProgramResult> {
+  try {
+    return await programs.run(order);
+  } catch (error) {
+    if (!context.signal.aborted || !definition.execution.hasSideEffects) throw error;
+    throw new AtmoError(
+      'OUTCOME_UNKNOWN',
+      `${order.program} was ended while it was running; look at what it has done before calling again`,
+    );
+  }
+}
+
+/** SERVICE_REFUSED for a program that says that it failed. */
+function successOf(result: ProgramResult, { program }: Pick<ProgramOrder, 'program'>): ProgramResult {
+  if (result.exitCode === 0) return result;
+  const said = (result.stderr || result.stdout).slice(-SHOWN).replaceAll(/\s+/g, ' ').trim();
+  throw new AtmoError('SERVICE_REFUSED', `The program ${program} ended with ${result.exitCode}${said === '' ? '' : `: ${said}`}`, {
+    exit_code: result.exitCode,
+  });
+}
