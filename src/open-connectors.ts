@@ -2,13 +2,14 @@ import type { Connector, ConnectorGround } from './connectors/connector.ts';
 import type { ConnectorsConfig } from './connectors/connector-config.ts';
 import { openNats } from './connectors/nats/open-nats.ts';
 import { openRedis } from './connectors/redis/open-redis.ts';
+import { openWeb } from './connectors/web/open-web.ts';
 import type { ServiceStack } from './core/service.ts';
 import type { Workshop } from './open-workshop.ts';
 
 type OpenConnector = (ground: ConnectorGround, config: ConnectorsConfig) => Connector;
 
 /** Every service outside of the hub that tools know, whether the owner has configured it or not. */
-const CONNECTORS: readonly OpenConnector[] = [openNats, openRedis];
+const CONNECTORS: readonly OpenConnector[] = [openNats, openRedis, openWeb];
 
 /** Registers the tools of all connectors, and starts what runs beside calls. CONFIG_INVALID for a setting that cannot be. */
 export async function openConnectors(

@@ -1,0 +1,41 @@
+import { readSecret } from '../../core/secret-source.ts';
+import type { Capability } from '../../tools/capability-catalogue.ts';
+import { withoutSetting } from '../../tools/missing-setting.ts';
+import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import type { Connector, ConnectorGround } from '../connector.ts';
+import type { ConnectorsConfig } from '../connector-config.ts';
+import { publicFetch } from './fetch-public.ts';
+import { fetchTools } from './fetch-tools.ts';
+import { scraperTool } from './scraper-tool.ts';
+import { searchWebTool } from './search-web-tool.ts';
+import { textTools } from './text-tools.ts';
+import type { SearchConfig, WebConfig } from './web-config.ts';
+
+const INTERNET: Capability = { type: 'internet', description: () => 'Pages of the web, searched and read' };
+const ALIASES = {
+  tool_http_get: 'core:http_get',
+  tool_html_scraper: 'core:html_scraper',
+  tool_json_parse: 'core:json_parse',
+  tool_text_search: 'core:text_search',
+};
+
+/** Tools that fetch and search the web, and two that work on texts alone. CONFIG_INVALID for a network or secret that is none. */
+export function openWeb({ env }: Pick<ConnectorGround, 'env'>, { web, search }: Pick<ConnectorsConfig, 'web' | 'search'>): Connector {
+  return {
+    tools: [...pageTools(web), searchTool(search, env), ...textTools()],
+    aliases: ALIASES,
+    capabilities: web || search ? [INTERNET] : [],
+  };
+}
+
+function pageTools(web: WebConfig | undefined): readonly RegisteredTool[] {
+  const fetchPublic = publicFetch(web);
+  const tools = [...fetchTools(fetchPublic), scraperTool(fetchPublic)];
+  return web ? tools : tools.map((tool) => withoutSetting(tool, 'set connectors.web in the configuration, such as `web: {}`'));
+}
+
+function searchTool(search: SearchConfig | undefined, env: NodeJS.ProcessEnv): RegisteredTool {
+  if (!search) return withoutSetting(searchWebTool({ url: '' }), 'set connectors.search.url in the configuration to a SearXNG server');
+  const { token, ...server } = search;
+  return searchWebTool({ ...server, ...(token !== undefined && { token: readSecret(token, env) }) });
+}

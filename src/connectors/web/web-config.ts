@@ -1,0 +1,36 @@
+import { optionalSection } from '../../core/config-section.ts';
+import { SECRET_SOURCE } from '../../core/secret-source.ts';
+import { ALLOWED_HOST } from './allowed-hosts.ts';
+
+/** JSON Schema of `connectors.web`: it is there where agents may fetch pages. */
+export const WEB_SECTION = optionalSection({
+  allowed_hosts: {
+    type: 'array',
+    items: { type: 'string', maxLength: 260, pattern: ALLOWED_HOST },
+    maxItems: 100,
+    default: [],
+    description: 'Hosts of private networks that agents may reach: nas.lan, nas.lan:8080, 192.168.1.20, 192.168.1.0/24',
+  },
+});
+
+/** JSON Schema of `connectors.search`: a SearXNG server. */
+export const SEARCH_SECTION = optionalSection(
+  {
+    url: { type: 'string', pattern: '^https?://', maxLength: 500, description: 'Where SearXNG is; its settings need search.formats: json' },
+    token: { ...SECRET_SOURCE, description: 'Sent as Authorization: Bearer, for a server behind a proxy that asks for it' },
+    language: { type: 'string', pattern: '^[a-z]{2,3}(-[A-Z]{2})?$', description: 'Such as de or en-GB; the server decides when absent' },
+  },
+  ['url'],
+);
+
+/** What agents may fetch. */
+export interface WebConfig {
+  readonly allowedHosts: readonly string[];
+}
+
+/** Where searches go. */
+export interface SearchConfig {
+  readonly url: string;
+  readonly token?: string;
+  readonly language?: string;
+}
