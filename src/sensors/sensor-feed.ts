@@ -22,6 +22,8 @@ interface Fed {
   readonly sensor: BoardSensor;
   misses: number;
   hasSpoken: boolean;
+  /** When it measured what it told last, where it says so. */
+  measuredAtMs?: number;
   /** What people were told of it. */
   told: SensorFault | undefined;
 }
@@ -49,17 +51,22 @@ export class SensorFeed {
   take(sample: SensorSample): void {
     const fed = this.#fed.get(sample.address);
     if (!fed) return;
-    if ('value' in sample) this.#record(fed, sample.value, sample.atMs ?? this.#ports.clock.now());
+    if ('value' in sample) this.#hear(fed, sample);
     else this.#miss(fed, sample);
     this.#updateReachability(fed.sensor.info.device);
   }
 
+  #hear(fed: Fed, { value, atMs }: Extract<SensorSample, { readonly value: ReadingValue }>): void {
+    if (fed.told) this.#ports.logger.info('sensor.speaks_again', { sensor: fed.sensor.info.id });
+    const isNews = atMs === undefined || atMs !== fed.measuredAtMs || fed.misses >= MISSES;
+    Object.assign(fed, { misses: 0, hasSpoken: true, told: undefined, measuredAtMs: atMs });
+    if (isNews) this.#record(fed, value, atMs ?? this.#ports.clock.now());
+  }
+
   #record(fed: Fed, said: ReadingValue, atMs: number): void {
-    const { readings, events, logger } = this.#ports;
+    const { readings, events } = this.#ports;
     const { id, unit, kind } = fed.sensor.info;
     const value = fed.sensor.calibrate(said);
-    if (fed.told) logger.info('sensor.speaks_again', { sensor: id });
-    Object.assign(fed, { misses: 0, hasSpoken: true, told: undefined });
     readings.record(id, value, atMs);
     events.emit('sensor.reading', id, { value, unit, kind, at_ms: atMs });
   }

@@ -1,0 +1,9 @@
+import type { HistoryPoint, Reading, ReadingStore } from '../../src/core/reading-store.ts';
+import { CurrentReadings } from '../../src/journal/history/current-readings.ts';
+
+/** The present values of a hub, without their history. */
+export class KeptReadings extends CurrentReadings implements ReadingStore {
+  sensors = (): readonly Reading[] => this.list();
+  current = this.get;
+  history = (): readonly HistoryPoint[] => [];
+}
