@@ -29,6 +29,7 @@ const PACKAGES = {
   ],
   'nats-server': ['nats-server'],
   bwrap: ['bubblewrap'],
+  mosquitto: ['mosquitto', 'libcjson1', 'libdlt2', 'libwrap0'],
 } as const;
 
 /** A program that the lab can do without, at the price of skipping what needs it. */

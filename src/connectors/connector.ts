@@ -1,11 +1,14 @@
 import type { Clock } from '../core/clock.ts';
+import type { DeviceDirectory } from '../core/device-directory.ts';
 import type { EventBus } from '../core/events.ts';
 import type { KeyValueStore } from '../core/key-value-store.ts';
 import type { Logger } from '../core/logger.ts';
+import type { ReadingStore } from '../core/reading-store.ts';
 import type { Service } from '../core/service.ts';
 import type { Capability } from '../tools/capability-catalogue.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
+import type { AgentGround } from './mqtt/agent-calls.ts';
 
 /** What connectors are made from. */
 export interface ConnectorGround {
@@ -19,6 +22,14 @@ export interface ConnectorGround {
   readonly stateDir: string;
   /** Where secrets may be. */
   readonly env: NodeJS.ProcessEnv;
+  /** What sensors say, for what shows the home elsewhere. */
+  readonly readings?: Pick<ReadingStore, 'sensors' | 'current'>;
+  /** None when absent. */
+  readonly devices?: Pick<DeviceDirectory, 'get'>;
+  /** What people call this hub, and its version. */
+  readonly hub?: { readonly name: string; readonly version: string };
+  /** For connectors that call tools as an agent of their own. */
+  readonly agents?: AgentGround;
 }
 
 /**

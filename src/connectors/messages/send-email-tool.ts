@@ -1,0 +1,63 @@
+import { AtmoError } from '../../core/errors.ts';
+import { isoTime } from '../../core/iso-time.ts';
+import { defineTool } from '../../tools/define-tool.ts';
+import { p } from '../../tools/schema/parameter-builder.ts';
+import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import { attachmentsOf, attachmentsParameter } from './attachments.ts';
+import type { Mailer } from './mail.ts';
+import { MAIL_ADDRESS_PATTERN, MAX_MAIL_ADDRESS } from './mail-address.ts';
+
+const MAX_RECIPIENTS = 50;
+const TIMEOUT_MS = 30_000;
+const address = p.string({ description: 'Mail address', format: 'email', pattern: MAIL_ADDRESS_PATTERN, maxLength: MAX_MAIL_ADDRESS });
+
+/** `send_email` (source 000 §8.12): mail through the server that the owner configured. */
+export function sendEmailTool(mailer: Mailer): RegisteredTool {
+  return defineTool(
+    {
+      name: 'send_email',
+      title: 'Send email',
+      description:
+        'Sends a mail from the house, with files if wanted. Use notify instead to tell somebody of the house something. ' +
+        'Example: {"to": ["anna@example.org"], "subject": "Water meter", "body": "It shows 512.3 m³."}',
+      category: 'communicating',
+      capabilities: ['email'],
+      permissions: ['email:send'],
+      hasSideEffects: true,
+      needsNetwork: true,
+      isAsyncAllowed: true,
+      timeoutMs: TIMEOUT_MS,
+      tags: ['mail', 'message', 'attachment'],
+      parameters: {
+        to: p.array(address, { description: 'Who gets it', minItems: 1, maxItems: MAX_RECIPIENTS }),
+        cc: p.array(address, { description: 'Who gets a copy', default: [], maxItems: MAX_RECIPIENTS }),
+        bcc: p.array(address, { description: 'Who gets a copy that nobody else knows of', default: [], maxItems: MAX_RECIPIENTS }),
+        subject: p.string({ description: 'Subject, one line', maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f]*$' }),
+        body: p.string({ description: 'Text of the mail', maxLength: 1_048_576 }),
+        html: p.boolean({ description: 'Whether the body is HTML instead of plain text', default: false }),
+        attachments: attachmentsParameter,
+      },
+      returns: {
+        type: 'object',
+        required: ['sent', 'message_id', 'timestamp'],
+        properties: {
+          sent: { type: 'boolean', description: 'True when the mail server took it' },
+          message_id: { type: 'string' },
+          timestamp: { type: 'string', format: 'date-time' },
+          rejected: { type: 'array', items: { type: 'string' }, description: 'Addresses that the server refused; the others get it' },
+        },
+      },
+      examples: [{ description: 'A mail', params: { to: ['anna@example.org'], subject: 'Water meter', body: 'It shows 512.3 m³.' } }],
+    },
+    async ({ to, cc, bcc, subject, body, html, attachments }, { signal, clock }) => {
+      if (to.length + cc.length + bcc.length > MAX_RECIPIENTS) throw tooMany();
+      const mail = { to, cc, bcc, subject, body, isHtml: html, attachments: attachmentsOf(attachments) };
+      const { messageId, rejected } = await mailer.send(mail, signal);
+      return { sent: true, message_id: messageId, timestamp: isoTime(clock.now()), ...(rejected.length > 0 && { rejected }) };
+    },
+  );
+}
+
+function tooMany(): AtmoError {
+  return new AtmoError('VALIDATION_ERROR', `A mail goes to at most ${MAX_RECIPIENTS} addresses, copies included; send several`);
+}

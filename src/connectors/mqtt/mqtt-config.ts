@@ -1,0 +1,54 @@
+import { optionalSection } from '../../core/config-section.ts';
+import { SECRET_SOURCE } from '../../core/secret-source.ts';
+
+const TOPIC = { type: 'string', maxLength: 128, pattern: '^[^#+/\\u0000]+(/[^#+/\\u0000]+)*$' } as const;
+
+const BRIDGE = optionalSection({
+  discovery_prefix: { ...TOPIC, default: 'homeassistant', description: 'Where Home Assistant looks for devices' },
+  base_topic: { ...TOPIC, description: 'Where states stand; atmosphere/<name of the hub> when absent' },
+  commands: { type: 'boolean', default: false, description: 'Whether who may write to the broker may control devices' },
+  permissions: {
+    type: 'array',
+    minItems: 1,
+    maxItems: 64,
+    items: { type: 'string', maxLength: 322 },
+    description: 'What commands may do, such as device:control:@type/light',
+  },
+});
+
+/** JSON Schema of `connectors.mqtt`. */
+export const MQTT_SECTION = optionalSection(
+  {
+    url: { type: 'string', pattern: '^mqtts?://[^/@]+$', maxLength: 512, description: 'Broker, such as mqtt://broker:1883; mqtts for TLS' },
+    user: { type: 'string', minLength: 1, maxLength: 256 },
+    password: SECRET_SOURCE,
+    ca_file: { type: 'string', pattern: '^/', description: 'Certificate of an authority of your own, in PEM' },
+    client_id: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 64,
+      description: 'Has to be unique at the broker; made from the name of the hub when absent',
+    },
+    bridge: BRIDGE,
+  },
+  ['url'],
+);
+
+/** `connectors.mqtt.bridge`: the home on the broker, in the words of Home Assistant. */
+export interface BridgeConfig {
+  readonly discoveryPrefix: string;
+  readonly baseTopic?: string;
+  readonly commands: boolean;
+  readonly permissions?: readonly string[];
+}
+
+/** `connectors.mqtt`: the broker of the house. */
+export interface MqttConfig {
+  readonly url: string;
+  readonly user?: string;
+  /** Where the password is. */
+  readonly password?: string;
+  readonly caFile?: string;
+  readonly clientId?: string;
+  readonly bridge?: BridgeConfig;
+}

@@ -1,0 +1,66 @@
+import { AtmoError } from '../../core/errors.ts';
+import { NO_DEVICES } from '../../core/no-devices.ts';
+import { readSecret } from '../../core/secret-source.ts';
+import type { Service } from '../../core/service.ts';
+import type { ConnectorGround } from '../connector.ts';
+import { TokenAgent } from './agent-calls.ts';
+import { BridgeTopics } from './bridge-topics.ts';
+import { BrokerLink } from './broker-link.ts';
+import { HomeBridge } from './home-bridge.ts';
+import type { BridgeConfig, MqttConfig } from './mqtt-config.ts';
+import type { MqttLink } from './mqtt-link.ts';
+
+/** The connection to the broker, and what runs over it. */
+interface OpenedMqtt {
+  readonly link: MqttLink;
+  /** Ends the connection; with a bridge it also makes it. */
+  readonly service: Service;
+}
+
+const AGENT = 'mqtt-bridge';
+const THIS_HUB = { name: 'hub', version: '' };
+
+/** CONFIG_INVALID for a password that cannot be read, and for commands that may do nothing. */
+export function openMqtt(ground: ConnectorGround, config: MqttConfig): OpenedMqtt {
+  const { url, user, password, caFile, clientId, bridge } = config;
+  if (url.startsWith('mqtt:') && caFile !== undefined) {
+    throw new AtmoError('CONFIG_INVALID', 'connectors.mqtt.ca_file is for TLS; write the url with mqtts://');
+  }
+  const { hub = THIS_HUB, logger, env } = ground;
+  const link = new BrokerLink(logger.child({ connector: 'mqtt' }), {
+    url,
+    clientId: clientId ?? new BridgeTopics(hub.name, { discoveryPrefix: '' }).node,
+    ...(user !== undefined && { user }),
+    ...(password !== undefined && { secret: readSecret(password, env) }),
+    ...(caFile !== undefined && { caFile }),
+  });
+  const running = bridge && openBridge(ground, link, bridge);
+  return {
+    link,
+    service: {
+      start: async () => running?.start(),
+      async [Symbol.asyncDispose]() {
+        await running?.[Symbol.asyncDispose]();
+        await link[Symbol.asyncDispose]();
+      },
+    },
+  };
+}
+
+function openBridge(ground: ConnectorGround, link: MqttLink, config: BridgeConfig): HomeBridge {
+  const { clock, logger, events, readings, devices = NO_DEVICES, hub = THIS_HUB } = ground;
+  if (!readings) throw new AtmoError('CONFIG_INVALID', 'connectors.mqtt.bridge needs a hub with readings');
+  const calls = callsOf(ground, config);
+  const topics = new BridgeTopics(hub.name, config);
+  const child = logger.child({ connector: 'mqtt' });
+  return new HomeBridge({ clock, logger: child, events, link, readings, devices, hub, topics, ...(calls && { calls }) });
+}
+
+function callsOf({ agents }: ConnectorGround, { commands, permissions }: BridgeConfig): TokenAgent | undefined {
+  if (!commands) return undefined;
+  if (!permissions) {
+    throw new AtmoError('CONFIG_INVALID', 'connectors.mqtt.bridge.commands needs permissions, such as ["device:control:@type/light"]');
+  }
+  if (!agents) throw new AtmoError('CONFIG_INVALID', 'connectors.mqtt.bridge.commands needs a hub that makes tokens');
+  return new TokenAgent(agents, { name: AGENT, permissions });
+}
