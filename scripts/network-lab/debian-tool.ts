@@ -28,6 +28,8 @@ const PACKAGES = {
     'libhiredis0.14',
   ],
   'nats-server': ['nats-server'],
+  debootstrap: ['debootstrap'],
+  'systemd-nspawn': ['systemd-container'],
   bwrap: ['bubblewrap'],
   mosquitto: ['mosquitto', 'libcjson1', 'libdlt2', 'libwrap0'],
 } as const;
