@@ -1,6 +1,7 @@
 import type { Device } from './device-model.ts';
 import type { DeviceId } from './ids.ts';
 import type { JsonObject } from './json.ts';
+import type { NetworkTopology } from './network-topology.ts';
 
 /** How the device proves what it is (Core §6.2): refuse findings, ask the person, or take any device. */
 export type AttestationPolicy = 'strict' | 'ask' | 'off';
@@ -124,6 +125,8 @@ export interface DeviceAdministration {
   removeFabric(device: DeviceId, fabricIndex: number, options: AdminOptions): Promise<void>;
   /** General, software, network diagnostics clusters as the device tells them. */
   diagnostics(device: DeviceId, options: AdminOptions): Promise<JsonObject>;
+  /** Thread and Wi-Fi networks as all devices tell; those that do not answer are named with the reason. */
+  topology(options: AdminOptions): Promise<NetworkTopology>;
 
   groups(): readonly GroupInfo[];
   createGroup(name: string, members: readonly DeviceEndpoint[], options: AdminOptions): Promise<GroupInfo>;

@@ -13,6 +13,7 @@ import { DeviceSharing } from './administration/device-sharing.ts';
 import { GroupBook } from './administration/group-book.ts';
 import { GroupCast } from './administration/group-cast.ts';
 import { MatterAdministration } from './administration/matter-administration.ts';
+import { NetworkSurvey } from './administration/network-survey.ts';
 import { NodeCare } from './administration/node-care.ts';
 import { Commissioner, type CommissionerOptions } from './commissioning/commissioner.ts';
 import { CommissioningJournal } from './commissioning/commissioning-journal.ts';
@@ -60,6 +61,7 @@ export class MatterRoom implements DeviceRoom {
       credentials,
       sharing: () => new DeviceSharing(matter.node.env.get(Crypto), clock),
       care: new NodeCare({ devices, clock }),
+      survey: new NetworkSurvey({ directory: devices, access: devices.wholeNodes }),
       groups: new DeviceGroups({ book: new GroupBook(store), directory: devices, access: devices.wholeNodes, cast }),
       bindings: new DeviceBindings({ directory: devices, access: devices.wholeNodes, adminNodeId }),
       adminNodeId,

@@ -1,12 +1,19 @@
 import { Environment, VendorId } from '@matter/main';
 import { ServerNode } from '@matter/main/node';
-import { type DeviceSpec, type RadioSpec, slug } from './home-spec.ts';
+import { type DeviceSpec, type NetworkSpec, type RadioSpec, slug } from './home-spec.ts';
 import type { DeviceType } from './part.ts';
 
 /** The matter.js node of a device, without its endpoints, from its storage or as new. */
 export async function createNode(spec: DeviceSpec, type: DeviceType): Promise<ServerNode> {
   const options = nodeOptions(spec, type);
-  return spec.ble ? radioNode(spec.ble, options) : ServerNode.create(ServerNode.RootEndpoint, options);
+  if (spec.ble) return radioNode(spec.ble, options);
+  return spec.network ? networkNode(spec.network, options) : ServerNode.create(ServerNode.RootEndpoint, options);
+}
+
+async function networkNode(network: NetworkSpec, options: ReturnType<typeof nodeOptions>): Promise<ServerNode> {
+  const { networkRoot } = await import('./types/network-diagnostics.ts');
+  const { type, state } = networkRoot(network);
+  return ServerNode.create(type, { ...options, ...state });
 }
 
 function nodeOptions(spec: DeviceSpec, { parts: [firstPart] }: DeviceType) {

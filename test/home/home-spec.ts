@@ -21,6 +21,14 @@ export interface DeviceSpec {
   readonly bridged?: readonly BridgedSpec[];
   /** The device is found only over the virtual radio until credentials bring it into the network; it needs a process of its own. */
   readonly ble?: RadioSpec;
+  /** What the node tells of the network that it says it is in; Ethernet when absent. */
+  readonly network?: NetworkSpec;
+}
+
+/** A network as a node's diagnostics tell it, in raw Matter units; big numbers as decimal text. */
+export interface NetworkSpec {
+  readonly kind: 'thread' | 'wifi';
+  readonly state: JsonObject;
 }
 
 /** A Bluetooth radio made of a unix socket, and the network that the device can join. */

@@ -15,6 +15,7 @@ import type { Device } from '../../core/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
+import type { NetworkTopology } from '../../core/network-topology.ts';
 import type { CredentialSets } from '../commissioning/credential-sets.ts';
 import { fetchActiveDataset } from '../commissioning/thread-border-router.ts';
 import type { MatterDevices } from '../devices/matter-devices.ts';
@@ -23,6 +24,7 @@ import type { DeviceBindings } from './device-bindings.ts';
 import type { DeviceGroups } from './device-groups.ts';
 import type { DeviceSharing } from './device-sharing.ts';
 import { readFabrics, removeForeignFabric } from './fabric-list.ts';
+import type { NetworkSurvey } from './network-survey.ts';
 import type { NodeCare } from './node-care.ts';
 import { NodeClusters, rootDevice } from './node-clusters.ts';
 import { decommissionNode } from './node-departure.ts';
@@ -38,6 +40,7 @@ export interface AdministrationParts {
   /** Made when it is first used, since it needs the crypto of the running node. */
   readonly sharing: () => DeviceSharing;
   readonly care: NodeCare;
+  readonly survey: NetworkSurvey;
   readonly groups: DeviceGroups;
   readonly bindings: DeviceBindings;
   /** This hub's own operational node id, decimal text. */
@@ -122,6 +125,10 @@ export class MatterAdministration implements DeviceAdministration {
 
   diagnostics(device: DeviceId, { signal }: Cancellable): Promise<JsonObject> {
     return this.#parts.care.diagnostics(device, signal);
+  }
+
+  topology({ signal }: Cancellable): Promise<NetworkTopology> {
+    return this.#parts.survey.topology(signal);
   }
 
   groups(): readonly GroupInfo[] {

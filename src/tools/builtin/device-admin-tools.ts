@@ -6,6 +6,7 @@ import { credentialTools } from './credential-tools.ts';
 import { deviceTools } from './device-tools.ts';
 import { fabricTools } from './fabric-tools.ts';
 import { groupTools } from './group-tools.ts';
+import { topologyTool } from './topology-tool.ts';
 
 /** All tools of the namespace `hub`: what an administrator does with devices (design 5). */
 export function deviceAdminTools(ports: AdminPorts): readonly RegisteredTool[] {
@@ -16,5 +17,6 @@ export function deviceAdminTools(ports: AdminPorts): readonly RegisteredTool[] {
     ...groupTools(ports),
     ...bindingTools(ports),
     ...credentialTools(ports),
+    topologyTool(ports.administration),
   ];
 }
