@@ -4,7 +4,20 @@ import { TextFlow } from './text-flow.ts';
 export type PageForm = 'markdown' | 'text';
 
 /** Never for readers. */
-const HIDDEN = new Set(['script', 'style', 'noscript', 'template', 'svg', 'iframe', 'object', 'canvas', 'head', 'select', 'textarea']);
+const HIDDEN = new Set([
+  'script',
+  'style',
+  'noscript',
+  'template',
+  'svg',
+  'iframe',
+  'object',
+  'canvas',
+  'head',
+  'title',
+  'select',
+  'textarea',
+]);
 const BLOCKS = new Set(
   'address article aside blockquote dd details dialog div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section summary table ul'.split(
     ' ',

@@ -37,7 +37,7 @@ export class TextFlow {
   /** Text in which any white space is one space, and none at the beginning of a line. */
   fold(text: string): void {
     const words = text.replaceAll(/[\s\u00a0]+/g, ' ');
-    if (words.startsWith(' ') && !this.#isTight) this.#isSpaceDue = true;
+    if (words.startsWith(' ')) this.#space();
     const bare = words.trim();
     if (bare === '') return;
     this.#begin();
@@ -56,7 +56,7 @@ export class TextFlow {
   /** Begins a new line before the next text; with 2 an empty one is between. Inside of marks it is a space. */
   breakLine(lines: 1 | 2): void {
     if (this.#text === '') return;
-    if (this.#marks.length > 0) this.#isSpaceDue = !this.#isTight;
+    if (this.#marks.length > 0) this.#space();
     else this.#breaks = Math.max(this.#breaks, lines);
   }
 
@@ -80,10 +80,20 @@ export class TextFlow {
     this.#isSpaceDue = true;
   }
 
+  /** A space at the beginning of marked text belongs before the mark. */
+  #space(): void {
+    const at = this.#marks.at(-1) ?? 0;
+    if (!this.#isTight) this.#isSpaceDue = true;
+    else if (/\S/.test(this.#text.charAt(at - 1))) {
+      this.#text = `${this.#text.slice(0, at)} ${this.#text.slice(at)}`;
+      this.#marks[this.#marks.length - 1] = at + 1;
+    }
+  }
+
   #begin(): void {
     const isFirst = this.#text === '';
     if (isFirst || this.#breaks > 0) {
-      this.#text += isFirst ? '' : `\n${this.#prefix}`.repeat(this.#breaks - 1).concat('\n');
+      this.#text += isFirst ? '' : `\n${this.#prefix.trimEnd()}`.repeat(this.#breaks - 1).concat('\n');
       this.#text += this.#prefix.slice(0, this.#prefix.length - this.#item.length) + this.#item + this.#lead;
       this.#item = '';
       this.#lead = '';
