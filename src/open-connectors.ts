@@ -1,6 +1,8 @@
 import type { Connector, ConnectorGround } from './connectors/connector.ts';
 import type { ConnectorsConfig } from './connectors/connector-config.ts';
+import { openLocation } from './connectors/location/open-location.ts';
 import { openMessages } from './connectors/messages/open-messages.ts';
+import { openModels } from './connectors/models/open-models.ts';
 import { openNats } from './connectors/nats/open-nats.ts';
 import { openRedis } from './connectors/redis/open-redis.ts';
 import { openWeb } from './connectors/web/open-web.ts';
@@ -10,7 +12,7 @@ import type { Workshop } from './open-workshop.ts';
 type OpenConnector = (ground: ConnectorGround, config: ConnectorsConfig) => Connector;
 
 /** Every service outside of the hub that tools know, whether the owner has configured it or not. */
-const CONNECTORS: readonly OpenConnector[] = [openMessages, openNats, openRedis, openWeb];
+const CONNECTORS: readonly OpenConnector[] = [openLocation, openMessages, openModels, openNats, openRedis, openWeb];
 
 /** Registers the tools of all connectors, and starts what runs beside calls. CONFIG_INVALID for a setting that cannot be. */
 export async function openConnectors(

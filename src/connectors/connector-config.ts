@@ -1,8 +1,12 @@
 import { section } from '../core/config-section.ts';
+import { CAMERAS_SECTION, type CamerasConfig } from './camera/cameras-config.ts';
+import { COLLECTIONS_SECTION, type CollectionsConfig } from './collections/collections-config.ts';
+import { LOCATION_SECTION, type LocationConfig } from './location/location-config.ts';
 import { EMAIL_SECTION, type EmailConfig } from './messages/email-config.ts';
 import { NOTIFY_SECTION, type NotifyConfig } from './messages/notify-config.ts';
 import { SLACK_SECTION, type SlackConfig } from './messages/slack-config.ts';
 import { SMS_SECTION, type SmsConfig } from './messages/sms-config.ts';
+import { MODELS_SECTION, type ModelsConfig } from './models/models-config.ts';
 import { MQTT_SECTION, type MqttConfig } from './mqtt/mqtt-config.ts';
 import { NATS_SECTION, type NatsConfig } from './nats/nats-config.ts';
 import { REDIS_SECTION, type RedisConfig } from './redis/redis-config.ts';
@@ -15,6 +19,10 @@ export const CONNECTORS_SECTION = section({
   email: EMAIL_SECTION,
   slack: SLACK_SECTION,
   sms: SMS_SECTION,
+  models: MODELS_SECTION,
+  collections: COLLECTIONS_SECTION,
+  cameras: CAMERAS_SECTION,
+  location: LOCATION_SECTION,
   mqtt: MQTT_SECTION,
   nats: NATS_SECTION,
   redis: REDIS_SECTION,
@@ -29,6 +37,10 @@ export interface ConnectorsConfig {
   readonly email?: EmailConfig;
   readonly slack?: SlackConfig;
   readonly sms?: SmsConfig;
+  readonly models?: ModelsConfig;
+  readonly collections?: CollectionsConfig;
+  readonly cameras?: CamerasConfig;
+  readonly location?: LocationConfig;
   readonly mqtt?: MqttConfig;
   readonly nats?: NatsConfig;
   readonly redis?: RedisConfig;

@@ -1,8 +1,11 @@
 import { AtmoError } from '../core/errors.ts';
 import type { RegisteredTool } from './tool-definition.ts';
 
-/** The tool as it is while the owner has not configured what it needs; `missingSetting` says what to set. */
-export function withoutSetting(tool: RegisteredTool, missingSetting: string): RegisteredTool {
+/**
+ * The tool as it is while the owner has not configured what it needs; `missingSetting` says what to set. What a call does is judged
+ * where it can run: here nothing is known of it.
+ */
+export function withoutSetting({ canonicalize: _, effects: __, ...tool }: RegisteredTool, missingSetting: string): RegisteredTool {
   return {
     ...tool,
     missingSetting,

@@ -1,0 +1,20 @@
+import { optionalSection } from '../../core/config-section.ts';
+
+/** JSON Schema of `connectors.collections`. */
+export const COLLECTIONS_SECTION = optionalSection({
+  max_parts: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 500_000,
+    default: 20_000,
+    description: 'Parts of documents in all collections, each about a thousand characters; a search looks at all of a collection',
+  },
+});
+
+/** Bounds on what is kept for `rag_search`. */
+export interface CollectionsConfig {
+  readonly maxParts: number;
+}
+
+/** Where the owner set nothing. */
+export const COLLECTIONS_DEFAULT: CollectionsConfig = { maxParts: 20_000 };

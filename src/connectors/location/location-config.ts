@@ -1,0 +1,41 @@
+import { optionalSection } from '../../core/config-section.ts';
+
+const GPSD = {
+  ...optionalSection({
+    host: { type: 'string', pattern: '^[A-Za-z0-9.:_-]{1,253}$', default: '127.0.0.1', description: 'Where gpsd runs' },
+    port: { type: 'integer', minimum: 1, maximum: 65_535, default: 2947 },
+  }),
+} as const;
+
+const PLACE = optionalSection({
+  latitude: { type: 'number', minimum: -90, maximum: 90, description: 'Degrees north, WGS 84' },
+  longitude: { type: 'number', minimum: -180, maximum: 180, description: 'Degrees east, WGS 84' },
+  accuracy_m: { type: 'number', minimum: 0, maximum: 100_000, default: 10, description: 'How far off these may be, in metres' },
+  gpsd: { ...GPSD, description: 'A receiver instead of fixed coordinates' },
+});
+
+/** JSON Schema of `connectors.location`: where the hub (`hub`) and devices are, by their ids. */
+export const LOCATION_SECTION = {
+  type: 'object',
+  minProperties: 1,
+  maxProperties: 256,
+  propertyNames: { pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$' },
+  additionalProperties: PLACE,
+} as const;
+
+/** Places by the ids of devices; `hub` is the hub itself. */
+export type LocationConfig = Readonly<Record<string, PlaceConfig>>;
+
+/** Coordinates, or a receiver that tells them. */
+export interface PlaceConfig {
+  readonly latitude?: number;
+  readonly longitude?: number;
+  readonly accuracyM: number;
+  readonly gpsd?: GpsdAddress;
+}
+
+/** Where a gpsd answers. */
+export interface GpsdAddress {
+  readonly host: string;
+  readonly port: number;
+}

@@ -1,0 +1,70 @@
+import { optionalSection } from '../../core/config-section.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { SECRET_SOURCE } from '../../core/secret-source.ts';
+
+/** What a model can be asked for: text, a look at an image, words in audio, vectors of texts, or JSON in a form of its own. */
+export const MODEL_TASKS = ['llm', 'vision', 'speech', 'embeddings', 'run'] as const;
+export type ModelTask = (typeof MODEL_TASKS)[number];
+
+const NAMES = { pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$' } as const;
+const MODEL_NAME = { type: 'string', minLength: 1, maxLength: 64 } as const;
+
+const ENDPOINT = optionalSection(
+  {
+    url: {
+      type: 'string',
+      pattern: '^https?://[^\\s@]+$',
+      description: 'Base address of an API in the form of OpenAI, up to its version',
+    },
+    key: { ...SECRET_SOURCE, description: 'Sent as bearer token' },
+  },
+  ['url'],
+);
+
+const MODEL = optionalSection(
+  {
+    endpoint: { ...MODEL_NAME, description: 'A name of `endpoints`' },
+    model: { type: 'string', minLength: 1, maxLength: 200, description: 'What the endpoint calls it' },
+    tasks: { type: 'array', minItems: 1, uniqueItems: true, items: { enum: MODEL_TASKS }, description: 'What it is asked for' },
+    path: {
+      type: 'string',
+      pattern: '^/[^\\s?#]*$',
+      default: '/run',
+      description: 'Where the endpoint takes {model, input, …} for the task run',
+    },
+    options: { type: 'object', default: {}, description: 'Sent with each request as it is, such as {keep_alive: 10m}' },
+  },
+  ['endpoint', 'model', 'tasks'],
+);
+
+/** JSON Schema of `connectors.models`. */
+export const MODELS_SECTION = optionalSection(
+  {
+    endpoints: { type: 'object', minProperties: 1, maxProperties: 32, propertyNames: NAMES, additionalProperties: ENDPOINT },
+    models: { type: 'object', minProperties: 1, maxProperties: 64, propertyNames: NAMES, additionalProperties: MODEL },
+    defaults: {
+      type: 'object',
+      default: {},
+      additionalProperties: false,
+      properties: Object.fromEntries(MODEL_TASKS.map((task) => [task, MODEL_NAME])),
+      description: 'Model for a task where the caller names none; the first that has the task when absent',
+    },
+  },
+  ['endpoints', 'models'],
+);
+
+/** Models that the owner runs or pays for, by names of the owner's. */
+export interface ModelsConfig {
+  readonly endpoints: Readonly<Record<string, { readonly url: string; readonly key?: string }>>;
+  readonly models: Readonly<Record<string, ModelConfig>>;
+  readonly defaults: Readonly<Partial<Record<ModelTask, string>>>;
+}
+
+/** One of them. */
+export interface ModelConfig {
+  readonly endpoint: string;
+  readonly model: string;
+  readonly tasks: readonly ModelTask[];
+  readonly path: string;
+  readonly options: JsonObject;
+}
