@@ -22,5 +22,17 @@ export interface SensorGround {
 export async function openSensors(ground: SensorGround, config: SensorsConfig, stack: ServiceStack): Promise<void> {
   const logger = ground.logger.child({ room: 'sensors' });
   const sources: SensorSource[] = [...kernelSources(ground.clock, config.sysfs)];
+  if (Object.keys(config.serial).length > 0) sources.push(await openSerial(ground.clock, config, stack));
   await stack.start(new BoardSensors({ ...ground, logger, sources }, config));
+}
+
+/** Loaded where the owner has an instrument on a serial port. */
+async function openSerial(clock: Clock, config: SensorsConfig, stack: ServiceStack): Promise<SensorSource> {
+  const [{ SerialSource }, { serialPorts }] = await Promise.all([
+    import('./sensors/serial/serial-source.ts'),
+    import('./sensors/serial/serial-port.ts'),
+  ]);
+  const source = new SerialSource({ clock, open: serialPorts() }, config.serial);
+  await stack.start(source);
+  return source;
 }

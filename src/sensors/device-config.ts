@@ -1,5 +1,6 @@
 import { optionalSection } from '../core/config-section.ts';
 import type { JsonSchema } from '../core/json.ts';
+import type { Calibration } from './calibration.ts';
 
 /** JSON Schema of a word that is part of an id: of a device, a reading, a kind. */
 export const ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,63}$';
@@ -14,12 +15,10 @@ export const UNIT = { type: 'string', maxLength: 16, pattern: '^\\P{C}*$' } as c
 export const mapOf = (item: JsonSchema) =>
   ({ type: 'object', default: {}, maxProperties: 256, propertyNames: { pattern: ID_PATTERN }, additionalProperties: item }) as const;
 
-/** What the owner knows better than the sensor: value × factor + offset, in the unit that is shown. */
-export interface ReadingConfig {
+/** What the owner says of a reading. */
+export interface ReadingConfig extends Calibration {
   readonly title?: string;
   readonly kind?: string;
-  readonly factor: number;
-  readonly offset: number;
 }
 
 /** JSON Schema of the members of a `ReadingConfig`. */
@@ -36,7 +35,7 @@ export const BOARD_DEVICES = mapOf(
     {
       source: {
         type: 'string',
-        pattern: '^[a-z0-9]+:\\S.{0,199}$',
+        pattern: '^(?:w1|iio|hwmon|thermal):\\S.{0,199}$',
         description: 'Address of a chip or of one of its channels, such as w1:28-000005e2fdc3 or iio:bme280@1-0076',
       },
       title: { ...TITLE, description: 'What people call the device' },

@@ -1,5 +1,6 @@
 import { section } from '../core/config-section.ts';
 import { BOARD_DEVICES, type BoardDeviceConfig } from './device-config.ts';
+import { SERIAL_PORTS, type SerialPortConfig } from './serial/serial-config.ts';
 
 /** JSON Schema of `sensors` in the configuration file. */
 export const SENSORS_SECTION = section({
@@ -7,6 +8,7 @@ export const SENSORS_SECTION = section({
   poll_seconds: { type: 'number', minimum: 1, maximum: 86_400, default: 30, description: 'How often sensors are read' },
   sysfs: { type: 'string', pattern: '^/.*[^/]$', default: '/sys', description: 'Where the kernel shows its sensors' },
   devices: BOARD_DEVICES,
+  serial: SERIAL_PORTS,
 });
 
 /** The board's own sensors and outputs; the keys of the maps are device ids. */
@@ -15,4 +17,5 @@ export interface SensorsConfig {
   readonly pollSeconds: number;
   readonly sysfs: string;
   readonly devices: Readonly<Record<string, BoardDeviceConfig>>;
+  readonly serial: Readonly<Record<string, SerialPortConfig>>;
 }

@@ -1,5 +1,6 @@
 import { parseDeviceId, parseSensorId, type SensorId } from '../core/ids.ts';
 import type { ReadingValue, SensorInfo } from '../core/reading-store.ts';
+import { calibrated } from './calibration.ts';
 import type { BoardDeviceConfig, ReadingConfig } from './device-config.ts';
 import type { SensorsConfig } from './sensor-config.ts';
 import type { FoundSensor } from './sensor-source.ts';
@@ -80,7 +81,7 @@ function place(found: FoundSensor, entry: NamedDevice | undefined, pollSeconds: 
     title: oneLine(title ?? (config ? `${config.title ?? words(device)} ${words(found.reading)}` : found.title)),
     ...(area !== undefined && { area }),
   };
-  const calibrate = (value: ReadingValue) => (typeof value === 'number' ? Number((value * factor + offset).toPrecision(10)) : value);
+  const calibrate = (value: ReadingValue) => (typeof value === 'number' ? calibrated(value, { factor, offset }) : value);
   return { address: found.address, info, periodMs: (config?.pollSeconds ?? pollSeconds) * 1000, calibrate };
 }
 
