@@ -10,5 +10,6 @@ import './pages/device/device-page.ts';
 import './pages/events/events-page.ts';
 import './pages/home/home-page.ts';
 import './pages/mesh/mesh-page.ts';
+import './pages/networks/networks-page.ts';
 import './pages/tokens/tokens-page.ts';
 import './pages/tools/tools-page.ts';

@@ -72,6 +72,13 @@ export const PAGES: readonly Page[] = [
     place: 'more',
   },
   {
+    route: 'networks',
+    title: 'Networks',
+    icon: 'waves',
+    element: 'atmo-page-networks',
+    place: 'more',
+  },
+  {
     route: 'events',
     title: 'Events',
     icon: 'list',
