@@ -15,6 +15,7 @@ import { asOwnerOf } from './journal/archive/as-owner.ts';
 import { DatabaseCopies } from './journal/archive/database-copies.ts';
 import { makeArchive } from './journal/archive/make-archive.ts';
 import { restoreArchive } from './journal/archive/restore-archive.ts';
+import { leaveRestoreNote } from './journal/archive/restore-note.ts';
 import { defaultStateDirectory } from './journal/state-directory.ts';
 import { StateLock } from './journal/state-lock.ts';
 import { StateStore } from './journal/state-store.ts';
@@ -140,7 +141,7 @@ async function skipCounters(directory: string, { madeAt }: ArchiveTable): Promis
   const epoch = new AnnouncedEpoch({ store, clock });
   epoch.begin();
   epoch.surpass(Math.floor(clock.now() / 1000));
-  store.set('journal', 'restored', { made_at: madeAt, at: isoTime(clock.now()) });
+  leaveRestoreNote(store, { madeAt, restoredAt: isoTime(clock.now()) });
   skipGroupCounter(join(directory, 'matter'));
 }
 

@@ -9,6 +9,8 @@ export const JOURNAL_NOTES = {
   opened: 'audit.opened',
   pruned: 'audit.pruned',
   resumed: 'audit.resumed',
+  /** What follows was written by a hub that came back from a backup. */
+  restored: 'audit.restored',
   /** Rows are gone for good, or do not fit: a check tells it as long as the note itself is kept. */
   lost: 'audit.lost',
 } as const;

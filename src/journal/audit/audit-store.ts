@@ -5,6 +5,7 @@ import type { AuditSink } from '../../core/audit-sink.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Service } from '../../core/service.ts';
+import { takeRestoreNote } from '../archive/restore-note.ts';
 import type { Snapshot } from '../snapshot-folder.ts';
 import { type JournalCollaborators, SqliteFile } from '../sqlite-file.ts';
 import { AuditAnchor } from './audit-anchor.ts';
@@ -85,7 +86,10 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     const { losses, openIntents } = this.#tape.open((chain) => examine(chain, { hub, anchor: this.#anchor }));
     const nowMs = this.#collaborators.clock.now();
     const unknown = openIntents.list().map((intent) => unknownOutcome(intent, nowMs));
-    this.#tape.owe([this.#openingNote(nowMs), ...losses.map((loss) => this.#tellLoss(loss, nowMs)), ...unknown], openIntents);
+    this.#tape.owe(
+      [...this.#restoreNotes(nowMs), this.#openingNote(nowMs), ...losses.map((loss) => this.#tellLoss(loss, nowMs)), ...unknown],
+      openIntents,
+    );
     // From here on the chain itself tells of the loss.
     if (losses.length > 0) await this.#keepHead();
     else this.#sync.soon();
@@ -164,6 +168,11 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     const isFirst = this.#tape.head.seq === 0;
     const data = { hub: this.#options.hubId, ...(recovery && { recovery }) };
     return journalNote(isFirst ? JOURNAL_NOTES.began : JOURNAL_NOTES.opened, nowMs, data);
+  }
+
+  #restoreNotes(nowMs: number): readonly AuditFields[] {
+    const restored = takeRestoreNote(this.#collaborators.anchors);
+    return restored ? [journalNote(JOURNAL_NOTES.restored, nowMs, restored)] : [];
   }
 
   #tellLoss({ warning, seq, reason }: Loss, nowMs: number): AuditFields {

@@ -1,0 +1,164 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { HubKey } from '../src/access/keys/hub-key.ts';
+import { systemClock } from '../src/core/clock.ts';
+import { EventBus } from '../src/core/events.ts';
+import { silentLogger } from '../src/core/logger.ts';
+import { sealStream } from '../src/journal/archive/archive-cipher.ts';
+import { archiveContent } from '../src/journal/archive/archive-content.ts';
+import { tableText } from '../src/journal/archive/archive-table.ts';
+import { StateStore } from '../src/journal/state-store.ts';
+import { stateArchive } from '../src/state-archive.ts';
+
+const PASSPHRASE = 'five words that nobody guesses';
+const dir = mkdtempSync(join(tmpdir(), 'atmo-archive-'));
+const stateDir = join(dir, 'state');
+const configFile = join(dir, 'etc/config.yaml');
+const rulesFile = join(dir, 'etc/rules.yaml');
+const file = join(dir, 'home.atmo');
+const archive = stateArchive({ ATMO_STATE_DIR: stateDir, ATMO_CONFIG: configFile });
+const askForCopies = () => Promise.reject(new Error('no hub runs'));
+let hub = '';
+
+async function stateIn(directory: string): Promise<StateStore> {
+  const collaborators = { clock: systemClock, logger: silentLogger, events: new EventBus('urn:test', systemClock) };
+  const store = new StateStore(collaborators, { directory, snapshotDirectory: join(directory, 'snapshots'), isCopiedAtStop: false });
+  await store.start();
+  return store;
+}
+
+beforeAll(async () => {
+  mkdirSync(join(dir, 'etc'));
+  mkdirSync(join(stateDir, 'matter/hub'), { recursive: true });
+  mkdirSync(join(stateDir, 'before-restore-long-ago'));
+  writeFileSync(configFile, `rules: ${rulesFile}\n`);
+  writeFileSync(rulesFile, 'rules: []\n');
+  await using key = new HubKey(stateDir);
+  await key.start();
+  hub = key.hubId;
+  await using store = await stateIn(stateDir);
+  store.set('mesh.gossip', 'epoch', 7);
+  store.set('devices', 'lamp', 'Lamp');
+  using matter = new DatabaseSync(join(stateDir, 'matter/hub/storage.db'));
+  matter.exec('CREATE TABLE kvstore (context TEXT, key TEXT, value_type TEXT, value_json TEXT)');
+  matter.exec("INSERT INTO kvstore VALUES ('sessions', 'groupDataCounter', 'json', '5000')");
+  for (const name of ['audit.front', 'matter/matter.pid', 'hub.key.partial', 'state.db.corrupt-2026', 'before-restore-long-ago/hub.key']) {
+    writeFileSync(join(stateDir, name), 'x');
+  }
+  writeFileSync(join(stateDir, 'script'), '#!/bin/sh\n', { mode: 0o755 });
+  symlinkSync('/etc/passwd', join(stateDir, 'link'));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const restoreTo = (name: string, from = file) => {
+  const target = join(dir, name);
+  return stateArchive({ ATMO_STATE_DIR: target }).restore({ stateDir: target, file: from, passphrase: PASSPHRASE });
+};
+
+describe('the backup of a stopped hub', () => {
+  test('holds what it keeps and the files that its configuration names, and none of what it does not need', async () => {
+    expect(await archive.backup({ stateDir, file, passphrase: PASSPHRASE, askForCopies })).toMatchObject({ hub, isOfRunningHub: false });
+    const { outside } = await restoreTo('restored');
+    const restored = readdirSync(join(dir, 'restored'), { recursive: true, encoding: 'utf8' }).filter(
+      (name) => !/^(lock|snapshots)/.test(name),
+    );
+    const inOutside = (path: string) => join('outside', path);
+    expect(restored.filter((name) => statSync(join(dir, 'restored', name)).isFile()).sort()).toEqual(
+      ['audit.front', 'hub.key', 'matter/hub/storage.db', 'script', 'state.db', inOutside(configFile), inOutside(rulesFile)].sort(),
+    );
+    expect(outside.map(({ path }) => path).sort()).toEqual([configFile, rulesFile]);
+    expect(readFileSync(join(dir, 'restored', inOutside(rulesFile)), 'utf8')).toBe('rules: []\n');
+    expect(readdirSync(join(stateDir, 'snapshots'))).toEqual([]);
+  });
+
+  test('comes back with files that only their user may read', () => {
+    const mode = (name: string) => statSync(join(dir, 'restored', name)).mode & 0o777;
+    expect([mode('.'), mode('hub.key'), mode('matter'), mode('script')]).toEqual([0o700, 0o600, 0o700, 0o700]);
+  });
+
+  test('comes back with its numbers ahead of all that others may remember', async () => {
+    await using store = await stateIn(join(dir, 'restored'));
+    expect(store.get('devices', 'lamp')).toBe('Lamp');
+    expect(store.get('mesh.gossip', 'epoch')).toBeGreaterThan(Date.now() / 1000 - 60);
+    using matter = new DatabaseSync(join(dir, 'restored/matter/hub/storage.db'), { readOnly: true });
+    expect(matter.prepare('SELECT value_json AS text FROM kvstore').get()).toEqual({ text: String(5000 + 2 ** 24) });
+  });
+
+  test('is refused where there is no hub, or the file is there already', async () => {
+    const wishes = { stateDir: join(dir, 'etc'), file: join(dir, 'none.atmo'), passphrase: PASSPHRASE, askForCopies };
+    await expect(archive.backup(wishes)).rejects.toMatchObject({ code: 'NOT_FOUND', message: expect.stringContaining('holds no hub') });
+    await expect(archive.backup({ ...wishes, stateDir, file })).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect(readdirSync(dir).filter((name) => name.includes('none') || name.includes('partial'))).toEqual([]);
+  });
+});
+
+describe('a restore', () => {
+  interface Forged {
+    readonly version?: string;
+    readonly table?: string;
+    readonly files?: Readonly<Record<string, string>>;
+  }
+
+  /** A backup with all its marks that holds something else. */
+  async function forge({ version = '0.1.0', table, files = {} }: Forged): Promise<string> {
+    const path = join(dir, 'forged.atmo');
+    const sources = await Promise.all(
+      Object.entries(files).map(async ([name, text], index) => {
+        writeFileSync(join(dir, `source-${index}`), text);
+        return { path: name, bytes: text.length, isExecutable: false, handle: await open(join(dir, `source-${index}`)) };
+      }),
+    );
+    const content = table === undefined ? archiveContent({ version, hub: 'hub-0', madeAt: 'then' }, sources) : ofTable(table);
+    await using target = await open(path, 'w');
+    for await (const piece of sealStream(content, PASSPHRASE)) await target.writeFile(piece);
+    for (const { handle } of sources) await handle.close();
+    return path;
+  }
+
+  async function* ofTable(table: string): AsyncGenerator<Uint8Array> {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(table.length);
+    yield Buffer.concat([length, Buffer.from(table)]);
+  }
+
+  const named = (path: string) =>
+    tableText({ version: '0.1.0', hub: 'h', madeAt: 't', entries: [{ path, bytes: 0, isExecutable: false }] });
+
+  const REFUSED: readonly (readonly [what: string, forged: Forged, code: string, says: RegExp])[] = [
+    ['of a newer version', { version: '99.0.0', files: { 'hub.key': 'k' } }, 'NOT_SUPPORTED', /99\.0\.0/],
+    ['without a key', { files: { 'state.db': '' } }, 'VALIDATION_ERROR', /hub\.key/],
+    ['with a database that is none', { files: { 'hub.key': 'k', 'state.db': 'nonsense '.repeat(1000) } }, 'STORAGE_FAILED', /state\.db/],
+    ['with a path that leads out', { table: named('../owner.token') }, 'VALIDATION_ERROR', /no path/],
+    ['with a path from the root', { table: named('/etc/passwd') }, 'VALIDATION_ERROR', /no path/],
+    ['with a table of something else', { table: '[]' }, 'VALIDATION_ERROR', /no JSON object/],
+  ];
+
+  test.each(REFUSED)('%s is refused and changes nothing', async (_what, forged, code, says) => {
+    const before = readdirSync(join(dir, 'restored'), { recursive: true }).sort();
+    await expect(restoreTo('restored', await forge(forged))).rejects.toMatchObject({ code, message: expect.stringMatching(says) });
+    expect(readdirSync(join(dir, 'restored'), { recursive: true }).sort()).toEqual(before);
+  });
+
+  test('of a newer state is refused before anything moves', async () => {
+    const newer = join(dir, 'newer');
+    mkdirSync(newer);
+    using database = new DatabaseSync(join(newer, 'state.db'));
+    database.exec('PRAGMA user_version = 99');
+    writeFileSync(join(newer, 'hub.key'), readFileSync(join(stateDir, 'hub.key')), { mode: 0o600 });
+    const from = join(dir, 'newer.atmo');
+    await stateArchive({}).backup({ stateDir: newer, file: from, passphrase: PASSPHRASE, askForCopies });
+    await expect(restoreTo('restored', from)).rejects.toMatchObject({ code: 'STORAGE_FAILED', message: expect.stringContaining('newer') });
+    expect(readdirSync(join(dir, 'restored'))).not.toContain('restore.new');
+  });
+
+  test('of a file that is not there says which one', async () => {
+    await expect(restoreTo('restored', join(dir, 'nowhere'))).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      message: expect.stringContaining('nowhere'),
+    });
+  });
+});
