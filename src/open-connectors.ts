@@ -5,6 +5,8 @@ import { openMessages } from './connectors/messages/open-messages.ts';
 import { openModels } from './connectors/models/open-models.ts';
 import { openNats } from './connectors/nats/open-nats.ts';
 import { openRedis } from './connectors/redis/open-redis.ts';
+import { openSandbox } from './connectors/sandbox/open-sandbox.ts';
+import { openStorage } from './connectors/storage/open-storage.ts';
 import { openWeb } from './connectors/web/open-web.ts';
 import type { ServiceStack } from './core/service.ts';
 import type { Workshop } from './open-workshop.ts';
@@ -12,7 +14,7 @@ import type { Workshop } from './open-workshop.ts';
 type OpenConnector = (ground: ConnectorGround, config: ConnectorsConfig) => Connector;
 
 /** Every service outside of the hub that tools know, whether the owner has configured it or not. */
-const CONNECTORS: readonly OpenConnector[] = [openLocation, openMessages, openModels, openNats, openRedis, openWeb];
+const CONNECTORS: readonly OpenConnector[] = [openLocation, openMessages, openModels, openNats, openRedis, openSandbox, openWeb, openStorage];
 
 /** Registers the tools of all connectors, and starts what runs beside calls. CONFIG_INVALID for a setting that cannot be. */
 export async function openConnectors(

@@ -11,6 +11,7 @@ import { MQTT_SECTION, type MqttConfig } from './mqtt/mqtt-config.ts';
 import { NATS_SECTION, type NatsConfig } from './nats/nats-config.ts';
 import { REDIS_SECTION, type RedisConfig } from './redis/redis-config.ts';
 import { SANDBOX_SECTION, type SandboxConfig } from './sandbox/sandbox-config.ts';
+import { STORAGE_SECTION, type StorageConfig } from './storage/storage-config.ts';
 import { SEARCH_SECTION, type SearchConfig, WEB_SECTION, type WebConfig } from './web/web-config.ts';
 
 /** JSON Schema of `connectors` in the configuration file. */
@@ -27,6 +28,7 @@ export const CONNECTORS_SECTION = section({
   nats: NATS_SECTION,
   redis: REDIS_SECTION,
   search: SEARCH_SECTION,
+  storage: STORAGE_SECTION,
   web: WEB_SECTION,
   sandbox: SANDBOX_SECTION,
 });
@@ -45,6 +47,7 @@ export interface ConnectorsConfig {
   readonly nats?: NatsConfig;
   readonly redis?: RedisConfig;
   readonly search?: SearchConfig;
+  readonly storage: StorageConfig;
   readonly web?: WebConfig;
   readonly sandbox: SandboxConfig;
 }
