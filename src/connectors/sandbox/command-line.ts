@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 
 /** Signs that mean something to a shell, outside of quotes. */
 const OF_A_SHELL = /[|&;<>()$`\\*?[\]#~!{}\n\r]/;
-const PIECE = /'([^']*)'|"([^"$`\\]*)"|([^\s'"]+)|(\s+)|(.)/gsu;
+const PIECE = /'([^']*)'|"([^"$`\\]*)"|([^\s'"]+)|([ \t]+)|(.)/gsu;
 
 /**
  * The arguments of a command line, with plain words and both kinds of quotes (POSIX, 2.2 quoting). There is no shell behind it:
@@ -12,7 +12,7 @@ export function parseCommandLine(line: string): readonly string[] {
   const words: string[] = [];
   let word: string | undefined;
   for (const [, single, double, plain, space, other] of line.matchAll(PIECE)) {
-    if (other !== undefined) throw refusal(`the quotes around ${JSON.stringify(line.slice(-20))} do not fit`);
+    if (other !== undefined) throw refusal(`${JSON.stringify(other)} opens or ends nothing that can be run`);
     if (plain !== undefined && OF_A_SHELL.test(plain)) throw refusal(`${JSON.stringify(plain)} means something to a shell only`);
     if (space === undefined) word = (word ?? '') + (single ?? double ?? plain ?? '');
     else if (word !== undefined) {

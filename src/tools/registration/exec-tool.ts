@@ -60,7 +60,7 @@ export function execTool(definition: ToolDefinition, exec: ExecRecord, programs:
       const { maxMemoryBytes } = definition.execution;
       const bound = maxMemoryBytes === undefined ? {} : { maxMemoryBytes };
       const order = { ...orderOf(exec, params), ...bound, signal: context.signal };
-      return outputOf(successOf(await runOf(ready(), order, { definition, context }), order).stdout);
+      return outputOf(successOf(await runToEnd(ready(), order, { definition, context }), order).stdout);
     },
   };
 }
@@ -78,8 +78,8 @@ function orderOf(exec: ExecRecord, params: JsonObject): Omit<ProgramOrder, 'sign
   };
 }
 
-/** What a program has done that was ended half way is not known, where it could do something. */
-async function runOf(
+/** Runs a program of a tool. Errors as those of the sandbox; OUTCOME_UNKNOWN for one that could do something and was ended half way. */
+export async function runToEnd(
   programs: ProgramSandbox,
   order: ProgramOrder,
   { definition, context }: { readonly definition: ToolDefinition; readonly context: ToolContext },

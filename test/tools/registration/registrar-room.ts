@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../src/core/json.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { Principal } from '../../../src/core/principal.ts';
+import type { ProgramSandbox } from '../../../src/tools/program-sandbox.ts';
 import { ToolRecordStore } from '../../../src/tools/registration/tool-record-store.ts';
 import { ToolRegistrar } from '../../../src/tools/registration/tool-registrar.ts';
 import { agent, makeRoom, makeTool, owner } from '../tool-room.ts';
@@ -12,8 +13,10 @@ export const ON_DEVICE = {
   properties: { device_id: { type: 'string', description: 'Device' }, level: { type: 'integer', description: 'Level' } },
 };
 
+type RoomParts = Parameters<typeof makeRoom>[0] & { readonly programs?: ProgramSandbox };
+
 /** A room with a registrar, a lamp tool that takes any device, a lock, and a thermometer; `ran` has what was called for whom. */
-export function makeRegistrar(extra: Parameters<typeof makeRoom>[0] = {}, options: ConstructorParameters<typeof ToolRegistrar>[1] = {}) {
+export function makeRegistrar({ programs, ...extra }: RoomParts = {}, options: ConstructorParameters<typeof ToolRegistrar>[1] = {}) {
   const room = makeRoom(extra);
   const ran: { readonly tool: string; readonly by: string; readonly params: JsonObject }[] = [];
   const add = (name: string, input: Parameters<typeof makeTool>[0], result: JsonObject = { ok: true }) =>
@@ -35,7 +38,10 @@ export function makeRegistrar(extra: Parameters<typeof makeRoom>[0] = {}, option
   add('mint', { ...acting, permissions: ['admin:token'] });
   const records = new ToolRecordStore({ store: room.store, logger: silentLogger });
   const make = (own = options) =>
-    new ToolRegistrar({ ...room, authorizer: room.collaborators.authorizer, records, logger: silentLogger }, own);
+    new ToolRegistrar(
+      { ...room, authorizer: room.collaborators.authorizer, records, logger: silentLogger, ...(programs && { programs }) },
+      own,
+    );
   const registrar = make();
   const call = (tool: string, params: JsonObject = {}, principal: Principal = owner) => room.pipeline.call({ principal, tool, params });
   return { ...room, ran, add, records, registrar, make, call };

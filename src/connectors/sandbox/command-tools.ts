@@ -1,0 +1,128 @@
+import type { Json } from '../../core/json.ts';
+import { defineTool } from '../../tools/define-tool.ts';
+import { withoutSetting } from '../../tools/missing-setting.ts';
+import { normalizeDefinition } from '../../tools/normalize-definition.ts';
+import type { ProgramSandbox } from '../../tools/program-sandbox.ts';
+import { runToEnd } from '../../tools/registration/exec-tool.ts';
+import { p } from '../../tools/schema/parameter-builder.ts';
+import type { RegisteredTool, ToolContext } from '../../tools/tool-definition.ts';
+import { toolId } from '../../tools/tool-name.ts';
+import { type FilledCommand, type NamedCommands, schemaOf } from './named-commands.ts';
+import type { CommandConfig } from './sandbox-config.ts';
+
+interface CommandGround {
+  readonly commands: NamedCommands;
+  readonly programs: ProgramSandbox;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+const NAMESPACE = 'command';
+const SETTING = 'set connectors.sandbox.commands in the configuration';
+const MAX_LINE = 4096;
+const RETURNS = {
+  type: 'object',
+  required: ['stdout', 'stderr', 'exit_code'],
+  properties: {
+    stdout: { type: 'string', description: 'What it printed' },
+    stderr: { type: 'string', description: 'What it printed beside that' },
+    exit_code: { type: 'integer', description: '0 when all went well' },
+  },
+} as const;
+
+/** A tool for each command that the owner allows, and the two that take a command line (sources 003 and 004). */
+export function commandTools(ground: CommandGround): readonly RegisteredTool[] {
+  const named = ground.commands.entries().map(([name, config]) => namedTool(name, config, ground));
+  const lines = [execTool(ground), shellTool(ground)];
+  return [...named, ...(named.length > 0 ? lines : lines.map((tool) => withoutSetting(tool, SETTING)))].map((tool) =>
+    whereReady(tool, ground),
+  );
+}
+
+function execTool({ commands, programs }: CommandGround): RegisteredTool {
+  const tool: RegisteredTool = defineTool(
+    {
+      ...lineDeclaration(commands),
+      name: 'exec',
+      title: 'Run a command',
+      description: `Runs one command line of those that the owner allows, in a sandbox and without a shell. ${formsOf(commands)}`,
+      parameters: { cmd: p.string({ description: 'The command line, such as: df -h', minLength: 1, maxLength: MAX_LINE }) },
+      effects: ({ cmd }) => [commands.effectOf(commands.fromLine(cmd))],
+    },
+    async ({ cmd }, context) => runCommand(commands.fromLine(cmd), tool, { programs, context }),
+  );
+  return tool;
+}
+
+function shellTool({ commands, programs }: CommandGround): RegisteredTool {
+  const tool: RegisteredTool = defineTool(
+    {
+      ...lineDeclaration(commands),
+      name: 'shell',
+      title: 'Run a command in a folder',
+      description: `Runs one command line of those that the owner allows in a folder that it may use; no pipes, variables or wildcards. ${formsOf(commands)}`,
+      parameters: {
+        command: p.string({ description: 'The command line, such as: ls -la', minLength: 1, maxLength: MAX_LINE }),
+        cwd: p.string({ description: 'Working folder, an absolute path', pattern: '^/', maxLength: 1024 }).optional(),
+      },
+      effects: ({ command, cwd }) => [commands.effectOf(commands.fromLine(command, cwd))],
+    },
+    async ({ command, cwd }, context) => runCommand(commands.fromLine(command, cwd), tool, { programs, context }),
+  );
+  return tool;
+}
+
+function lineDeclaration(commands: NamedCommands) {
+  return {
+    category: 'managing',
+    hasSideEffects: true,
+    isAsyncAllowed: true,
+    permissions: ['proc:exec'],
+    timeoutMs: commands.timeoutMs || DEFAULT_TIMEOUT_MS,
+    tags: ['command'],
+    returns: RETURNS,
+  } as const;
+}
+
+function namedTool(name: string, config: CommandConfig, { commands, programs }: CommandGround): RegisteredTool {
+  const definition = normalizeDefinition({
+    name,
+    namespace: NAMESPACE,
+    version: '1.0.0',
+    title: name.replaceAll('_', ' '),
+    description: `${config.description.trim()} Runs ${config.argv.join(' ')} in a sandbox.`,
+    parameters: schemaOf(config),
+    returns: RETURNS,
+    requires: { permissions: [`proc:exec:${name}`] },
+    execution: { side_effects: true, async_allowed: true, timeout_ms: config.timeoutMs, retries: 0 },
+    dangerous: config.approval,
+    metadata: { category: 'managing', tags: ['command'] },
+  });
+  const tool: RegisteredTool = {
+    id: toolId(definition),
+    definition,
+    effects: (params) => [commands.effectOf(commands.fill(name, params))],
+    handler: async (params, context) => runCommand(commands.fill(name, params), tool, { programs, context }),
+  };
+  return tool;
+}
+
+async function runCommand(
+  { argv: [program = '', ...args], cwd, config }: FilledCommand,
+  { definition }: RegisteredTool,
+  { programs, context }: { readonly programs: ProgramSandbox; readonly context: ToolContext },
+): Promise<Json> {
+  const order = { kind: 'cmd', program, args, powers: config.powers, ...(cwd !== undefined && { cwd }), signal: context.signal } as const;
+  const { stdout, stderr, exitCode } = await runToEnd(programs, order, { definition, context });
+  return { stdout, stderr, exit_code: exitCode };
+}
+
+/** Nobody is asked to approve what cannot run. */
+function whereReady(tool: RegisteredTool, { programs }: CommandGround): RegisteredTool {
+  const isAvailable = tool.isAvailable ?? (() => programs.missingSetting('cmd') === undefined);
+  return { ...tool, isAvailable };
+}
+
+function formsOf(commands: NamedCommands): string {
+  const forms = commands.entries().map(([, { argv }]) => argv.join(' '));
+  return forms.length === 0 ? 'The owner has allowed none yet.' : `Allowed: ${forms.join('; ').slice(0, 1_000)}.`;
+}
