@@ -53,10 +53,18 @@ export class SysfsChip implements GpioChip {
     const line = this.#take(offset, 'input', () => {
       return new this.#onoff.Gpio(this.#base + offset, 'in', edge, { debounceTimeout: debounceMs, activeLow: isActiveLow });
     });
-    line.watch((error, value) => {
-      if (!error) hear({ edge: value === 1 ? 'rising' : 'falling', ageMs: 0, missed: 0 });
-    });
-    return this.#held(offset, line);
+    const held = this.#held(offset, line);
+    try {
+      tell(`Line ${offset} of ${this.label}`, () =>
+        line.watch((error, value) => {
+          if (!error) hear({ edge: value === 1 ? 'rising' : 'falling', ageMs: 0, missed: 0 });
+        }),
+      );
+      return held;
+    } catch (error) {
+      held[Symbol.dispose]();
+      throw error;
+    }
   }
 
   requestOutput({ offset, isActiveLow, isActive }: GpioOutputRequest): GpioOutput {

@@ -39,6 +39,8 @@ export class FakeGpioKernel implements GpioKernel {
   readonly #chips = new Set<number>();
   #nextFd = 100;
   isUnplugged = false;
+  /** Lines that answer nothing any more, though their chip does. */
+  readonly brokenOffsets = new Set<number>();
 
   constructor(label = 'pinctrl-rp1', names: readonly string[] = Array.from({ length: 8 }, () => '')) {
     this.#label = label;
@@ -158,6 +160,7 @@ export class FakeGpioKernel implements GpioKernel {
   }
 
   #lineCall({ line }: Handle, request: number, bytes: Buffer): number {
+    if (this.brokenOffsets.has(this.lines.indexOf(line))) return ENODEV;
     if (bytes.readBigUInt64LE(8) !== 1n) return EINVAL;
     if (request === GPIO_IOCTL.getValues) bytes.writeBigUInt64LE(isActive(line) ? 1n : 0n, 0);
     else if (request === GPIO_IOCTL.setValues && (line.flags & LINE_FLAG.output) !== 0n) setActive(line, bytes.readBigUInt64LE(0) === 1n);

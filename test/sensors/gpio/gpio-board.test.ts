@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest';
+import type { SensorSample } from '../../../src/sensors/sensor-source.ts';
+import { sensorSourceContract } from '../sensor-source-contract.ts';
+import { GpioRoom } from './gpio-room.ts';
+
+const HOME = `
+gpio:
+  chip: pinctrl-rp1
+  inputs:
+    front_door: { line: GPIO1, kind: contact, bias: pull-up, debounce_ms: 20, title: Front door, area: Hall }
+    motion: { line: 2, kind: occupancy }
+    water_meter: { line: 3, kind: water, counts_per_unit: 100, unit: m³ }
+  outputs:
+    pump: { line: GPIO4, active_low: true }
+    valve: { line: 5, initial: on, safe: off, max_seconds: 60 }
+`;
+
+async function started(yaml = HOME) {
+  const room = new GpioRoom(yaml);
+  await room.gpio.service.start();
+  return room;
+}
+
+sensorSourceContract('a board of GPIO lines', async () => {
+  const room = await started();
+  const offsetOf: Readonly<Record<string, number>> = { 'gpio:front_door': 1, 'gpio:motion': 2, 'gpio:water_meter': 3 };
+  return {
+    source: room.gpio.source,
+    unplug: (address) => void room.kernel.brokenOffsets.add(offsetOf[address] ?? 0),
+    provoke: (address) => {
+      const offset = offsetOf[address] ?? 0;
+      room.kernel.drive(offset, !room.isHigh(offset));
+      room.clock.advance(20);
+    },
+    [Symbol.asyncDispose]: () => room.gpio.service[Symbol.asyncDispose](),
+  };
+});
+
+describe('inputs', () => {
+  test('are told with what the owner says of them', async () => {
+    const { gpio } = await started();
+    expect((await gpio.source.find())[0]).toEqual({
+      address: 'gpio:front_door',
+      device: 'gpio',
+      reading: 'front_door',
+      kind: 'contact',
+      unit: '',
+      title: 'Front door',
+      area: 'Hall',
+      isConfigured: true,
+    });
+  });
+
+  test('tell every change with the time that the kernel saw it', async () => {
+    const { gpio, kernel, clock } = await started();
+    const samples: SensorSample[] = [];
+    gpio.source.listen?.((sample) => samples.push(sample));
+    const startMs = clock.now();
+    kernel.drive(2, true, { isRead: false });
+    clock.advance(40);
+    kernel.drive(2, false);
+    expect(samples).toEqual([
+      { address: 'gpio:motion', value: true, atMs: startMs },
+      { address: 'gpio:motion', value: false, atMs: startMs + 40 },
+    ]);
+  });
+
+  test('that flutter are told at a bounded rate, then as they are, and people hear of it once', async () => {
+    const room = await started();
+    const { gpio, kernel, clock } = room;
+    const samples: SensorSample[] = [];
+    gpio.source.listen?.((sample) => samples.push(sample));
+    for (let change = 1; change <= 1001; change += 1) kernel.drive(2, change % 2 === 1);
+    expect(samples).toHaveLength(20);
+    clock.advance(1000);
+    expect(samples).toHaveLength(21);
+    expect(samples.at(-1)).toMatchObject({ value: true });
+    kernel.drive(2, false);
+    expect(samples.at(-1)).toMatchObject({ value: false });
+    for (let change = 1; change <= 100; change += 1) kernel.drive(2, change % 2 === 1);
+    expect(room.warnings).toEqual(['gpio.flutters']);
+  });
+
+  test('whose changes came too fast to be read say how many were lost', async () => {
+    const room = await started();
+    for (let change = 1; change <= 20; change += 1) room.kernel.drive(2, change % 2 === 1, { isRead: false });
+    room.kernel.drive(2, true);
+    expect(room.events.map(({ data }) => data.message)).toEqual(['motion: 5 changes came faster than they could be read']);
+  });
+});
+
+describe('meters', () => {
+  const pulses = (room: GpioRoom, count: number) => {
+    for (let pulse = 0; pulse < count; pulse += 1) {
+      room.kernel.drive(3, true);
+      room.kernel.drive(3, false);
+    }
+  };
+
+  test('count pulses in their unit, those that could not be read too', async () => {
+    const room = await started();
+    pulses(room, 250);
+    expect((await room.values())['gpio:water_meter']).toBe(2.5);
+    for (let change = 0; change < 100; change += 1) room.kernel.drive(3, change % 2 === 0, { isRead: false });
+    pulses(room, 1);
+    expect((await room.values())['gpio:water_meter']).toBe(3.01);
+  });
+
+  test('go on from where they were, after a stop and after an end without one', async () => {
+    const first = await started();
+    pulses(first, 70);
+    await first.gpio.service[Symbol.asyncDispose]();
+    const second = new GpioRoom(HOME, first.store);
+    await second.gpio.service.start();
+    pulses(second, 5);
+    second.exit();
+    const third = new GpioRoom(HOME, first.store);
+    await third.gpio.service.start();
+    expect((await third.values())['gpio:water_meter']).toBe(0.75);
+  });
+
+  test('are written down every five minutes, and only where they went on', async () => {
+    const room = await started();
+    pulses(room, 3);
+    expect(room.store.entries('gpio-pulses')).toEqual([]);
+    room.clock.advance(300_000);
+    expect(room.store.entries('gpio-pulses')).toEqual([{ key: 'water_meter', value: 3 }]);
+    room.store.delete('gpio-pulses', 'water_meter');
+    room.clock.advance(300_000);
+    expect(room.store.entries('gpio-pulses')).toEqual([]);
+  });
+});
+
+describe('outputs', () => {
+  test('have their first state from the start on, and are sensors of what they are', async () => {
+    const room = await started();
+    expect([room.isHigh(4), room.isHigh(5)]).toEqual([true, true]);
+    expect(await room.values()).toMatchObject({ 'gpio:pump': false, 'gpio:valve': true });
+  });
+
+  test('are safe when the hub has stopped, and their lines are free', async () => {
+    const room = await started();
+    await room.gpio.service[Symbol.asyncDispose]();
+    expect([room.isHigh(4), room.isHigh(5)]).toEqual([true, false]);
+    expect(room.kernel.openDescriptors).toBe(0);
+  });
+
+  test('are safe when the process ends without a stop', async () => {
+    const room = await started();
+    room.exit();
+    expect(room.isHigh(5)).toBe(false);
+  });
+
+  test('do not stay away from their safe state longer than the owner allows, from the start on', async () => {
+    const room = await started();
+    room.clock.advance(59_999);
+    expect(room.isHigh(5)).toBe(true);
+    room.clock.advance(1);
+    expect(room.isHigh(5)).toBe(false);
+  });
+});
+
+describe('a chip', () => {
+  test('that is not there is told once, and everything of it is away', async () => {
+    const room = new GpioRoom(HOME);
+    room.kernel.isUnplugged = true;
+    await room.gpio.service.start();
+    expect(room.warnings).toEqual(['gpio.chip_unusable']);
+    expect(new Set(Object.values(await room.values()))).toEqual(new Set(['gone']));
+  });
+
+  test('that comes back has its lines again, outputs in their safe state', async () => {
+    const room = await started();
+    room.kernel.isUnplugged = true;
+    await turn(room);
+    expect((await room.values())['gpio:valve']).toBe('gone');
+    room.kernel.isUnplugged = false;
+    await turn(room);
+    expect(await room.values()).toMatchObject({ 'gpio:front_door': true, 'gpio:valve': false });
+    expect(room.kernel.openDescriptors).toBe(6);
+  });
+
+  test('keeps the lines that it has where one is in use by another program', async () => {
+    const room = new GpioRoom(HOME);
+    Object.assign(room.kernel.lines[2] ?? {}, { consumer: 'spi0 CS0' });
+    await room.gpio.service.start();
+    expect(await room.values()).toMatchObject({ 'gpio:motion': 'gone', 'gpio:pump': false });
+    expect(room.events.map(({ data }) => data.message)).toEqual(['motion: Line 2 of pinctrl-rp1 is in use already']);
+    Object.assign(room.kernel.lines[2] ?? {}, { consumer: '' });
+    await turn(room);
+    expect((await room.values())['gpio:motion']).toBe(false);
+  });
+
+  test('without a line of the name says which it has', async () => {
+    const room = await started('gpio: { inputs: { door: { line: GPIO99 } } }');
+    expect(room.events.map(({ data }) => data.message)).toEqual([
+      'door: pinctrl-rp1 has no line GPIO99, only GPIO0, GPIO1, GPIO2, GPIO3, GPIO4, GPIO5, GPIO6, GPIO7',
+    ]);
+  });
+});
+
+/** The half minute after which the board looks again. */
+async function turn(room: GpioRoom): Promise<void> {
+  room.clock.advance(30_000);
+  await new Promise((resolve) => setImmediate(resolve));
+}
