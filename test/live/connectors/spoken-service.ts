@@ -1,0 +1,40 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** A request as a service got it. */
+interface HeardRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** What a service answers; `hang` never does, `break` ends the connection instead. */
+export type SpokenAnswer =
+  | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
+  | 'hang'
+  | 'break';
+
+/** A web service on a loopback port that a test speaks for. */
+export async function spokenService(answer: (request: HeardRequest) => SpokenAnswer) {
+  const heard: HeardRequest[] = [];
+  const server = createServer(async (request, response) => {
+    const { method = '', url: path = '', headers } = request;
+    const one = { method, path, headers, body: await text(request) };
+    heard.push(one);
+    const said = answer(one);
+    if (said === 'break') request.socket.destroy();
+    else if (said !== 'hang') response.writeHead(said.status, said.headers).end(said.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    heard,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
