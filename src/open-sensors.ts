@@ -3,6 +3,7 @@ import type { EventBus } from './core/events.ts';
 import type { Logger } from './core/logger.ts';
 import type { ReadingStore } from './core/reading-store.ts';
 import type { ServiceStack } from './core/service.ts';
+import type { BoardDevices } from './sensors/board-devices.ts';
 import { BoardSensors } from './sensors/board-sensors.ts';
 import { kernelSources } from './sensors/kernel-sources.ts';
 import type { SensorsConfig } from './sensors/sensor-config.ts';
@@ -16,6 +17,7 @@ export interface SensorGround {
   readonly events: EventBus;
   readonly readings: ReadingStore;
   readonly registry: ToolRegistry;
+  readonly boardDevices: BoardDevices;
 }
 
 /** Starts to read the board's sensors; they come and go as the kernel has them. CONFIG_INVALID for a setting that cannot be. */
@@ -23,7 +25,7 @@ export async function openSensors(ground: SensorGround, config: SensorsConfig, s
   const logger = ground.logger.child({ room: 'sensors' });
   const sources: SensorSource[] = [...kernelSources(ground.clock, config.sysfs)];
   if (Object.keys(config.serial).length > 0) sources.push(await openSerial(ground.clock, config, stack));
-  await stack.start(new BoardSensors({ ...ground, logger, sources }, config));
+  await stack.start(new BoardSensors({ ...ground, logger, sources, devices: ground.boardDevices }, config));
 }
 
 /** Loaded where the owner has an instrument on a serial port. */

@@ -100,8 +100,9 @@ export interface Device {
   /** True where a person gave the name here; absent where it is what the device says of itself. */
   readonly isNamedHere?: true;
   readonly area?: string;
-  readonly kind: 'node' | 'bridged' | 'part';
-  /** Operational node id in this hub's fabric, decimal text. */
+  /** `board`: no Matter device, but a chip, a probe or a line of the board itself. */
+  readonly kind: 'node' | 'bridged' | 'part' | 'board';
+  /** Operational node id in this hub's fabric, decimal text; empty for the board's own. */
   readonly nodeId: string;
   /** The device whose node or bridge this one is part of. */
   readonly parent?: DeviceId;

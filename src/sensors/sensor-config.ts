@@ -1,5 +1,6 @@
 import { section } from '../core/config-section.ts';
 import { BOARD_DEVICES, type BoardDeviceConfig } from './device-config.ts';
+import { GPIO_SECTION, type GpioConfig } from './gpio/gpio-config.ts';
 import { SERIAL_PORTS, type SerialPortConfig } from './serial/serial-config.ts';
 
 /** JSON Schema of `sensors` in the configuration file. */
@@ -9,6 +10,7 @@ export const SENSORS_SECTION = section({
   sysfs: { type: 'string', pattern: '^/.*[^/]$', default: '/sys', description: 'Where the kernel shows its sensors' },
   devices: BOARD_DEVICES,
   serial: SERIAL_PORTS,
+  gpio: GPIO_SECTION,
 });
 
 /** The board's own sensors and outputs; the keys of the maps are device ids. */
@@ -18,4 +20,6 @@ export interface SensorsConfig {
   readonly sysfs: string;
   readonly devices: Readonly<Record<string, BoardDeviceConfig>>;
   readonly serial: Readonly<Record<string, SerialPortConfig>>;
+  /** Lines of a GPIO chip; absent where the owner uses none. */
+  readonly gpio?: GpioConfig;
 }

@@ -1,9 +1,9 @@
 import type { Clock } from '../core/clock.ts';
-import type { Reachability } from '../core/device-model.ts';
 import type { EventBus } from '../core/events.ts';
 import type { DeviceId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import type { ReadingStore, ReadingValue } from '../core/reading-store.ts';
+import type { BoardDevices } from './board-devices.ts';
 import type { BoardSensor } from './sensor-roster.ts';
 import type { SensorFault, SensorSample } from './sensor-source.ts';
 
@@ -16,6 +16,7 @@ export interface SensorFeedPorts {
   readonly logger: Logger;
   readonly events: EventBus;
   readonly readings: ReadingStore;
+  readonly devices: BoardDevices;
 }
 
 interface Fed {
@@ -32,7 +33,6 @@ interface Fed {
 export class SensorFeed {
   readonly #ports: SensorFeedPorts;
   readonly #fed = new Map<string, Fed>();
-  readonly #reachability = new Map<DeviceId, Reachability>();
 
   constructor(ports: SensorFeedPorts) {
     this.#ports = ports;
@@ -40,8 +40,9 @@ export class SensorFeed {
 
   /** Announces a sensor; false for an id that something else on this hub has. */
   admit(sensor: BoardSensor): boolean {
-    const { readings } = this.#ports;
+    const { readings, devices } = this.#ports;
     if (readings.current(sensor.info.id)) return false;
+    devices.admit(sensor.device);
     readings.describe(sensor.info.id, sensor.info);
     this.#fed.set(sensor.address, { sensor, misses: 0, hasSpoken: false, told: undefined });
     return true;
@@ -64,10 +65,11 @@ export class SensorFeed {
   }
 
   #record(fed: Fed, said: ReadingValue, atMs: number): void {
-    const { readings, events } = this.#ports;
-    const { id, unit, kind } = fed.sensor.info;
+    const { readings, events, devices } = this.#ports;
+    const { id, device, unit, kind } = fed.sensor.info;
     const value = fed.sensor.calibrate(said);
     readings.record(id, value, atMs);
+    devices.hear(device);
     events.emit('sensor.reading', id, { value, unit, kind, at_ms: atMs });
   }
 
@@ -91,18 +93,13 @@ export class SensorFeed {
 
   /** A device answers while one of its sensors does. */
   #updateReachability(device: DeviceId): void {
+    const { readings, devices } = this.#ports;
     const ofDevice = [...this.#fed.values()].filter(({ sensor }) => sensor.info.device === device);
     const isHeard = ofDevice.some(({ hasSpoken, misses }) => hasSpoken && misses < MISSES);
     const isSilent = ofDevice.every(({ misses }) => misses >= MISSES);
-    if (isHeard) this.#setReachability(device, 'reachable');
-    else if (isSilent) this.#setReachability(device, 'unreachable');
-  }
-
-  #setReachability(device: DeviceId, reachability: Reachability): void {
-    if (this.#reachability.get(device) === reachability) return;
-    const { readings, events } = this.#ports;
-    this.#reachability.set(device, reachability);
+    if (!isHeard && !isSilent) return;
+    const reachability = isHeard ? 'reachable' : 'unreachable';
     readings.setReachability(device, reachability);
-    events.emit('device.reachability', device, { reachability });
+    devices.setReachability(device, reachability);
   }
 }

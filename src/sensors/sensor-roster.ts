@@ -1,5 +1,6 @@
 import { parseDeviceId, parseSensorId, type SensorId } from '../core/ids.ts';
 import type { ReadingValue, SensorInfo } from '../core/reading-store.ts';
+import type { BoardDevice } from './board-devices.ts';
 import { calibrated } from './calibration.ts';
 import type { BoardDeviceConfig, ReadingConfig } from './device-config.ts';
 import type { SensorsConfig } from './sensor-config.ts';
@@ -8,6 +9,7 @@ import type { FoundSensor } from './sensor-source.ts';
 /** A sensor as the hub shows it. */
 export interface BoardSensor {
   readonly address: string;
+  readonly device: BoardDevice;
   readonly info: SensorInfo;
   readonly periodMs: number;
   /** The value that is kept for a value that the sensor says. */
@@ -25,6 +27,7 @@ type NamedDevice = readonly [id: string, config: BoardDeviceConfig];
 
 const AS_IT_IS: ReadingConfig = { factor: 1, offset: 0 };
 const MAX_TITLE = 128;
+const MAX_NAME = 64;
 
 /**
  * Gives what was found its ids and titles: those of the entry in `devices` whose source names it most exactly, else its own where the
@@ -72,6 +75,8 @@ function place(found: FoundSensor, entry: NamedDevice | undefined, pollSeconds: 
   const [device, config] = entry ?? [found.device, undefined];
   const { title, kind = found.kind, factor, offset } = config?.readings[found.reading] ?? AS_IT_IS;
   const area = config?.area ?? found.area;
+  const where = area === undefined ? {} : { area };
+  const name = oneLine(config?.title ?? found.deviceTitle ?? words(device)).slice(0, MAX_NAME);
   const info: SensorInfo = {
     id: parseSensorId(`${device.slice(0, 64)}/${found.reading.slice(0, 64)}`),
     device: parseDeviceId(device.slice(0, 64)),
@@ -79,10 +84,16 @@ function place(found: FoundSensor, entry: NamedDevice | undefined, pollSeconds: 
     kind,
     unit: found.unit,
     title: oneLine(title ?? (config ? `${config.title ?? words(device)} ${words(found.reading)}` : found.title)),
-    ...(area !== undefined && { area }),
+    ...where,
   };
   const calibrate = (value: ReadingValue) => (typeof value === 'number' ? calibrated(value, { factor, offset }) : value);
-  return { address: found.address, info, periodMs: (config?.pollSeconds ?? pollSeconds) * 1000, calibrate };
+  return {
+    address: found.address,
+    device: { id: info.device, name, ...where },
+    info,
+    periodMs: (config?.pollSeconds ?? pollSeconds) * 1000,
+    calibrate,
+  };
 }
 
 const words = (id: string): string => id.replaceAll(/[-_]+/g, ' ');

@@ -15,7 +15,10 @@ export interface FoundSensor {
   readonly kind: string;
   /** Unit of its values for people: `°C`, `%`, `hPa`; empty for on/off and counts. */
   readonly unit: string;
+  /** What people call the reading, whole: `Front door`, `bme280 temperature`. */
   readonly title: string;
+  /** What people call the device; the words of its id when absent. */
+  readonly deviceTitle?: string;
   readonly area?: string;
   /** The owner wrote it into the configuration of the source itself, so it is listed whether or not the hub looks for others. */
   readonly isConfigured?: true;

@@ -3,6 +3,7 @@ import { ManualClock } from '../../src/core/clock.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import { parseDeviceId, parseSensorId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
+import { BoardDevices } from '../../src/sensors/board-devices.ts';
 import { BoardSensors } from '../../src/sensors/board-sensors.ts';
 import type { SensorsConfig } from '../../src/sensors/sensor-config.ts';
 import { KeptReadings } from './kept-readings.ts';
@@ -17,6 +18,7 @@ let source: SimulatedSource;
 let readings: KeptReadings;
 let events: HubEvent[];
 let log: string[];
+let devices: BoardDevices;
 let board: BoardSensors;
 
 beforeEach(() => {
@@ -33,7 +35,8 @@ async function start(settings: Partial<SensorsConfig> = {}): Promise<void> {
   bus.listen((event) => events.push(event));
   const logger = createLogger('debug', (line) => log.push(line));
   const config = { discover: true, pollSeconds: 30, sysfs: '/sys', devices: {}, ...settings } as SensorsConfig;
-  board = new BoardSensors({ clock, logger, events: bus, readings, sources: [source], random: () => 0.5 }, config);
+  devices = new BoardDevices({ clock, events: bus });
+  board = new BoardSensors({ clock, logger, events: bus, readings, devices, sources: [source], random: () => 0.5 }, config);
   await board.start();
   await settled();
 }
@@ -116,6 +119,28 @@ describe('a sensor of the board', () => {
     await pass(60);
     expect(typesOf('sensor.reading')).toHaveLength(1);
     expect(source.rounds).toHaveLength(1);
+  });
+});
+
+describe('what has the sensors', () => {
+  test('is a device with a name, an area and an age, told when it comes and when it falls silent', async () => {
+    await start({ devices: { shed: { source: 'sim:probe', title: 'Garden shed', area: 'Garden', readings: {} } } });
+    expect(devices.list()).toMatchObject([
+      { id: 'shed', name: 'Garden shed', area: 'Garden', kind: 'board', reachability: 'reachable', lastSeenMs: clock.now() },
+    ]);
+    expect(devices.describe(parseDeviceId('shed'))).toMatchObject({ device: { id: 'shed' }, endpoints: [] });
+    const changes: string[] = [];
+    const stop = devices.onChange(({ kind, device }) => changes.push(`${device.id} ${kind} ${device.reachability}`));
+    source.say(PROBE, 'gone');
+    await pass(120);
+    stop();
+    source.say(PROBE, 5);
+    await pass(30);
+    expect(changes).toEqual(['shed reachability unreachable']);
+    expect(devices.get(parseDeviceId('shed'))?.reachability).toBe('reachable');
+    expect(typesOf('device.added').map(({ subject, data }) => [subject, data])).toEqual([
+      ['shed', { name: 'Garden shed', device_types: [] }],
+    ]);
   });
 });
 

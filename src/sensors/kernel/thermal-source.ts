@@ -55,6 +55,7 @@ function zoneOf(address: string): FoundSensor {
     reading: slug(type, '-') || 'zone',
     kind: 'temperature',
     unit: '°C',
+    deviceTitle: 'Board',
     title: `Board temperature ${type.replaceAll(/[-_@]/g, ' ')}`,
   };
 }

@@ -89,5 +89,6 @@ function probe(name: string): FoundSensor {
     kind: 'temperature',
     unit: '°C',
     title: `Probe ${name} temperature`,
+    deviceTitle: `Probe ${name}`,
   };
 }

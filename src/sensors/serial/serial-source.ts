@@ -100,6 +100,7 @@ function found(device: string, config: SerialPortConfig, [name, reading]: readon
     unit: houseUnit(reading.unit).unit,
     title: reading.title ?? `${config.title ?? device} ${name}`.replaceAll(/[-_]/g, ' '),
     isConfigured: true,
+    ...(config.title !== undefined && { deviceTitle: config.title }),
     ...(config.area !== undefined && { area: config.area }),
   };
 }

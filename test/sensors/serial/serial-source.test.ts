@@ -122,6 +122,7 @@ describe('lines of an instrument', () => {
         kind: 'pressure',
         unit: 'hPa',
         title: 'Weather station pressure',
+        deviceTitle: 'Weather station',
         area: 'Roof',
         isConfigured: true,
       },
