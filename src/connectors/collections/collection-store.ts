@@ -60,7 +60,7 @@ export class CollectionStore implements Disposable {
 
   /**
    * Adds documents; one of the same id is replaced. All of them or none. CONFLICT when the collection has vectors of another model,
-   * RESOURCE_EXCEEDED when there would be more parts than the owner allows.
+   * PAYLOAD_TOO_LARGE when there would be more parts than the owner allows.
    */
   put(collection: string, facts: CollectionFacts, documents: readonly PartedDocument[]): void {
     this.#transaction((database) => {
@@ -135,9 +135,9 @@ function requireSame(collection: string, known: CollectionFacts | undefined, { m
 
 function tooMany(maxParts: number): AtmoError {
   return new AtmoError(
-    'RESOURCE_EXCEEDED',
+    'PAYLOAD_TOO_LARGE',
     `There would be more than ${maxParts} parts of documents; remove some, or raise connectors.collections.max_parts`,
-    { max_parts: maxParts, permanent: true },
+    { max_parts: maxParts },
   );
 }
 
