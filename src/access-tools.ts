@@ -8,6 +8,7 @@ import type { Access } from './open-access.ts';
 import { approvalTools } from './tools/builtin/approval-tools.ts';
 import { auditTools } from './tools/builtin/audit-tools.ts';
 import { clockTools } from './tools/builtin/clock-tools.ts';
+import { reloadConfigTool } from './tools/builtin/config-tool.ts';
 import { ownerTools } from './tools/builtin/owner-tools.ts';
 import { replayTools } from './tools/builtin/replay-tools.ts';
 import { ruleTools } from './tools/builtin/rule-tools.ts';
@@ -33,7 +34,7 @@ interface AccessToolParts {
 }
 
 /** The tools with which people administer who may do what, and read what was done. */
-export function accessTools(parts: AccessToolParts, { roles, stateDir }: HubConfig): readonly RegisteredTool[] {
+export function accessTools(parts: AccessToolParts, { roles, stateDir, reload }: HubConfig): readonly RegisteredTool[] {
   const { access, directory: devices, registry, tools, validator, pipeline } = parts;
   const { audit, authorizer, rules, tokens, time } = access;
   return [
@@ -46,6 +47,7 @@ export function accessTools(parts: AccessToolParts, { roles, stateDir }: HubConf
     ...ownerTools(access),
     sequenceTool(() => pipeline),
     snapshotTool(databaseCopies(parts, stateDir)),
+    ...(reload ? [reloadConfigTool(reload)] : []),
   ];
 }
 

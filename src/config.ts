@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { CONFIG_SCHEMA, type ConfigFile } from './config-file.ts';
 import { CONNECTORS_SECTION, type ConnectorsConfig } from './connectors/connector-config.ts';
 import { parseCheckedYaml } from './core/checked-yaml.ts';
+import type { ConfigReload } from './core/config-reload.ts';
 import { camelKeys } from './core/config-section.ts';
 import type { AttestationPolicy } from './core/device-administration.ts';
 import { AtmoError } from './core/errors.ts';
@@ -32,6 +33,8 @@ export interface TlsConfig {
 
 /** Everything the owner can set; the file's keys are the members in snake_case. */
 export interface HubConfig {
+  /** Reads the file again; absent where the configuration comes from a program. CONFIG_INVALID changes nothing. */
+  reload?(): ConfigReload;
   readonly stateDir: string;
   readonly logLevel: LogLevel;
   readonly http: { readonly host: string; readonly port: number; readonly tls: TlsConfig };
@@ -106,8 +109,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Reads the file named by ATMO_CONFIG, else `config.yaml` in the state directory or in /etc/atmosphere-edge; environment
  * variables win over the file. Throws CONFIG_INVALID with file and line, or the variable's name.
  */
-export function loadConfig(env: Environment, stateDir: string): HubConfig {
-  const file = parseCheckedYaml(...readConfigText(env, stateDir), CONFIG_SCHEMA) as ConfigFile;
+export function loadConfig(env: Environment, stateDir: string, file = readConfigFile(env, stateDir)): HubConfig {
   return {
     stateDir,
     logLevel: logLevelOf(env.ATMO_LOG) ?? file.log,
@@ -225,6 +227,11 @@ export function configFileOf(env: Environment, stateDir: string): string | undef
     return env.ATMO_CONFIG;
   }
   return [join(stateDir, 'config.yaml'), '/etc/atmosphere-edge/config.yaml'].find((path) => existsSync(path));
+}
+
+/** The file of a configuration with its defaults, before the environment. CONFIG_INVALID with file and line. */
+export function readConfigFile(env: Environment, stateDir: string): ConfigFile {
+  return parseCheckedYaml(...readConfigText(env, stateDir), CONFIG_SCHEMA) as ConfigFile;
 }
 
 function readConfigText(env: Environment, stateDir: string): [text: string, file: string] {

@@ -1,5 +1,4 @@
 import { packageVersion } from './cli/package-version.ts';
-import { loadConfig } from './config.ts';
 import { systemClock } from './core/clock.ts';
 import { type AtmoError, ERROR_CODES, toAtmoError } from './core/errors.ts';
 import { answersHttp } from './core/http-liveness.ts';
@@ -9,6 +8,7 @@ import { ServiceManager } from './core/service-manager.ts';
 import { Watchdog } from './core/watchdog.ts';
 import { Hub } from './hub.ts';
 import { defaultStateDirectory } from './journal/state-directory.ts';
+import { type LiveConfig, liveConfig } from './live-config.ts';
 
 const LIVENESS_TIMEOUT_MS = 5_000;
 /** Calls are drained within 10 s and matter.js closes within 4; what then still hangs is not waited for. */
@@ -19,11 +19,13 @@ export async function runHub(env: NodeJS.ProcessEnv): Promise<number> {
   const stopSignal = waitForSignal();
   const lines = new LogLines((text) => process.stderr.write(text));
   process.on('exit', () => lines.flush());
-  const loggerOf = (level: LogLevel) => createLogger(level, (line, lineLevel) => lines.add(line, lineLevel));
+  const loggerOf = (level: LogLevel | (() => LogLevel)) => createLogger(level, (line, lineLevel) => lines.add(line, lineLevel));
   let logger = loggerOf('info');
   try {
-    const config = loadConfig(env, defaultStateDirectory(env));
-    logger = loggerOf(config.logLevel);
+    const config = liveConfig(env, defaultStateDirectory(env));
+    logger = loggerOf(config.currentLogLevel);
+    // At a terminal the signal says that it is gone.
+    if (process.stdin.isTTY !== true) process.on('SIGHUP', () => reload(config, logger));
     const manager = new ServiceManager(env, logger);
     const hub = new Hub({ clock: systemClock, logger }, { config, version: packageVersion() });
     await hub.start();
@@ -46,6 +48,16 @@ export async function runHub(env: NodeJS.ProcessEnv): Promise<number> {
   } finally {
     // matter.js may leave handles open after its close; the process has nothing more to do.
     setTimeout(() => process.exit(), 200).unref();
+  }
+}
+
+/** A file with mistakes is told and changes nothing. */
+function reload(config: LiveConfig, logger: Logger): void {
+  try {
+    const { applied, needsRestart } = config.reload();
+    logger.info('config.reloaded', { applied: [...applied], needs_restart: [...needsRestart] });
+  } catch (error) {
+    logger.error('config.not_reloaded', { reason: toAtmoError(error).message });
   }
 }
 

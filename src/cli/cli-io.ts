@@ -31,6 +31,8 @@ export interface CliIo {
   readonly profileDraft?: (description: DeviceDescription) => Promise<readonly DraftFile[]>;
   /** Checks a rules file, and the names in it where a hub told which there are. */
   readonly rulesCheck?: (file: string, known?: KnownNames) => Promise<RuleCheck>;
+  /** Checks a configuration file, or the one that a hub of this environment would read. */
+  readonly configCheck?: (file?: string) => Promise<{ readonly file: string; readonly problem?: string }>;
   /** Backups of the hub of this machine. */
   readonly stateArchive?: () => Promise<StateArchive>;
   /** Asks at the terminal for a line that is not shown; undefined where there is none. */

@@ -9,6 +9,7 @@ import { call } from './commands/call.ts';
 import { clockCommands } from './commands/clock.ts';
 import { commission } from './commands/commission.ts';
 import { completionCommands } from './commands/completion.ts';
+import { configCommands } from './commands/config.ts';
 import { credentialCommands } from './commands/credentials.ts';
 import { deviceAdminCommands } from './commands/device-admin.ts';
 import { devices } from './commands/devices.ts';
@@ -35,7 +36,22 @@ import type { CommandSection } from './help.ts';
 
 /** Every command, in the sections and the order of the help. */
 export const SECTIONS: readonly CommandSection[] = [
-  { title: 'Hub', commands: [serve, status, doctor, monitor, ...tlsCommands, events, login, logout, ...clockCommands, ...backupCommands] },
+  {
+    title: 'Hub',
+    commands: [
+      serve,
+      status,
+      doctor,
+      monitor,
+      ...tlsCommands,
+      events,
+      login,
+      logout,
+      ...clockCommands,
+      ...configCommands,
+      ...backupCommands,
+    ],
+  },
   {
     title: 'Devices',
     commands: [

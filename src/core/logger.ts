@@ -44,17 +44,17 @@ function redactMember(key: string, item: unknown): unknown {
   return HASH_KEYS.test(key) && typeof item === 'string' && SHA256_HEX.test(item) ? item : redact(item);
 }
 
-/** A logger that writes JSON lines through `write`, from `level` up. */
+/** A logger that writes JSON lines through `write`, from `level` up, which may change. */
 export function createLogger(
-  level: LogLevel,
+  level: LogLevel | (() => LogLevel),
   write: (line: string, level: LogLevel) => void = (line) => process.stderr.write(line),
   base: JsonObject = {},
 ): Logger {
-  const threshold = LOG_LEVELS.indexOf(level);
+  const threshold = () => LOG_LEVELS.indexOf(typeof level === 'function' ? level() : level);
   const at =
     (lineLevel: LogLevel) =>
     (event: string, fields: JsonObject = {}) => {
-      if (LOG_LEVELS.indexOf(lineLevel) < threshold) return;
+      if (LOG_LEVELS.indexOf(lineLevel) < threshold()) return;
       write(
         `${JSON.stringify({ time: new Date().toISOString(), level: lineLevel, event, ...(redact({ ...base, ...fields }) as JsonObject) })}\n`,
         lineLevel,

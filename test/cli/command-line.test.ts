@@ -43,6 +43,8 @@ const PROMISED = [
   ['serve'],
   ['backup', 'FILE'],
   ['restore', 'FILE'],
+  ['config', 'check'],
+  ['config', 'reload'],
   ['status'],
   ['doctor'],
   ['commission', 'CODE', '--name', 'N', '--area', 'A', '--wifi', 'W', '--address', 'host:1'],

@@ -127,7 +127,7 @@ export interface PipelineOptions {
   readonly maxParamsBytes?: number;
   /** New calls are refused while less memory than this is left; default 16 MB. */
   readonly minFreeBytes?: number;
-  /** Ids or names of tools that the owner switched off. */
+  /** Ids or names of tools that the owner switched off; looked at again with each call. */
   readonly disabledTools?: readonly string[];
   /** What a result that breaks its tool's own schema does; default `error`. */
   readonly resultInvalid?: 'error' | 'warn';

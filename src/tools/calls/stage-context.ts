@@ -14,7 +14,7 @@ export interface StageContext extends PipelineCollaborators {
   readonly gates: CallerGates;
   readonly memory: MemoryFloor;
   readonly sessions: SessionBound;
-  readonly disabledTools: ReadonlySet<string>;
+  readonly disabledTools: readonly string[];
   readonly resultInvalid: 'error' | 'warn';
   readonly defaultTimeoutMs: number;
   readonly maxParamsBytes: number;
@@ -45,7 +45,7 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     }),
     memory: new MemoryFloor({ clock, availableMemory }, { minFreeBytes: options.minFreeBytes ?? DEFAULT_MIN_FREE_BYTES }),
     sessions: new SessionBound(clock, { maxCalls: options.maxCallsPerSession ?? Number.POSITIVE_INFINITY }),
-    disabledTools: new Set(options.disabledTools),
+    disabledTools: options.disabledTools ?? [],
     resultInvalid: options.resultInvalid ?? 'error',
     defaultTimeoutMs: options.defaultTimeoutMs ?? INVOCATION_POLICY.timeoutMs,
     maxParamsBytes: options.maxParamsBytes ?? DEFAULT_MAX_PARAMS_BYTES,

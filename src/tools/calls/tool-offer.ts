@@ -13,9 +13,9 @@ export function isOffered(tool: RegisteredTool, principal: Principal, { authoriz
 }
 
 /** Has the owner switched it off, by canonical id, `namespace:name` or bare name? */
-export function isSwitchedOff({ id, definition }: RegisteredTool, disabledTools: ReadonlySet<string>): boolean {
-  if (disabledTools.size === 0) return false;
-  return namesOf({ id, definition }).some((key) => disabledTools.has(key));
+export function isSwitchedOff({ id, definition }: RegisteredTool, disabledTools: readonly string[]): boolean {
+  if (disabledTools.length === 0) return false;
+  return namesOf({ id, definition }).some((key) => disabledTools.includes(key));
 }
 
 /** Those of the names in the owner's configuration that mean none of these tools: a slip of the pen, or an alias, switches nothing off. */
