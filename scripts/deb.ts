@@ -1,6 +1,6 @@
 /**
  * Builds Debian packages of this checkout: `node scripts/deb.ts [--arch amd64|arm64] [--outdir DIR]`. The same commit gives the
- * same bytes. `--compress gzip` is fast, `xz` small; `--version` is for packages between releases. Prints the paths.
+ * same bytes. `--compress none` is fast, `xz` small; `--version` is for packages between releases. Prints the paths.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -23,9 +23,9 @@ function sourceTime(): Date {
   return new Date(Number(epochSeconds) * 1000);
 }
 
-function compressionOf(word: string): 'xz' | 'gzip' {
-  if (word === 'xz' || word === 'gzip') return word;
-  throw new AtmoError('VALIDATION_ERROR', `--compress ${word} is unknown; allowed: xz, gzip`);
+function compressionOf(word: string): 'xz' | 'none' {
+  if (word === 'xz' || word === 'none') return word;
+  throw new AtmoError('VALIDATION_ERROR', `--compress ${word} is unknown; allowed: xz, none`);
 }
 
 const { values } = parseArgs({

@@ -12,8 +12,8 @@ const SCRIPTS = join(ROOT, 'scripts/package/debian');
 const MAINTAINER_SCRIPTS = ['postinst', 'prerm', 'postrm'];
 const BUILD_LIMIT_MS = 600_000;
 
-/** How the package is written: `xz` is small, `gzip` is made fast. */
-export type DebCompression = 'xz' | 'gzip';
+/** How the package is written: `xz` is small, `none` is made fast. */
+export type DebCompression = 'xz' | 'none';
 
 /** What dpkg is told of the package. */
 export interface DebianArchive {
@@ -33,10 +33,9 @@ export async function writeDebianArchive(archive: DebianArchive, file: string): 
   writeControl(archive);
   settle(root, archive.time);
   mkdirSync(dirname(file), { recursive: true });
-  const fast = compression === 'gzip' ? ['-z1'] : [];
   // dpkg-deb takes the times inside the archive from the files, and the archive's own from this variable.
   const env = { ...process.env, SOURCE_DATE_EPOCH: String(archive.time.getTime() / 1000) };
-  const args = ['--root-owner-group', `-Z${compression}`, ...fast, '--build', root, file];
+  const args = ['--root-owner-group', `-Z${compression}`, '--build', root, file];
   await execute('dpkg-deb', args, { env, timeout: BUILD_LIMIT_MS });
 }
 
