@@ -8,21 +8,38 @@ export interface BridgeCommand {
 }
 
 /** What can be commanded; the reading that shows a thing is where it is set. */
-export type Commandable = 'on_off' | 'brightness' | 'heating_setpoint' | 'mode' | 'cover';
+export type Commandable = 'output' | 'on_off' | 'brightness' | 'heating_setpoint' | 'mode' | 'cover';
 
-const NUMBER = /^-?\d{1,3}(\.\d{1,2})?$/;
 const PERCENT_MAX = 100;
-const COVER_ENDS: Readonly<Record<string, number>> = { OPEN: PERCENT_MAX, CLOSE: 0 };
+const NUMBER = /^-?\d{1,3}(\.\d{1,2})?$/;
+/** What the lines of the board belong to; each output has tools of its own. */
+const BOARD_LINES = 'gpio';
+/** Maps: what the broker says is no name of a member. */
+const ON_OFF = new Map([
+  ['ON', 'turn_on'],
+  ['OFF', 'turn_off'],
+]);
+const COVER_ENDS = new Map([
+  ['OPEN', PERCENT_MAX],
+  ['CLOSE', 0],
+]);
 /** Modes that `set_thermostat` takes, in the words of Home Assistant too. */
 export const THERMOSTAT_MODES = ['off', 'heat', 'cool', 'auto'] as const;
 
 /** What is set where a reading is shown; undefined for readings that only tell. */
-export function commandableOf({ kind, name }: Pick<SensorInfo, 'kind' | 'name'>): Commandable | undefined {
+export function commandableOf({ device, kind, name }: Pick<SensorInfo, 'device' | 'kind' | 'name'>): Commandable | undefined {
+  if (device === BOARD_LINES && kind === 'switch') return 'output';
   if (kind === 'on_off' && /^is_on(_\d+)?$/.test(name)) return 'on_off';
   if (kind === 'brightness' && /^brightness(_\d+)?$/.test(name)) return 'brightness';
   if (kind === 'setpoint' && name === 'heating_setpoint') return 'heating_setpoint';
   if (kind === 'thermostat_mode' && name === 'mode') return 'mode';
   return kind === 'cover_position' && name === 'open_percent' ? 'cover' : undefined;
+}
+
+/** What somebody needs who sets it: a permission, and a tool that is there only for what can be set; devices have theirs in common. */
+export function controlNeeds(sensor: SensorInfo): { readonly permission: string; readonly tool?: string } {
+  if (commandableOf(sensor) !== 'output') return { permission: `device:control:${sensor.device}` };
+  return { permission: `device:control:${sensor.name}`, tool: `gpio:${sensor.name}_turn_on` };
 }
 
 /** The call for what was published for a reading; undefined when it is nothing that the reading's device can be told. */
@@ -34,9 +51,13 @@ export function commandFor(sensor: SensorInfo, payload: string): BridgeCommand |
 type Reader = (sensor: SensorInfo, payload: string) => BridgeCommand | undefined;
 
 const COMMANDS: Readonly<Record<Commandable, Reader>> = {
+  output: ({ name }, payload) => {
+    const action = ON_OFF.get(payload);
+    return action === undefined ? undefined : { tool: `gpio:${name}_${action}`, params: {} };
+  },
   on_off: (sensor, payload) => {
-    if (payload !== 'ON' && payload !== 'OFF') return undefined;
-    return control(sensor, payload === 'ON' ? 'turn_on' : 'turn_off');
+    const action = ON_OFF.get(payload);
+    return action === undefined ? undefined : control(sensor, action);
   },
   brightness: (sensor, payload) => {
     const brightness = percentOf(payload);
@@ -51,7 +72,7 @@ const COMMANDS: Readonly<Record<Commandable, Reader>> = {
   },
   cover: (sensor, payload) => {
     if (payload === 'STOP') return control(sensor, 'stop');
-    const openPercent = COVER_ENDS[payload] ?? percentOf(payload);
+    const openPercent = COVER_ENDS.get(payload) ?? percentOf(payload);
     return openPercent === undefined ? undefined : { tool: 'set_cover', params: { device_id: sensor.device, open_percent: openPercent } };
   },
 };

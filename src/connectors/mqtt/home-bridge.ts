@@ -5,12 +5,12 @@ import type { EventBus, HubEvent } from '../../core/events.ts';
 import { parseSensorId } from '../../core/ids.ts';
 import { isoTime } from '../../core/iso-time.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { ReadingStore } from '../../core/reading-store.ts';
+import type { ReadingStore, SensorInfo } from '../../core/reading-store.ts';
 import { repeat } from '../../core/repeat.ts';
 import type { Service } from '../../core/service.ts';
 import type { AgentCalls } from './agent-calls.ts';
 import type { BridgedHub } from './announcement.ts';
-import { type BridgeCommand, commandFor } from './bridge-command.ts';
+import { type BridgeCommand, commandFor, controlNeeds } from './bridge-command.ts';
 import type { BridgeTopics } from './bridge-topics.ts';
 import { statePayload } from './bridge-value.ts';
 import { homeStates } from './home-states.ts';
@@ -26,6 +26,8 @@ interface BridgePorts {
   readonly devices: Pick<DeviceDirectory, 'get'>;
   readonly hub: BridgedHub;
   readonly topics: BridgeTopics;
+  /** Whether there is a tool, by namespace and name. */
+  readonly hasTool: (name: string) => boolean;
   /** Absent where the owner takes no commands. */
   readonly calls?: AgentCalls;
 }
@@ -107,11 +109,19 @@ export class HomeBridge implements Service {
 
   /** Tells what differs from what the broker keeps, and takes back what is gone. */
   #compare(): void {
-    const { readings, devices, hub, topics, calls } = this.#with;
-    const mayControl = (device: string) => calls?.may(`device:control:${device}`) ?? false;
-    const states = homeStates({ readings: readings.sensors(), devices, hub, mayControl }, topics);
+    const { readings, devices, hub, topics } = this.#with;
+    const isControlled = (sensor: SensorInfo) => this.#isControlled(sensor);
+    const states = homeStates({ readings: readings.sensors(), devices, hub, isControlled }, topics);
     for (const [topic, payload] of states) this.#keep(topic, payload);
     for (const topic of this.#kept.keys()) if (!states.has(topic)) this.#forget(topic);
+  }
+
+  #isControlled(sensor: SensorInfo): boolean {
+    const { calls, devices, hasTool } = this.#with;
+    if (!calls) return false;
+    const { permission, tool } = controlNeeds(sensor);
+    const isThere = tool === undefined ? devices.get(sensor.device) !== undefined : hasTool(tool);
+    return isThere && calls.may(permission);
   }
 
   #keep(topic: string, payload: string): void {

@@ -1,6 +1,6 @@
 import type { Device } from '../../core/device-model.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { Reading } from '../../core/reading-store.ts';
+import type { Reading, SensorInfo } from '../../core/reading-store.ts';
 import { type Commandable, commandableOf, THERMOSTAT_MODES } from './bridge-command.ts';
 import type { BridgeTopics } from './bridge-topics.ts';
 import { binaryClass, measurementClass } from './sensor-classes.ts';
@@ -20,13 +20,13 @@ export interface BridgedDevice {
   readonly readings: readonly Reading[];
   /** Absent for what the board itself has. */
   readonly device?: Device;
-  /** Whether commands for it are taken. */
-  readonly isControlled: boolean;
+  /** Whether commands for what a reading shows are taken. */
+  readonly isControlled: (sensor: SensorInfo) => boolean;
 }
 
 /** What Home Assistant shows of a device: what can be controlled as that, everything else as a sensor. */
 export function entitiesOf(device: BridgedDevice, topics: BridgeTopics): readonly HomeEntity[] {
-  const controlled = device.isControlled ? controlledEntities(device, topics) : [];
+  const controlled = controlledEntities(device, topics);
   const shown = new Set(controlled.flatMap(({ readings }) => readings));
   const sensors = device.readings
     .filter((reading) => !shown.has(reading) && reading.value !== null)
@@ -42,7 +42,9 @@ interface Controlled {
 
 function controlledEntities(device: BridgedDevice, topics: BridgeTopics): readonly Controlled[] {
   return device.readings.flatMap((reading): readonly Controlled[] => {
+    if (!device.isControlled(reading.sensor)) return [];
     switch (commandableOf(reading.sensor)) {
+      case 'output':
       case 'on_off':
         return [onOffEntity(device, reading, topics)];
       case 'mode':

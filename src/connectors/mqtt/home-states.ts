@@ -1,6 +1,6 @@
 import type { DeviceDirectory } from '../../core/device-directory.ts';
 import { parseDeviceId } from '../../core/ids.ts';
-import type { Reading } from '../../core/reading-store.ts';
+import type { Reading, SensorInfo } from '../../core/reading-store.ts';
 import { announcementOf, type BridgedHub } from './announcement.ts';
 import type { BridgeTopics } from './bridge-topics.ts';
 import { statePayload } from './bridge-value.ts';
@@ -11,15 +11,15 @@ export interface HomeFacts {
   readonly readings: readonly Reading[];
   readonly devices: Pick<DeviceDirectory, 'get'>;
   readonly hub: BridgedHub;
-  readonly mayControl: (device: string) => boolean;
+  readonly isControlled: (sensor: SensorInfo) => boolean;
 }
 
 /** Everything that the broker has to keep for the home as it is now: payloads by topic. */
-export function homeStates({ readings, devices, hub, mayControl }: HomeFacts, topics: BridgeTopics): ReadonlyMap<string, string> {
+export function homeStates({ readings, devices, hub, isControlled }: HomeFacts, topics: BridgeTopics): ReadonlyMap<string, string> {
   const states = new Map<string, string>();
   for (const [id, own] of Map.groupBy(readings, ({ sensor }) => sensor.device)) {
     const device = devices.get(parseDeviceId(id));
-    const bridged: BridgedDevice = { id, readings: own, ...(device && { device }), isControlled: device !== undefined && mayControl(id) };
+    const bridged: BridgedDevice = { id, readings: own, ...(device && { device }), isControlled };
     for (const entity of entitiesOf(bridged, topics)) states.set(...announcementOf(entity, bridged, { topics, hub }));
     const isAway = own.every(({ reachability }) => reachability === 'unreachable');
     states.set(topics.available(id), isAway ? 'offline' : 'online');

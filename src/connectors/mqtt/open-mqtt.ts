@@ -48,12 +48,13 @@ export function openMqtt(ground: ConnectorGround, config: MqttConfig): OpenedMqt
 }
 
 function openBridge(ground: ConnectorGround, link: MqttLink, config: BridgeConfig): HomeBridge {
-  const { clock, logger, events, readings, devices = NO_DEVICES, hub = THIS_HUB } = ground;
+  const { clock, logger, events, readings, devices = NO_DEVICES, hub = THIS_HUB, registry } = ground;
   if (!readings) throw new AtmoError('CONFIG_INVALID', 'connectors.mqtt.bridge needs a hub with readings');
   const calls = callsOf(ground, config);
   const topics = new BridgeTopics(hub.name, config);
   const child = logger.child({ connector: 'mqtt' });
-  return new HomeBridge({ clock, logger: child, events, link, readings, devices, hub, topics, ...(calls && { calls }) });
+  const hasTool = (name: string) => registry.has(name);
+  return new HomeBridge({ clock, logger: child, events, link, readings, devices, hub, topics, hasTool, ...(calls && { calls }) });
 }
 
 function callsOf({ agents }: ConnectorGround, { commands, permissions }: BridgeConfig): TokenAgent | undefined {

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SMTPServerOptions } from 'smtp-server';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { messageRoom, resultOf } from '../../connectors/messages/message-room.ts';
 import { codeOf } from '../../tools/tool-room.ts';
 import { CONNECTED, lineServer, mailServer, type PemFiles } from './mail-server.ts';
-import { messageRoom, resultOf } from './message-room.ts';
 
 const owned: AsyncDisposable[] = [];
 afterEach(async () => {

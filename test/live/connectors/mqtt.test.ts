@@ -7,10 +7,10 @@ import { systemClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { messageRoom, resultOf } from '../../connectors/messages/message-room.ts';
 import { fakeHome } from '../../connectors/mqtt/fake-home.ts';
 import { codeOf } from '../../tools/tool-room.ts';
 import { BrokerEar, cableTo, startBroker } from './broker.ts';
-import { messageRoom, resultOf } from './message-room.ts';
 
 const LIMIT = { timeout: 15_000, interval: 50 };
 const owned: AsyncDisposable[] = [];
@@ -91,6 +91,7 @@ describe.skipIf(!hasBroker)('the bridge to Home Assistant (needs mosquitto)', ()
       devices: home,
       hub: { name: 'Flur', version: '1' },
       topics,
+      hasTool: () => false,
       calls,
     };
     const bridge = new HomeBridge(ports);
