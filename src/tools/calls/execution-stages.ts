@@ -78,7 +78,7 @@ function checkResult(call: Call, context: StageContext): void {
     call.result = normalizeResult(result);
     // The hub that has the tool has checked it; for the two of them a schema could be made that no check of a result ends with.
     if (call.isElsewhere || Object.keys(definition.returns).length === 0) return;
-    const check = context.validator.check(definition.returns, result);
+    const check = context.validator.check(definition.returns, result, RESULT_LIMITS);
     if (!check.isValid) throw new AtmoError('RESULT_INVALID', check.problems.map((problem) => problem.message).join('; '));
   } catch (error) {
     const { message } = toAtmoError(error);

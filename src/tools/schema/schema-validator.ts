@@ -49,8 +49,8 @@ export class SchemaValidator {
   }
 
   /** Checks a copy of `value` and fills defaults in; texts are never turned into numbers. PAYLOAD_TOO_LARGE beyond the limits. */
-  check(schema: JsonSchema, value: unknown): CheckResult {
-    const copy = copyJson(value, this.#limits);
+  check(schema: JsonSchema, value: unknown, limits = this.#limits): CheckResult {
+    const copy = copyJson(value, limits);
     const validate = this.#validatorOf(schema, this.#lengthOf(schema) * JSON.stringify(copy).length > MAX_TOLD ? 'first' : 'all');
     if (validate(copy)) return { isValid: true, value: copy };
     return { isValid: false, problems: describeProblems(schema, copy, validate.errors ?? []) };

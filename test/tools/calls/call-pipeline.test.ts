@@ -401,6 +401,14 @@ describe('results', () => {
     }
   });
 
+  test('may be larger than what a caller can send, whether they have a schema or not', async () => {
+    const { registry, pipeline } = makeRoom();
+    const returns = { type: 'object', properties: { content: { type: 'string' } } };
+    registry.register(makeTool({ returns, handler: async () => ({ content: 'x'.repeat(2_000_000) }) }));
+    const answer = await pipeline.call({ principal: owner, tool: 'probe', params: {} });
+    expect(answer).toMatchObject({ result: { content: { length: 2_000_000 } } });
+  });
+
   test('that JSON cannot carry are RESULT_INVALID', async () => {
     const { pipeline, registry } = makeRoom({}, { resultInvalid: 'warn' });
     registry.register(makeTool({ handler: async () => ({ value: Number.NaN }) }));
