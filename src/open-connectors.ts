@@ -1,5 +1,6 @@
 import type { Connector, ConnectorGround } from './connectors/connector.ts';
 import type { ConnectorsConfig } from './connectors/connector-config.ts';
+import { openFiles } from './connectors/files/open-files.ts';
 import { openLocation } from './connectors/location/open-location.ts';
 import { openMessages } from './connectors/messages/open-messages.ts';
 import { openModels } from './connectors/models/open-models.ts';
@@ -14,7 +15,17 @@ import type { Workshop } from './open-workshop.ts';
 type OpenConnector = (ground: ConnectorGround, config: ConnectorsConfig) => Connector;
 
 /** Every service outside of the hub that tools know, whether the owner has configured it or not. */
-const CONNECTORS: readonly OpenConnector[] = [openLocation, openMessages, openModels, openNats, openRedis, openSandbox, openWeb, openStorage];
+const CONNECTORS: readonly OpenConnector[] = [
+  openLocation,
+  openMessages,
+  openModels,
+  openNats,
+  openRedis,
+  openSandbox,
+  openWeb,
+  openStorage,
+  openFiles,
+];
 
 /** Registers the tools of all connectors, and starts what runs beside calls. CONFIG_INVALID for a setting that cannot be. */
 export async function openConnectors(

@@ -1,6 +1,7 @@
 import { section } from '../core/config-section.ts';
 import { CAMERAS_SECTION, type CamerasConfig } from './camera/cameras-config.ts';
 import { COLLECTIONS_SECTION, type CollectionsConfig } from './collections/collections-config.ts';
+import { FILES_SECTION, type FilesConfig } from './files/files-config.ts';
 import { LOCATION_SECTION, type LocationConfig } from './location/location-config.ts';
 import { EMAIL_SECTION, type EmailConfig } from './messages/email-config.ts';
 import { NOTIFY_SECTION, type NotifyConfig } from './messages/notify-config.ts';
@@ -29,6 +30,7 @@ export const CONNECTORS_SECTION = section({
   redis: REDIS_SECTION,
   search: SEARCH_SECTION,
   storage: STORAGE_SECTION,
+  files: FILES_SECTION,
   web: WEB_SECTION,
   sandbox: SANDBOX_SECTION,
 });
@@ -48,6 +50,7 @@ export interface ConnectorsConfig {
   readonly redis?: RedisConfig;
   readonly search?: SearchConfig;
   readonly storage: StorageConfig;
+  readonly files?: FilesConfig;
   readonly web?: WebConfig;
   readonly sandbox: SandboxConfig;
 }

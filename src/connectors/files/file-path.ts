@@ -1,0 +1,79 @@
+import { AtmoError } from '../../core/errors.ts';
+import type { FileRoot } from './files-config.ts';
+
+/** The path that means all folders together. */
+export const ALL_ROOTS = 'roots';
+
+/** What a canonical path names: a folder of the owner's, and what to enter in it. */
+export interface FilePath {
+  readonly root: string;
+  readonly names: readonly string[];
+}
+
+const PLAIN = /^[A-Za-z0-9_@.-]$/;
+const ESCAPES = /(?:\+[0-9A-Fa-f]{2})+/g;
+/** Room in a permission, which ends with the path. */
+const MAX_LENGTH = 240;
+
+/**
+ * A path as agents and people write it, in the one form that permissions compare: `ROOT/folder/file`, with everything but
+ * letters, digits and `_ @ . -` as `+` and two hex digits for each byte of UTF-8. Takes paths from / on below a root, and
+ * the canonical form itself. VALIDATION_ERROR for what names nothing, PERMISSION_DENIED for what lies outside of the roots or is
+ * hidden: keys and passwords are kept under such names.
+ */
+export function canonicalPath(text: string, roots: Readonly<Record<string, FileRoot>>): string {
+  const names = relativeTo(text, roots)
+    .split('/')
+    .filter((name) => name !== '' && name !== '.')
+    .map((name) => checkedName(decoded(name)));
+  const path = names.map(encodedName).join('/');
+  if (path.length > MAX_LENGTH) throw invalid(`A path has at most ${MAX_LENGTH} characters, each odd one counted as three or more`);
+  return path === '' ? ALL_ROOTS : path;
+}
+
+/** The parts of a canonical path as they are on the disk. */
+export function parsePath(path: string): FilePath {
+  const [root = '', ...names] = path.split('/').map(decoded);
+  return { root, names };
+}
+
+/** A name as it is on the disk, in a canonical path. */
+export function encodedName(name: string): string {
+  const byte = (value: number) => `+${value.toString(16).toUpperCase().padStart(2, '0')}`;
+  return [...name].map((letter) => (PLAIN.test(letter) ? letter : [...Buffer.from(letter)].map(byte).join(''))).join('');
+}
+
+function relativeTo(text: string, roots: Readonly<Record<string, FileRoot>>): string {
+  if (!text.startsWith('/')) return text;
+  const around = Object.entries(roots)
+    .map(([name, { path }]) => ({ name, path: path.replace(/\/+$/, '') }))
+    .filter(({ path }) => text === path || text.startsWith(`${path}/`))
+    .sort((a, b) => b.path.length - a.path.length)[0];
+  if (!around) throw denied('This path is outside of the folders that the owner opened to agents; list_files with . tells those');
+  return around.name + text.slice(around.path.length);
+}
+
+function decoded(name: string): string {
+  return name.replaceAll(ESCAPES, (escapes) => {
+    try {
+      return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(escapes.replaceAll('+', ''), 'hex'));
+    } catch {
+      throw invalid(`${escapes} stands for no characters of UTF-8`);
+    }
+  });
+}
+
+function checkedName(name: string): string {
+  if (/[/\0]/.test(name) || !name.isWellFormed()) throw invalid('A name in a path holds neither / nor zero bytes nor half characters');
+  if (name === '..') throw denied('A path does not lead up; begin at the name of a folder that list_files with . tells');
+  if (name.startsWith('.')) throw denied('Names that begin with a dot are hidden from agents: keys and settings lie there');
+  return name;
+}
+
+function invalid(message: string): AtmoError {
+  return new AtmoError('VALIDATION_ERROR', message);
+}
+
+function denied(message: string): AtmoError {
+  return new AtmoError('PERMISSION_DENIED', message);
+}

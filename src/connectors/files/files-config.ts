@@ -1,0 +1,35 @@
+import { optionalSection } from '../../core/config-section.ts';
+
+/** JSON Schema of `connectors.files`: folders that agents may work in. */
+export const FILES_SECTION = optionalSection(
+  {
+    roots: {
+      type: 'object',
+      minProperties: 1,
+      maxProperties: 50,
+      propertyNames: { pattern: '^[a-z0-9][a-z0-9_-]{0,31}$', not: { const: 'roots' } },
+      additionalProperties: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['path'],
+        properties: {
+          path: { type: 'string', pattern: '^/', maxLength: 1_000, description: 'The folder, from / on' },
+          writable: { type: 'boolean', default: false, description: 'Whether agents may write in it' },
+        },
+      },
+      description: 'Folders by the names under which agents know them',
+    },
+  },
+  ['roots'],
+);
+
+/** A folder that agents may work in. */
+export interface FileRoot {
+  readonly path: string;
+  readonly writable: boolean;
+}
+
+/** The folders by name. */
+export interface FilesConfig {
+  readonly roots: Readonly<Record<string, FileRoot>>;
+}
