@@ -148,7 +148,7 @@ describe('what is refused', () => {
     writeFileSync(join(notes, 'photo'), Buffer.from([0xff, 0xd8]));
     execFileSync('mkfifo', [join(notes, 'pipe')]);
     expect(await call('read_file', { path: 'notes/long' })).toBe('PAYLOAD_TOO_LARGE');
-    expect(await call('read_file', { path: 'notes/most' })).toMatchObject({ content: { length: 1_048_576 } });
+    expect(await call('read_file', { path: 'notes/most' })).toEqual({ content: 'a'.repeat(1_048_576) });
     expect(await call('read_file', { path: 'notes/photo' })).toBe('NOT_SUPPORTED');
     expect(await call('read_file', { path: 'notes/plans' })).toBe('NOT_SUPPORTED');
     expect(await call('read_file', { path: 'notes/pipe' })).toBe('NOT_SUPPORTED');
