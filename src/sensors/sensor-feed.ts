@@ -40,11 +40,13 @@ export class SensorFeed {
 
   /** Announces a sensor; false for an id that something else on this hub has. */
   admit(sensor: BoardSensor): boolean {
-    const { readings, devices } = this.#ports;
+    const { readings, devices, logger } = this.#ports;
     if (readings.current(sensor.info.id)) return false;
     devices.admit(sensor.device);
     readings.describe(sensor.info.id, sensor.info);
     this.#fed.set(sensor.address, { sensor, misses: 0, hasSpoken: false, told: undefined });
+    // The address is what an entry of the configuration needs.
+    logger.info('sensor.found', { sensor: sensor.info.id, address: sensor.address });
     return true;
   }
 
