@@ -122,12 +122,12 @@ function lintDeclared({ execution }: ToolDefinition): readonly LintFinding[] {
 
 function lintBounds({ execution }: ToolDefinition, isolation: RegisteredTool['isolation']): readonly LintFinding[] {
   const findings: LintFinding[] = [];
-  if (execution.maxMemoryBytes !== undefined && isolation !== 'process') {
+  if (execution.maxMemoryBytes !== undefined && isolation === undefined) {
     findings.push(error('/execution/max_memory_bytes', 'Memory can be bounded only for a tool that runs in a process of its own'));
   }
-  if (execution.maxFuel !== undefined) {
+  if (execution.maxFuel !== undefined && isolation !== 'script') {
     findings.push(
-      error('/execution/max_fuel', 'Fuel counts WebAssembly steps; this hub runs no WebAssembly tools and could not keep the bound'),
+      error('/execution/max_fuel', 'Fuel counts the steps of an interpreter; only a tool with source: js: can be bounded by it'),
     );
   }
   return findings;

@@ -144,8 +144,8 @@ export interface RegisteredTool {
   readonly innerCalls?: (params: JsonObject | undefined) => readonly InnerCall[];
   /** Replaces parameters by their canonical form (a device's name by its id) before permission is asked. */
   readonly canonicalize?: (params: JsonObject, caller: CallerView) => JsonObject;
-  /** `process`: its code runs in a process of its own, whose memory can be bounded. */
-  readonly isolation?: 'process';
+  /** `process`: its code runs in a process of its own, whose memory can be bounded. `script`: it is interpreted, which also bounds its steps. */
+  readonly isolation?: 'process' | 'script';
   /** False for a device that is away: listed, answers DEVICE_UNREACHABLE. */
   readonly isAvailable?: () => boolean;
   /**

@@ -2,25 +2,20 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
-import { AtmoError } from '../core/errors.ts';
+import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { isolatedHandler } from './isolated-handler.ts';
+import { type ManifestEntry, readManifestEntry } from './manifest-entry.ts';
+import { programTool, sandboxedTool, scriptTool } from './manifest-tools.ts';
 import { normalizeDefinition } from './normalize-definition.ts';
+import type { ProgramSandbox } from './program-sandbox.ts';
 import { RecordReader } from './record-reader.ts';
 import { copyJson } from './schema/plain-json.ts';
+import type { ScriptEngine } from './script-engine.ts';
 import type { ToolCompanions } from './tool-companions.ts';
 import type { RegisteredTool, ToolContext } from './tool-definition.ts';
 import { toolId } from './tool-name.ts';
 import { trustedPath } from './trusted-path.ts';
-
-/** One entry of `tools.yaml` (source 000 §2, manifest files). */
-export interface ManifestEntry {
-  readonly name: string;
-  readonly source: { readonly kind: 'builtin' | 'plugin' | 'file'; readonly target: string };
-  readonly config: JsonObject;
-  /** Exported function of a plugin or file; `createTool` when absent. */
-  readonly entry: string;
-}
 
 /**
  * What a plugin's or file's entry function answers for its `config`. With `max_memory_bytes` in its definition each call
@@ -44,10 +39,11 @@ export interface ManifestSources {
   readonly importModule?: (specifier: string) => Promise<unknown>;
   /** User that the service runs as; the process's own when absent. */
   readonly uid?: number;
+  /** Where programs and sandboxed files run; without it they are listed as unavailable. */
+  readonly programs?: ProgramSandbox;
+  /** What interprets `js:` and `wasm:`; CONFIG_INVALID for such an entry without it. */
+  readonly scripts?: ScriptEngine;
 }
-
-const KINDS = ['builtin', 'plugin', 'file'] as const;
-const DEFAULT_ENTRY = 'createTool';
 
 /** The tools of a manifest file, YAML or JSON. CONFIG_INVALID names file and line. */
 export async function loadManifest(path: string, sources: ManifestSources): Promise<readonly RegisteredTool[]> {
@@ -72,32 +68,21 @@ export function parseManifest(text: string, file: string): readonly ManifestEntr
 
 function readEntries(value: unknown): readonly ManifestEntry[] {
   const reader = new RecordReader(copyJson(value ?? {}));
-  const entries = reader.children('tools').map(readEntry);
+  const entries = reader.children('tools').map(readManifestEntry);
   reader.end();
   return entries;
 }
 
-function readEntry(reader: RecordReader): ManifestEntry {
-  const entry = {
-    name: reader.requiredText('name'),
-    source: parseSource(reader),
-    config: reader.object('config') ?? {},
-    entry: reader.text('entry') ?? DEFAULT_ENTRY,
-  };
-  reader.end();
-  return entry;
-}
-
-function parseSource(reader: RecordReader): ManifestEntry['source'] {
-  const text = reader.requiredText('source');
-  const kind = KINDS.find((known) => text.startsWith(`${known}:`));
-  const target = kind === undefined ? '' : text.slice(kind.length + 1);
-  if (kind === undefined || target === '') throw reader.refuse('source', 'has to be builtin:<module>, plugin:<package> or file:<path>');
-  return { kind, target };
-}
-
 async function loadEntry(entry: ManifestEntry, path: string, sources: ManifestSources): Promise<RegisteredTool> {
   const { kind, target } = entry.source;
+  try {
+    if (kind === 'cmd' || kind === 'image') return programTool(entry, sources.programs);
+    const ownFile = () => fileSpecifier(target, path, sources.uid ?? process.getuid?.() ?? 0);
+    if (kind === 'js' || kind === 'wasm') return scriptTool(entry, ownFile(), sources.scripts);
+    if (entry.isSandboxed) return sandboxedTool(entry, { specifier: ownFile(), manifestFile: path }, sources.programs);
+  } catch (thrown) {
+    throw configError(`${path}: ${entry.name}: ${toAtmoError(thrown).message}`);
+  }
   if (kind === 'builtin') {
     const make = sources.builtins.get(target);
     if (!make)

@@ -92,6 +92,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
   }
 
   #viewOf({ visible = [], cwd = HOME }: ProgramOrder, { read, write, env, hasNetwork }: Granted, hasProc: boolean): SandboxView {
+    this.#with.powers.requireCodeApart(visible);
     const gone = [...read, ...write, ...visible].find((path) => !existsSync(path));
     if (gone !== undefined) throw new AtmoError('NOT_CONFIGURED', `There is no ${gone}, which a power of the sandbox names; create it`);
     return { read: [...visible, ...read], write, env, hasNetwork, hasProc, cwd, tempBytes: this.#bounds.tempMb * BYTES_PER_MB };

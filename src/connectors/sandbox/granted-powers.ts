@@ -15,6 +15,7 @@ export interface Granted {
 /** The owner's powers, with the values of their variables. */
 export class GrantedPowers {
   readonly #powers: ReadonlyMap<string, Granted>;
+  readonly #stateDir: string;
 
   /** CONFIG_INVALID for a folder that holds the hub's own state, and for a variable without a value. */
   constructor(
@@ -27,6 +28,17 @@ export class GrantedPowers {
       return [name, { hasNetwork: network, read, write, env: Object.fromEntries(values) }];
     });
     this.#powers = new Map(known);
+    this.#stateDir = stateDir;
+  }
+
+  /** CONFIG_INVALID for code that lies where a program that sees it would see the hub's own state as well. */
+  requireCodeApart(paths: readonly string[]): void {
+    const around = paths.find((path) => holds(realOf(path), realOf(this.#stateDir)));
+    if (around === undefined) return;
+    throw new AtmoError(
+      'CONFIG_INVALID',
+      `${around} holds the state directory of the hub; put the code of sandboxed tools into a folder of its own`,
+    );
   }
 
   power(name: string): ProgramPower | undefined {
@@ -55,12 +67,15 @@ export class GrantedPowers {
 /** Whoever reads the state directory has the keys of the home. */
 function requireApart(path: string, stateDir: string, power: string): void {
   const [folder, state] = [realOf(path), realOf(stateDir)];
-  const holds = (outer: string, inner: string) => inner === outer || inner.startsWith(outer === '/' ? '/' : `${outer}/`);
   if (!holds(folder, state) && !holds(state, folder)) return;
   throw new AtmoError(
     'CONFIG_INVALID',
     `connectors.sandbox.powers.${power} names ${path}, which is or holds a part of the hub's state directory ${stateDir}; choose another folder`,
   );
+}
+
+function holds(outer: string, inner: string): boolean {
+  return inner === outer || inner.startsWith(outer === '/' ? '/' : `${outer}/`);
 }
 
 function realOf(path: string): string {
