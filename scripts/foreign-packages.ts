@@ -11,7 +11,11 @@ import { ROOT } from './bundle.ts';
 
 const execute = promisify(execFile);
 const INSTALL_LIMIT_MS = 240_000;
-const LOCKS = { 'mcp-checks': 'test/live/mcp/checks', 'openapi-client': 'test/openapi-client' } as const;
+const LOCKS = {
+  'mcp-checks': 'test/live/mcp/checks',
+  'openapi-client': 'test/openapi-client',
+  'ffmpeg-program': 'test/live/connectors/ffmpeg-program',
+} as const;
 
 /** A set of packages that tests use. */
 export type ForeignPackages = keyof typeof LOCKS;
