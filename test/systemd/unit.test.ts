@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -30,6 +30,24 @@ describe('systemd unit', () => {
     const { status, text } = analyze('security', '--offline=yes', '--threshold=25', localCopy());
     expect(text).toContain('Overall exposure level');
     expect(status).toBe(0);
+  });
+
+  test.skipIf(!hasAnalyzer)('is accepted with the drop-in for a sandbox as well, and exposes at most 3 of 10 with it', () => {
+    const unit = localCopy();
+    mkdirSync(`${unit}.d`, { recursive: true });
+    copyFileSync(join(import.meta.dirname, '../../systemd/sandbox.conf'), join(`${unit}.d`, 'sandbox.conf'));
+    expect(analyze('verify', '--man=no', unit)).toEqual({ status: 0, text: '' });
+    const { status, text } = analyze('security', '--offline=yes', '--threshold=30', unit);
+    rmSync(`${unit}.d`, { recursive: true });
+    expect(text).toMatch(/✗ RestrictNamespaces=~user/);
+    expect(status).toBe(0);
+  });
+
+  test('reaches lines, buses, serial ports and cameras of the board, and no disk', () => {
+    const devices = [...UNIT.matchAll(/^DeviceAllow=char-(\w+) rw$/gm)].map(([, name]) => name);
+    expect(devices).toEqual(expect.arrayContaining(['gpiochip', 'i2c', 'ttyAMA', 'ttyUSB', 'video4linux']));
+    expect(UNIT).toMatch(/^DevicePolicy=closed$/m);
+    expect(UNIT).not.toMatch(/^DeviceAllow=(?!char-)/m);
   });
 
   test('the hub reports readiness and life itself, from its main process', () => {
