@@ -19,6 +19,7 @@ import { openGateway } from './open-gateway.ts';
 import { type Ground, openGround } from './open-ground.ts';
 import { openMesh } from './open-mesh.ts';
 import { openRegistration } from './open-registration.ts';
+import { openSensors } from './open-sensors.ts';
 import { openWorkshop, type Workshop } from './open-workshop.ts';
 import { basicTools } from './tools/builtin/basic-tools.ts';
 import { jobTools } from './tools/builtin/job-tools.ts';
@@ -100,10 +101,9 @@ export class Hub implements Service {
     this.#registerAll(workshop.registry, accessTools({ ...ground, ...workshop }, this.#config));
     const { room } = ground;
     if (room) await openDevices(ground, workshop, { room, profilesDir: this.#config.profilesDir, stack: this.#stack });
-    await openConnectors({ ...ground, nodeId: ground.access.key.hubId, stateDir: this.#config.stateDir, env: process.env }, workshop, {
-      config: this.#config.connectors,
-      stack: this.#stack,
-    });
+    await openSensors({ ...ground, ...workshop }, this.#config.sensors, this.#stack);
+    const { version } = this.#health;
+    await openConnectors(ground, workshop, { config: this.#config, env: process.env, version, stack: this.#stack });
     await this.#loadOwnTools(workshop.registry);
     const registrations = await openRegistration(ground, workshop, { config: this.#config, stack: this.#stack });
     await this.#startAgents(ground, workshop);

@@ -1,5 +1,7 @@
+import type { HubConfig } from './config.ts';
 import type { Connector, ConnectorGround } from './connectors/connector.ts';
 import type { ConnectorsConfig } from './connectors/connector-config.ts';
+import { openDatabases } from './connectors/database/open-databases.ts';
 import { openFiles } from './connectors/files/open-files.ts';
 import { openLocation } from './connectors/location/open-location.ts';
 import { openMessages } from './connectors/messages/open-messages.ts';
@@ -10,7 +12,17 @@ import { openSandbox } from './connectors/sandbox/open-sandbox.ts';
 import { openStorage } from './connectors/storage/open-storage.ts';
 import { openWeb } from './connectors/web/open-web.ts';
 import type { ServiceStack } from './core/service.ts';
-import type { Workshop } from './open-workshop.ts';
+import type { Ground } from './open-ground.ts';
+import { hubName, type Workshop } from './open-workshop.ts';
+
+interface ConnectorOptions {
+  readonly config: HubConfig;
+  /** Where secrets may be. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Of the software. */
+  readonly version: string;
+  readonly stack: ServiceStack;
+}
 
 type OpenConnector = (ground: ConnectorGround, config: ConnectorsConfig) => Connector;
 
@@ -25,16 +37,29 @@ const CONNECTORS: readonly OpenConnector[] = [
   openWeb,
   openStorage,
   openFiles,
+  openDatabases,
 ];
 
 /** Registers the tools of all connectors, and starts what runs beside calls. CONFIG_INVALID for a setting that cannot be. */
 export async function openConnectors(
-  ground: Omit<ConnectorGround, 'registry'>,
-  { registry, capabilities }: Workshop,
-  { config, stack }: { readonly config: ConnectorsConfig; readonly stack: ServiceStack },
+  { access, directory: devices, ...ground }: Ground,
+  { registry, capabilities, pipeline }: Workshop,
+  { config, env, version, stack }: ConnectorOptions,
 ): Promise<void> {
+  const { tokens, authorizer } = access;
+  const shared = {
+    ...ground,
+    logger: ground.logger.child({ room: 'connectors' }),
+    registry,
+    devices,
+    env,
+    nodeId: access.key.hubId,
+    stateDir: config.stateDir,
+    hub: { name: hubName(config), version },
+    agents: { clock: ground.clock, pipeline, tokens, authorizer },
+  };
   for (const open of CONNECTORS) {
-    const { tools, aliases = {}, capabilities: brought = [], service } = open({ ...ground, registry }, config);
+    const { tools, aliases = {}, capabilities: brought = [], service } = open(shared, config.connectors);
     for (const tool of tools) registry.register(tool);
     for (const [alias, name] of Object.entries(aliases)) registry.alias(alias, name);
     for (const capability of brought) capabilities.add(capability);

@@ -3,6 +3,7 @@ import type { Clock } from './core/clock.ts';
 import type { DeviceDirectory } from './core/device-directory.ts';
 import type { DeviceRoom } from './core/device-room.ts';
 import { EventBus } from './core/events.ts';
+import { JoinedDirectory } from './core/joined-directory.ts';
 import type { Logger } from './core/logger.ts';
 import { NO_DEVICES } from './core/no-devices.ts';
 import type { ServiceStack } from './core/service.ts';
@@ -15,6 +16,7 @@ import type { Access } from './open-access.ts';
 import { openTrust } from './open-mesh.ts';
 import { DeviceGroups } from './profiles/device-groups.ts';
 import { DevicesElsewhere } from './profiles/devices-elsewhere.ts';
+import { BoardDevices } from './sensors/board-devices.ts';
 import type { MeshPorts } from './tools/mesh-outlook.ts';
 import { KeptHomeNames } from './tools/search/kept-home-names.ts';
 
@@ -29,7 +31,9 @@ export interface Ground {
   readonly readings: HistoryStore;
   /** Absent without Matter. */
   readonly room: DeviceRoom | undefined;
+  /** Those of Matter and of the board. */
   readonly directory: DeviceDirectory;
+  readonly boardDevices: BoardDevices;
   readonly homeNames: KeptHomeNames;
   readonly membership: Membership;
   readonly access: Access;
@@ -57,7 +61,8 @@ export async function openGround({ clock, logger, mesh }: GroundParts, config: H
   const readings = new HistoryStore(journal, { ...places, retentionMs });
   await stack.start(readings);
   const room = await openMatter({ clock, logger, store }, config.matter, directory.matter);
-  const devices = room?.directory ?? NO_DEVICES;
+  const boardDevices = new BoardDevices(journal);
+  const devices = new JoinedDirectory([room?.directory ?? NO_DEVICES, boardDevices]);
   const shared = {
     ...journal,
     store,
@@ -66,7 +71,8 @@ export async function openGround({ clock, logger, mesh }: GroundParts, config: H
     devicesElsewhere: new DevicesElsewhere(mesh),
   };
   const { membership, access } = await openTrust(shared, { ...config, stateDir: directory.root }, stack);
-  return { ...journal, store, readings, room, directory: devices, homeNames: new KeptHomeNames(store), membership, access, mesh };
+  const homeNames = new KeptHomeNames(store);
+  return { ...journal, store, readings, room, directory: devices, boardDevices, homeNames, membership, access, mesh };
 }
 
 /** Loaded on demand: a hub without devices is 100 MB smaller. */
