@@ -32,6 +32,7 @@ const PACKAGES = {
   'systemd-nspawn': ['systemd-container'],
   bwrap: ['bubblewrap'],
   mosquitto: ['mosquitto', 'libcjson1', 'libdlt2', 'libwrap0'],
+  gpsd: ['gpsd', 'libgps28', 'libusb-1.0-0', 'libbluetooth3', 'libdbus-1-3'],
 } as const;
 
 /** A program that the lab can do without, at the price of skipping what needs it. */
