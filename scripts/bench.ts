@@ -30,7 +30,20 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   mcp: { summary: 'a call over MCP / over the HTTP API; lists of 2,000 tools', isNetworked: false, load: () => import('./bench/mcp.ts') },
   search: { summary: 'sentences that find the right tool, and how fast', isNetworked: false, load: () => import('./bench/search.ts') },
   page: { summary: 'the page: bytes, time to interactive, memory of an hour', isNetworked: false, load: () => import('./bench/page.ts') },
+  sensors: {
+    summary: '100 lines and 50 probes: processor time, an edge to the event stream',
+    isNetworked: false,
+    load: () => import('./bench/sensors.ts'),
+  },
+  sandbox: {
+    summary: 'starting a tool: in the hub, a thread, a process, the sandbox',
+    isNetworked: false,
+    load: () => import('./bench/sandbox.ts'),
+  },
+  connectors: { summary: 'memory that each connector adds', isNetworked: false, load: () => import('./bench/connectors.ts') },
   storage: { summary: 'a day of readings on the disk', isNetworked: false, load: () => import('./bench/storage.ts') },
+  soak: { summary: 'a month of a whole hub: memory, files, timers', isNetworked: false, load: () => import('./bench/soak.ts') },
+  wear: { summary: 'bytes that a day of a whole hub writes', isNetworked: false, load: () => import('./bench/wear.ts') },
 };
 
 function print(figure: BenchFigure): void {
