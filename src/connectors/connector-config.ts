@@ -1,6 +1,7 @@
 import { section } from '../core/config-section.ts';
 import { CAMERAS_SECTION, type CamerasConfig } from './camera/cameras-config.ts';
 import { COLLECTIONS_SECTION, type CollectionsConfig } from './collections/collections-config.ts';
+import { DATABASES_SECTION, type DatabasesConfig } from './database/databases-config.ts';
 import { FILES_SECTION, type FilesConfig } from './files/files-config.ts';
 import { LOCATION_SECTION, type LocationConfig } from './location/location-config.ts';
 import { EMAIL_SECTION, type EmailConfig } from './messages/email-config.ts';
@@ -30,6 +31,7 @@ export const CONNECTORS_SECTION = section({
   redis: REDIS_SECTION,
   search: SEARCH_SECTION,
   storage: STORAGE_SECTION,
+  databases: DATABASES_SECTION,
   files: FILES_SECTION,
   web: WEB_SECTION,
   sandbox: SANDBOX_SECTION,
@@ -50,6 +52,7 @@ export interface ConnectorsConfig {
   readonly redis?: RedisConfig;
   readonly search?: SearchConfig;
   readonly storage: StorageConfig;
+  readonly databases?: DatabasesConfig;
   readonly files?: FilesConfig;
   readonly web?: WebConfig;
   readonly sandbox: SandboxConfig;

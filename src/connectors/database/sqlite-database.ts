@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { AtmoError, type ErrorCode } from '../../core/errors.ts';
+import { isJsonObject } from '../../core/json.ts';
+import { type Database, type DatabaseAnswer, type DatabaseQuery, MAX_ANSWER_BYTES, tooMuchData } from './database.ts';
+import { SQLITE_PROGRAM } from './sqlite-program.ts';
+
+/** A file and what may happen to it. */
+interface SqliteOptions {
+  readonly path: string;
+  readonly isWritable: boolean;
+  readonly timeoutMs: number;
+}
+
+const HEAP_MB = 64;
+/** Node itself and what a statement may take. */
+const MAX_RESIDENT_BYTES = 167_772_160;
+const PAGE_BYTES = 4_096;
+const WATCH_EVERY_MS = 25;
+const TOO_LARGE = -1;
+/** Result codes (sqlite.org/rescode.html); extended ones have them in the lowest byte. */
+const CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
+  0: ['VALIDATION_ERROR', 'The parameters do not fit the statement'],
+  1: ['VALIDATION_ERROR', 'The statement is wrong'],
+  5: ['SERVICE_UNAVAILABLE', 'The database is busy with another program'],
+  6: ['SERVICE_UNAVAILABLE', 'The database is busy with another program'],
+  7: ['RESOURCE_EXCEEDED', 'The statement takes too much memory'],
+  8: ['PERMISSION_DENIED', 'The database is only for reading'],
+  13: ['STORAGE_FAILED', 'The disk is full'],
+  14: ['SERVICE_UNAVAILABLE', 'The file of the database cannot be opened; is it there, and may the user of the hub read it?'],
+  18: ['PAYLOAD_TOO_LARGE', 'A value is too long'],
+  19: ['VALIDATION_ERROR', 'The statement breaks a rule of the table'],
+  20: ['VALIDATION_ERROR', 'A value has the wrong type'],
+  23: ['PERMISSION_DENIED', 'The statement would change or reach what it may not'],
+  25: ['VALIDATION_ERROR', 'There are too many parameters'],
+  26: ['SERVICE_REFUSED', 'The file is no database of SQLite'],
+};
+
+/**
+ * A database of SQLite in a file. Each statement runs in a process of its own, which is ended at the time limit. Other files,
+ * extensions and settings of SQLite are out of reach; without `isWritable` so is every change.
+ */
+export class SqliteDatabase implements Database {
+  readonly #options: SqliteOptions;
+
+  constructor(options: SqliteOptions) {
+    this.#options = options;
+  }
+
+  async query({ text, params, maxRows, signal }: DatabaseQuery): Promise<DatabaseAnswer> {
+    const { path, isWritable, timeoutMs } = this.#options;
+    signal.throwIfAborted();
+    const child = startProcess();
+    const limit = AbortSignal.timeout(timeoutMs);
+    const end = () => child.kill('SIGKILL');
+    const ends = AbortSignal.any([signal, limit]);
+    ends.addEventListener('abort', end, { once: true });
+    // SQLite as Node has it keeps no bound on memory.
+    const watch = setInterval(() => residentBytes(child.pid) > MAX_RESIDENT_BYTES && end(), WATCH_EVERY_MS);
+    try {
+      child.send({ path, isWritable, text, params, maxRows, maxBytes: MAX_ANSWER_BYTES });
+      return answerOf(await messageOf(child));
+    } catch (error) {
+      if (!ends.aborted) throw error;
+      // SQLite undoes what was not finished, but it may just have been.
+      if (isWritable) throw new AtmoError('OUTCOME_UNKNOWN', 'The statement was ended; whether it changed something is not known');
+      signal.throwIfAborted();
+      throw new AtmoError('TIMEOUT', `The statement took more than ${timeoutMs} ms`);
+    } finally {
+      clearInterval(watch);
+      ends.removeEventListener('abort', end);
+      end();
+    }
+  }
+}
+
+function startProcess(): ChildProcess {
+  const flags = [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=1', '--no-warnings', '--input-type=module'];
+  return spawn(process.execPath, [...flags, '--eval', SQLITE_PROGRAM], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], env: {}, cwd: '/' });
+}
+
+function messageOf(child: ChildProcess): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  child.once('message', resolve);
+  child.once('error', (error) => reject(new AtmoError('RESOURCE_EXCEEDED', 'No process can be started for it', {}, { cause: error })));
+  child.once('exit', () => reject(new AtmoError('RESOURCE_EXCEEDED', 'The statement takes too much memory', { permanent: true })));
+  return promise;
+}
+
+/** 0 when it has ended. */
+function residentBytes(pid: number | undefined): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
+  } catch {
+    return 0;
+  }
+}
+
+function answerOf(message: unknown): DatabaseAnswer {
+  if (!isJsonObject(message) || typeof message.error !== 'string') return message as DatabaseAnswer;
+  const code = Number(message.code);
+  if (code === TOO_LARGE) throw tooMuchData();
+  const [kind, what] = CODES[code & 0xff] ?? ['SERVICE_REFUSED', 'The database cannot be used'];
+  const isTold = kind === 'VALIDATION_ERROR' || kind === 'PERMISSION_DENIED';
+  throw new AtmoError(kind, isTold ? `${what}: ${message.error.slice(0, 300)}` : what, { sqlite_code: code });
+}
