@@ -30,7 +30,12 @@ describe('benchmarks', () => {
       'mcp',
       'search',
       'page',
+      'sensors',
+      'sandbox',
+      'connectors',
       'storage',
+      'soak',
+      'wear',
     ]);
     expect(names.filter((name) => !existsSync(join(BENCH, `../bench/${name}.ts`)))).toEqual([]);
   });
