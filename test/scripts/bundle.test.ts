@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -11,6 +11,19 @@ afterAll(() => {
   rmSync(release, { recursive: true });
   rmSync(sources, { recursive: true });
 });
+
+/** As the package has it beside the bundle. */
+function placeNativeModule(): void {
+  for (const name of ['koffi', '@koromix'])
+    cpSync(join(ROOT, 'node_modules', name), join(release, 'node_modules', name), { recursive: true });
+}
+
+/** Loads files one after the other and prints why those did not load that did not. */
+const LOADER = `
+const failures = [];
+for (const file of process.argv.slice(1)) await import(file).catch((error) => failures.push(file + ': ' + error.message));
+process.stdout.write(JSON.stringify(failures), () => process.exit());
+`;
 
 const ENTRY = `
 import { readFileSync } from 'node:fs';
@@ -28,12 +41,23 @@ test('a bundle runs in another place, finds its data and native module there, an
   const dataDir = join(release, relative(ROOT, sources));
   mkdirSync(dataDir, { recursive: true });
   writeFileSync(join(dataDir, 'data.json'), 'found');
-  for (const name of ['koffi', '@koromix'])
-    cpSync(join(ROOT, 'node_modules', name), join(release, 'node_modules', name), { recursive: true });
+  placeNativeModule();
 
   const program = join(release, 'dist/program.mjs');
   expect(readFileSync(program, 'utf8')).toMatch(/^\p{ASCII}*$/u);
   const output = execFileSync(process.execPath, [program], { encoding: 'utf8' });
   const signs = [true, true, '°C', '1 µm', '\u{1f4a1}'];
   expect(JSON.parse(output)).toEqual({ text: 'found', className: 'Named', native: 'function', signs });
+});
+
+test('every part of the hub that is loaded on demand loads in another place, with what is beside the bundle alone', {
+  timeout: 120_000,
+}, async () => {
+  await bundle({ entry: 'src/main.ts', outDir: join(release, 'dist'), name: 'atmo' });
+  placeNativeModule();
+  const chunks = readdirSync(join(release, 'dist')).filter((file) => file.startsWith('chunk-') && file.endsWith('.mjs'));
+  expect(chunks.length).toBeGreaterThan(20);
+  const paths = chunks.map((file) => join(release, 'dist', file));
+  const failures = execFileSync(process.execPath, ['--input-type=module', '--eval', LOADER, ...paths], { encoding: 'utf8', cwd: release });
+  expect(JSON.parse(failures)).toEqual([]);
 });
