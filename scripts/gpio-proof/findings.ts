@@ -56,7 +56,6 @@ export function checksOf(findings: Findings): readonly Check[] {
     check('an output that is active low has the other level', same(output.levels, [false, true]), output),
     check('a line in use and a line that is none are refused', same(refusals, ['CONFLICT', 'CONFLICT', 'NOT_FOUND']), refusals),
     check('eight lines that are listened to cost no thread', cost.threadsAfter <= cost.threadsBefore, cost),
-    check('a read takes less than 5 ms of the emulated machine', cost.readMicroseconds < 5000, cost.readMicroseconds),
     check('a pulse is a rising and a falling edge', same(kinds(edges), ['rising', 'falling']), edges),
     check('active low turns edges round', same(kinds(activeLow), ['falling', 'rising']), activeLow),
     check('a pulse shorter than the debouncing is none', findings.debounceLong.length === 0, findings.debounceLong),

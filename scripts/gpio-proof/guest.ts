@@ -24,8 +24,8 @@ const BUTTON = 3;
 const RELAY = 5;
 const CHIP_FILE = '/dev/gpiochip0';
 const BUTTON_INPUT: GpioInputRequest = { offset: BUTTON, isActiveLow: false, bias: 'as-is', edge: 'both', debounceMs: 0 };
-/** One pulse of QEMU takes 100 ms; the rest is for the emulated machine. */
-const PULSE_MS = 1200;
+/** One pulse of QEMU takes 100 ms; the rest is for an emulated machine that has to share its cores. */
+const PULSE_MS = 2500;
 
 /** Asks the machine around this one for pulses. */
 const press = (times: number) => console.log(`PRESS ${times}`);
@@ -34,7 +34,7 @@ async function edgesOf(chip: GpioChip, change: Partial<GpioInputRequest>): Promi
   const edges: SeenEdge[] = [];
   using _input = chip.requestInput({ ...BUTTON_INPUT, ...change }, (edge) => edges.push(edge));
   press(1);
-  await sleep(PULSE_MS);
+  for (let waitedMs = 0; waitedMs < PULSE_MS && edges.length < 2; waitedMs += 50) await sleep(50);
   return edges;
 }
 

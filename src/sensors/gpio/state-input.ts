@@ -81,7 +81,7 @@ export class StateInput implements GpioLine {
   #changed({ edge, ageMs, missed }: GpioEdge): void {
     const { clock, warn } = this.#ports;
     if (missed > 0) warn('gpio.changes_missed', this.name, `${this.name}: ${missed} changes came faster than they could be read`);
-    const atMs = clock.now() - ageMs;
+    const atMs = Math.round(clock.now() - ageMs);
     this.#guard.pass(() => this.#tell({ address: this.sensor.address, value: edge === 'rising', atMs }));
   }
 
