@@ -40,6 +40,8 @@ const NOT_CONNECTED =
  * an error unless the service refused, and then only its beginning.
  */
 export async function callEndpoint(call: EndpointCall): Promise<EndpointAnswer> {
+  // What had no time left was not sent: there is nothing unknown about it.
+  call.signal.throwIfAborted();
   const response = await sent(call);
   const body = await received(call, response);
   if (response.ok) return { status: response.status, headers: response.headers, body };

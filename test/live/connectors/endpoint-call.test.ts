@@ -1,0 +1,106 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { callEndpoint, type EndpointCall, jsonOf } from '../../../src/connectors/http/endpoint-call.ts';
+
+let server: Server;
+const ROUTES: Readonly<Record<string, (response: ServerResponse, request: IncomingMessage) => unknown>> = {
+  '/ok': (response, request) => request.pipe(response.writeHead(201, { 'x-method': request.method ?? '' })),
+  '/html': (response) => response.end('<html>'),
+  '/no': (response) => response.writeHead(400).end('  name is\n missing  '),
+  '/busy': (response) => response.writeHead(429, { 'retry-after': '7' }).end(),
+  '/down': (response) => response.writeHead(503).end('later'),
+  '/gateway': (response) => response.writeHead(504).end(),
+  '/moved': (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
+  '/long': (response) => response.end('x'.repeat(2_000_000)),
+  '/cut': (response) => response.writeHead(200, { 'content-length': '100' }).write('x', () => response.destroy()),
+  '/hang-up': (response) => response.destroy(),
+  '/silent': () => {},
+};
+
+beforeAll(async () => {
+  server = createServer((request, response) => ROUTES[request.url ?? '']?.(response, request));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+function call(path: string, options: Partial<EndpointCall> = {}) {
+  const url = new URL(path, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return callEndpoint({ service: 'The server', url, method: 'GET', isActing: false, signal: new AbortController().signal, ...options });
+}
+
+const acting = { isActing: true, method: 'POST', body: '{}' } as const;
+
+test('an answer has status, headers and body', async () => {
+  const answer = await call('/ok', { method: 'PUT', body: '{"a":1}' });
+  expect(answer.status).toBe(201);
+  expect(answer.headers.get('x-method')).toBe('PUT');
+  expect(jsonOf({ service: 'The server' }, answer)).toEqual({ a: 1 });
+});
+
+describe('a refusal', () => {
+  test.each([
+    ['/no', 'SERVICE_REFUSED', { status: 400 }],
+    ['/busy', 'RATE_LIMITED', { status: 429, retry_after: '7' }],
+    ['/down', 'SERVICE_UNAVAILABLE', { status: 503 }],
+    ['/gateway', 'SERVICE_REFUSED', { status: 504 }],
+    ['/moved', 'SERVICE_REFUSED', { status: 302 }],
+  ])('%s is %s', async (path, code, details) => {
+    await expect(call(path)).rejects.toMatchObject({ code, details });
+  });
+
+  test('tells the beginning of what the service said in one line', async () => {
+    await expect(call('/no')).rejects.toThrow('The server answered 400: name is missing');
+  });
+
+  test('of a gateway leaves open what became of a request that acts', async () => {
+    await expect(call('/gateway', acting)).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    await expect(call('/no', acting)).rejects.toMatchObject({ code: 'SERVICE_REFUSED' });
+  });
+});
+
+describe('an answer that does not come', () => {
+  test('because nobody is there was never sent, acting or not', async () => {
+    const gone = createServer();
+    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
+    const url = new URL(`http://127.0.0.1:${(gone.address() as AddressInfo).port}`);
+    await new Promise((resolve) => gone.close(resolve));
+    for (const options of [{}, acting]) {
+      await expect(call('/', { ...options, url })).rejects.toMatchObject({
+        code: 'SERVICE_UNAVAILABLE',
+        details: { reason: 'ECONNREFUSED' },
+      });
+    }
+  });
+
+  test.each(['/hang-up', '/cut'])('as a whole (%s) is no answer, and unknown for what acts', async (path) => {
+    await expect(call(path)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await expect(call(path, acting)).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+  });
+
+  test('in time ends as the caller says, and is unknown for what acts', async () => {
+    const enough = new Error('enough');
+    const soon = () => {
+      const caller = new AbortController();
+      setTimeout(() => caller.abort(enough), 30);
+      return caller.signal;
+    };
+    await expect(call('/silent', { signal: soon() })).rejects.toBe(enough);
+    await expect(call('/silent', { ...acting, signal: soon() })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    await expect(call('/silent', { ...acting, signal: AbortSignal.abort(enough) })).rejects.toBe(enough);
+  });
+
+  test('within its size is too large', async () => {
+    await expect(call('/long')).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
+    expect((await call('/long', { maxBytes: 2_000_000 })).body).toHaveLength(2_000_000);
+  });
+
+  test('as JSON is no JSON', async () => {
+    const answer = await call('/html');
+    expect(() => jsonOf({ service: 'The server' }, answer)).toThrow(expect.objectContaining({ code: 'SERVICE_REFUSED' }));
+  });
+});
