@@ -15,6 +15,7 @@ const LOCKS = {
   'mcp-checks': 'test/live/mcp/checks',
   'openapi-client': 'test/openapi-client',
   'ffmpeg-program': 'test/live/connectors/ffmpeg-program',
+  serial: 'test/live/sensors/serial-package',
 } as const;
 
 /** A set of packages that tests use. */
