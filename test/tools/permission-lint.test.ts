@@ -68,7 +68,7 @@ describe('what a tool requires', () => {
 });
 
 describe('what a tool declares', () => {
-  const findings = (execution: object, isolation?: 'process') =>
+  const findings = (execution: object, isolation?: 'process' | 'script') =>
     lintDefinition(makeTool({ permissions: ['a:b'], execution }).definition, new SchemaValidator(), isolation).map(
       ({ pointer }) => pointer,
     );
@@ -87,10 +87,11 @@ describe('what a tool declares', () => {
     expect(findings({ timeout_ms: 86_400_001 })).toEqual(['/execution/timeout_ms']);
   });
 
-  test('as a bound on memory can be kept only in a process of its own, on fuel nowhere', () => {
+  test('as a bound on memory can be kept only in a process of its own, on fuel only by an interpreter', () => {
     expect(findings({ max_memory_bytes: 1 })).toEqual(['/execution/max_memory_bytes']);
     expect(findings({ max_memory_bytes: 1 }, 'process')).toEqual([]);
     expect(findings({ max_fuel: 1 }, 'process')).toEqual(['/execution/max_fuel']);
+    expect(findings({ max_fuel: 1, max_memory_bytes: 1 }, 'script')).toEqual([]);
   });
 
   test('is checked when the tool is registered', () => {

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { ScriptEngine, ScriptRun } from '../../tools/script-engine.ts';
@@ -6,29 +7,84 @@ import type { ScriptOrder, ScriptOutcome } from './script-worker.ts';
 
 /** Of JavaScript around the script; the script's own memory is another. */
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
+/** How long a thread without work is kept: starting one takes most of the time of a call. */
+const KEEP_MS = 30_000;
+/** `threadId` of one that is no more. */
+const ENDED = -1;
 
-/** Runs each call of a script in a thread of its own, which ends with the call, whatever the script does. */
+/**
+ * Runs each call of a script in a thread that does nothing else meanwhile, in memory of its own. A thread whose script was stopped
+ * ends; one that answered may take the next call.
+ */
 export class ScriptThreads implements ScriptEngine {
+  readonly #clock: Pick<Clock, 'after'>;
+  #idle: { readonly worker: Worker; readonly cancelEnd: () => void } | undefined;
+
+  constructor({ clock }: { readonly clock: Pick<Clock, 'after'> }) {
+    this.#clock = clock;
+  }
+
   async run({ signal, params, config, ...run }: ScriptRun): Promise<Json> {
     signal.throwIfAborted();
-    const { SCRIPT_PROGRAM, SCRIPT_WORKER_URL } = await import('./script-worker.ts');
-    const order: ScriptOrder = { program: SCRIPT_PROGRAM, ...run, params: JSON.stringify(params), config: JSON.stringify(config) };
-    const worker = new Worker(SCRIPT_WORKER_URL, { workerData: order, resourceLimits: LIMITS, env: {}, stdout: true, stderr: true });
-    const { promise, resolve, reject } = Promise.withResolvers<ScriptOutcome>();
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    worker.once('message', resolve);
-    worker.once('error', (error: Error & { code?: string }) => {
-      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') resolve({ stopped: 'memory' });
-      else resolve({ error: error.message });
-    });
-    worker.once('exit', () => resolve({ error: 'its thread ended without an answer' }));
+    const worker = this.#take() ?? (await start());
+    const order: ScriptOrder = { ...run, params: JSON.stringify(params), config: JSON.stringify(config) };
     try {
-      return answerOf(await promise, run);
-    } finally {
-      signal.removeEventListener('abort', onAbort);
+      const outcome = await outcomeOf(worker, order, signal);
+      if ('result' in outcome) this.#keep(worker);
+      else void worker.terminate();
+      return answerOf(outcome, run);
+    } catch (error) {
       void worker.terminate();
+      throw error;
     }
+  }
+
+  #take(): Worker | undefined {
+    const idle = this.#idle;
+    this.#idle = undefined;
+    idle?.cancelEnd();
+    return idle && idle.worker.threadId !== ENDED ? idle.worker : undefined;
+  }
+
+  /** One at most: it holds memory. */
+  #keep(worker: Worker): void {
+    if (this.#idle) {
+      void worker.terminate();
+      return;
+    }
+    const end = () => {
+      this.#idle = undefined;
+      void worker.terminate();
+    };
+    this.#idle = { worker, cancelEnd: this.#clock.after(KEEP_MS, end) };
+  }
+}
+
+async function start(): Promise<Worker> {
+  const { SCRIPT_PROGRAM, SCRIPT_WORKER_URL } = await import('./script-worker.ts');
+  const worker = new Worker(SCRIPT_WORKER_URL, { workerData: SCRIPT_PROGRAM, resourceLimits: LIMITS, env: {} });
+  // What fails while it waits for work is told by the next call, which starts another.
+  return worker.on('error', () => {});
+}
+
+async function outcomeOf(worker: Worker, order: ScriptOrder, signal: AbortSignal): Promise<ScriptOutcome> {
+  const { promise, resolve, reject } = Promise.withResolvers<ScriptOutcome>();
+  const onAbort = () => reject(signal.reason);
+  const onError = (error: Error & { code?: string }) => {
+    resolve(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? { stopped: 'memory' } : { error: error.message });
+  };
+  const onExit = () => resolve({ error: 'its thread ended without an answer' });
+  signal.addEventListener('abort', onAbort, { once: true });
+  worker.once('message', resolve).once('error', onError).once('exit', onExit);
+  worker.ref();
+  worker.postMessage(order);
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    worker.off('message', resolve).off('error', onError).off('exit', onExit);
+    // A thread that waits for work keeps no process from ending.
+    worker.unref();
   }
 }
 

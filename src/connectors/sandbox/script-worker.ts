@@ -1,9 +1,8 @@
 /** What runs in the thread of a script: QuickJS in WebAssembly, or a WebAssembly module. This file is the thread's program too. */
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 
-/** What a thread is given. */
+/** What a thread is given, one after the other. */
 export interface ScriptOrder {
-  readonly program: typeof SCRIPT_PROGRAM;
   readonly kind: 'js' | 'wasm';
   readonly code: Uint8Array;
   /** JSON. */
@@ -13,7 +12,7 @@ export interface ScriptOrder {
   readonly maxFuel?: number;
 }
 
-/** What a thread says, once: JSON, or what stopped the script. */
+/** What a thread says to each: JSON, or what stopped the script. */
 export type ScriptOutcome = { readonly result: string } | { readonly stopped: 'memory' | 'fuel' } | { readonly error: string };
 
 /** Tells a thread of ours from other uses of the file. */
@@ -39,11 +38,11 @@ interface WebAssemblyApi {
 }
 const wasm = Reflect.get(globalThis, 'WebAssembly') as WebAssemblyApi;
 
-const order: unknown = workerData;
-if (parentPort && isOrder(order)) parentPort.postMessage(await outcomeOf(order));
+if (parentPort && workerData === SCRIPT_PROGRAM) serve(parentPort);
 
-function isOrder(value: unknown): value is ScriptOrder {
-  return typeof value === 'object' && value !== null && 'program' in value && value.program === SCRIPT_PROGRAM;
+/** Each script gets memory of its own; only the interpreter's code stays. */
+function serve(port: MessagePort): void {
+  port.on('message', (order: ScriptOrder) => void outcomeOf(order).then((outcome) => port.postMessage(outcome)));
 }
 
 async function outcomeOf(given: ScriptOrder): Promise<ScriptOutcome> {

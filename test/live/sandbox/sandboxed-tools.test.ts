@@ -89,7 +89,12 @@ const call = (tool: string, params: JsonObject, timeoutMs = 20_000) => room.pipe
 async function load(entries: string): Promise<void> {
   const path = join(home, 'tools.yaml');
   writeFileSync(path, `tools:\n${entries}`, { mode: 0o600 });
-  const tools = await loadManifest(path, { builtins: new Map(), allowedPlugins: [], programs: programs(), scripts: new ScriptThreads() });
+  const tools = await loadManifest(path, {
+    builtins: new Map(),
+    allowedPlugins: [],
+    programs: programs(),
+    scripts: new ScriptThreads({ clock: systemClock }),
+  });
   for (const tool of tools) room.registry.register(tool);
 }
 const described = (execution: string) =>

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { CONFIG_SCHEMA } from '../../../src/config-file.ts';
+import { SANDBOX_SECTION } from '../../../src/connectors/sandbox/sandbox-config.ts';
+import { parseCheckedYaml } from '../../../src/core/checked-yaml.ts';
+import { normalizeDefinition } from '../../../src/tools/normalize-definition.ts';
+import { parseManifest } from '../../../src/tools/tool-manifest.ts';
+
+const page = readFileSync(new URL('../../../docs/sandbox.md', import.meta.url), 'utf8');
+const [settings = '', manifest = ''] = [...page.matchAll(/```yaml\n(.*?)```/gs)].map((match) => match[1] ?? '');
+
+test('the settings on the page are accepted, name every key, and show the defaults', () => {
+  const { connectors } = parseCheckedYaml(settings, 'docs/sandbox.md', CONFIG_SCHEMA) as {
+    connectors: { sandbox: Record<string, unknown> };
+  };
+  const keys = (schema: object) => Object.keys(schema).sort();
+  expect(keys(connectors.sandbox)).toEqual(keys(SANDBOX_SECTION.properties));
+  const { memory_mb, processes, output_kb, temp_mb, cpu_seconds, running } = SANDBOX_SECTION.properties;
+  for (const [name, schema] of Object.entries({ memory_mb, processes, output_kb, temp_mb, cpu_seconds, running })) {
+    expect([name, connectors.sandbox[name]]).toEqual([name, schema.default]);
+  }
+});
+
+test('the manifest on the page is accepted, with its definitions', () => {
+  const entries = parseManifest(manifest, 'docs/sandbox.md');
+  expect(entries.map(({ source }) => source.kind)).toEqual(['cmd', 'image', 'js', 'file']);
+  for (const { definition, name } of entries) expect(normalizeDefinition({ ...definition, name }).description).not.toBe('');
+});
