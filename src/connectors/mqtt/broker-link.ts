@@ -13,6 +13,8 @@ interface BrokerPlace {
   readonly caFile?: string;
 }
 
+/** Registered for MQTT without and with TLS (IANA). */
+const DEFAULT_PORTS = { mqtt: 1883, mqtts: 8883 } as const;
 const CONNECT_MS = 10_000;
 const RECONNECT_MS = 5_000;
 const KEEPALIVE_S = 30;
@@ -106,8 +108,9 @@ export class BrokerLink implements MqttLink {
   }
 
   async #connect(will?: MqttWill): Promise<MqttClient> {
-    const { connect } = await import('mqtt');
-    const client = connect(this.#place.url, clientOptions(this.#place, will));
+    // The package is CommonJS: in the bundle it has no named exports.
+    const { default: mqtt } = await import('mqtt');
+    const client = mqtt.connect(clientOptions(this.#place, will));
     client.on('connect', () => this.#onUp(client));
     client.on('close', () => this.#onDown(client));
     client.on('error', (error) => this.#onProblem(reasonOf(error)));
@@ -136,8 +139,14 @@ export class BrokerLink implements MqttLink {
   }
 }
 
-function clientOptions({ clientId, user, secret, caFile }: BrokerPlace, will: MqttWill | undefined): IClientOptions {
+function clientOptions({ url, clientId, user, secret, caFile }: BrokerPlace, will: MqttWill | undefined): IClientOptions {
+  const { protocol: scheme, hostname, port } = new URL(url);
+  const protocol = scheme === 'mqtts:' ? 'mqtts' : 'mqtt';
   return {
+    // Not as text: the package would read it with a function of Node that warns.
+    protocol,
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? DEFAULT_PORTS[protocol] : Number(port),
     protocolVersion: 5,
     clientId,
     // The broker keeps nothing for the hub while it is away: a command of an hour ago is none.

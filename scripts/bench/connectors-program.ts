@@ -1,0 +1,58 @@
+/** One connector in a process of its own: prints its resident memory without it, with its definitions, and after its first use. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ConnectorGround } from '../../src/connectors/connector.ts';
+import { CONNECTORS_SECTION, type ConnectorsConfig } from '../../src/connectors/connector-config.ts';
+import { parseCheckedYaml } from '../../src/core/checked-yaml.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { camelKeys } from '../../src/core/config-section.ts';
+import { AtmoError } from '../../src/core/errors.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import { makeRoom, makeTool, owner } from '../../test/tools/tool-room.ts';
+import { CONNECTOR_ROWS } from './connector-rows.ts';
+import { rssMegabytes } from './process-figures.ts';
+
+const SETTLE_MS = 300;
+
+async function measured(): Promise<number> {
+  for (let round = 0; round < 3; round++) {
+    globalThis.gc?.();
+    await sleep(SETTLE_MS / 3);
+  }
+  return rssMegabytes(process.pid);
+}
+
+async function main([name = '', portText = '', dir = '']: readonly string[]): Promise<void> {
+  const row = CONNECTOR_ROWS[name] ?? missing(name);
+  const port = Number(portText);
+  const capabilities = new Set<string>();
+  const { registry, events, store, pipeline } = makeRoom({ clock: systemClock, capabilities: () => [...capabilities] });
+  const config = camelKeys(parseCheckedYaml(JSON.stringify(row.config(port)), name, CONNECTORS_SECTION), CONNECTORS_SECTION);
+  const call = (tool: string, params: unknown) => pipeline.call({ principal: owner, tool, params });
+  registry.register(makeTool({ name: 'warm_up' }));
+  await call('warm_up', {});
+  const baseMegabytes = await measured();
+
+  const open = await row.load();
+  const shared = { clock: systemClock, logger: silentLogger, events, store, registry };
+  const readings = { sensors: () => [], current: () => undefined };
+  const ground: ConnectorGround = { ...shared, nodeId: 'bench', stateDir: dir, env: {}, readings };
+  const connector = open(ground, config as ConnectorsConfig);
+  for (const tool of connector.tools) registry.register(tool);
+  for (const { type } of connector.capabilities ?? []) capabilities.add(type);
+  const definedMegabytes = await measured();
+
+  await connector.service?.start();
+  const { use } = row;
+  const answer = use && (await call(use.tool, JSON.parse(JSON.stringify(use.params).replaceAll('{port}', portText))));
+  if (answer?.status === 'error') throw new AtmoError('INTERNAL_ERROR', `${name}: ${answer.error.message}`);
+  if (!use) await sleep(SETTLE_MS);
+  const usedMegabytes = await measured();
+  console.log(JSON.stringify({ baseMegabytes, definedMegabytes, usedMegabytes }));
+  process.exit(0);
+}
+
+function missing(name: string): never {
+  throw new AtmoError('VALIDATION_ERROR', `There is no row ${name} in connector-rows.ts`);
+}
+
+await main(process.argv.slice(2));

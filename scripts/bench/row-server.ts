@@ -1,0 +1,52 @@
+import { createServer as createHttpServer } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+import { freePort, startServer } from '../../test/live/connectors/started-server.ts';
+import { type DebianToolName, findDebianTool } from '../network-lab/debian-tool.ts';
+import type { ConnectorRow, RowServer } from './connector-rows.ts';
+
+/** What a measured connector speaks to. */
+export interface RunningRowServer extends AsyncDisposable {
+  readonly port: number;
+}
+
+const ARGUMENTS: Readonly<Record<Exclude<RowServer, 'none' | 'http' | 'smtp'>, (port: number) => readonly string[]>> = {
+  mosquitto: (port) => ['-p', String(port)],
+  'redis-server': (port) => ['--port', String(port), '--bind', '127.0.0.1', '--save', ''],
+  'nats-server': (port) => ['-a', '127.0.0.1', '-p', String(port)],
+};
+
+/** True where the server of a row can be had on this machine. */
+export function hasRowServer({ server }: ConnectorRow): boolean {
+  return !(server in ARGUMENTS) || findDebianTool(server as DebianToolName) !== undefined;
+}
+
+/** Starts the server of a row on a loopback port. */
+export async function startRowServer({ server, answer = {} }: ConnectorRow): Promise<RunningRowServer> {
+  switch (server) {
+    case 'none':
+      return { port: 0, [Symbol.asyncDispose]: async () => {} };
+    case 'http':
+      return listening(
+        createHttpServer((_, response) => response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))),
+      );
+    case 'smtp':
+      return listening(smtpServer());
+    default: {
+      const port = await freePort();
+      const started = await startServer(server, ARGUMENTS[server](port), port);
+      return { port, [Symbol.asyncDispose]: () => started.stop() };
+    }
+  }
+}
+
+function smtpServer(): Server {
+  const options = { authOptional: true, disabledCommands: ['STARTTLS'] };
+  return new SMTPServer({ ...options, onData: (stream, _, done) => void stream.on('end', () => done()).resume() }).server;
+}
+
+async function listening(server: Server): Promise<RunningRowServer> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { port, [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())) };
+}
