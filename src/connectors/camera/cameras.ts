@@ -2,8 +2,9 @@ import { AtmoError } from '../../core/errors.ts';
 import { orAborted } from '../../core/or-aborted.ts';
 import { readSecret } from '../../core/secret-source.ts';
 import { callEndpoint } from '../http/endpoint-call.ts';
+import { mediaTypeOf } from '../models/media-type.ts';
 import type { CameraConfig, CamerasConfig } from './cameras-config.ts';
-import { deviceInput, ffmpegFrame, networkInput, pictureInput } from './ffmpeg.ts';
+import { deviceInput, type FfmpegRun, ffmpegFrame, networkInput, pictureInput } from './ffmpeg.ts';
 import type { Frame, FrameRequest, FrameSource } from './frame-source.ts';
 import { pictureSize } from './picture-size.ts';
 import { rpicamFrame } from './rpicam.ts';
@@ -60,29 +61,44 @@ export class Cameras implements FrameSource {
     const run = { env: this.#env, signal, maxBytes: MAX_BYTES };
     if (camera.rpicam !== undefined) return rpicamFrame(camera.rpicam, request, run);
     if (camera.device !== undefined) return ffmpegFrame(deviceInput(camera.device), request, run);
-    const url = camera.url ?? '';
-    const isPicture = url.startsWith('http') && !camera.stream;
-    if (!isPicture) return ffmpegFrame(networkInput(withLogin(url, camera.login)), request, run);
-    return this.#snapshot(camera, request, signal);
+    const isPicture = camera.url?.startsWith('http') && !camera.stream;
+    return isPicture ? this.#snapshot(camera, request, run) : ffmpegFrame(networkInput(withLogin(camera)), request, run);
   }
 
   /** What a camera gives is passed on as it is where it fits the request: a hub without ffmpeg can then still show it. */
-  async #snapshot(camera: Camera, request: FrameRequest, signal: AbortSignal): Promise<Frame> {
-    const { body } = await callEndpoint({
-      service: `The camera ${camera.id}`,
-      url: new URL(camera.url ?? ''),
-      method: 'GET',
-      headers: camera.login === undefined ? {} : { authorization: `Basic ${Buffer.from(camera.login).toString('base64')}` },
-      isActing: false,
-      signal,
-      maxBytes: MAX_SNAPSHOT_BYTES,
+  async #snapshot(camera: Camera, request: FrameRequest, run: FfmpegRun): Promise<Frame> {
+    const body = await snapshotOf(camera, run.signal).catch((error: unknown) => {
+      if (camera.login !== undefined && isUnauthorized(error)) return undefined;
+      throw error;
     });
+    // Digest access authentication (RFC 7616) is what ffmpeg knows and `fetch` does not.
+    if (!body) return ffmpegFrame(networkInput(withLogin(camera)), request, run);
     const size = pictureSize(body);
     if (size && size.type === `image/${request.format}` && isWithin(size, request.within) && body.length <= MAX_BYTES) {
       return { bytes: body, format: request.format, width: size.width, height: size.height };
     }
-    return ffmpegFrame(pictureInput(body), request, { env: this.#env, signal, maxBytes: MAX_BYTES });
+    if (mediaTypeOf(body)?.kind !== 'image') {
+      throw new AtmoError('SERVICE_REFUSED', `The camera ${camera.id} answered with something that is no picture; is its url right?`);
+    }
+    return ffmpegFrame(pictureInput(body), request, run);
   }
+}
+
+async function snapshotOf({ id, url = '', login }: Camera, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+  const { body } = await callEndpoint({
+    service: `The camera ${id}`,
+    url: new URL(url),
+    method: 'GET',
+    headers: login === undefined ? {} : { authorization: `Basic ${Buffer.from(login).toString('base64')}` },
+    isActing: false,
+    signal,
+    maxBytes: MAX_SNAPSHOT_BYTES,
+  });
+  return body;
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof AtmoError && error.code === 'SERVICE_REFUSED' && error.details.status === 401;
 }
 
 function checked({ credentials, ...camera }: Camera, env: NodeJS.ProcessEnv): Camera {
@@ -93,7 +109,7 @@ function checked({ credentials, ...camera }: Camera, env: NodeJS.ProcessEnv): Ca
   return credentials === undefined ? camera : { ...camera, login: readSecret(credentials, env) };
 }
 
-function withLogin(url: string, login: string | undefined): string {
+function withLogin({ url = '', login }: Camera): string {
   if (login === undefined) return url;
   const [user = '', ...password] = login.split(':');
   return url.replace('://', `://${encodeURIComponent(user)}:${encodeURIComponent(password.join(':'))}@`);

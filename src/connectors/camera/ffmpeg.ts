@@ -16,13 +16,16 @@ export type FfmpegRun = Pick<ProgramRun, 'env' | 'signal' | 'maxBytes'>;
 /** ffmpeg's scale of the quality of JPEG: 2 is best, 31 is worst. */
 const BEST = 2;
 const WORST = 31;
-const PROTOCOLS = 'file,pipe,fd,http,https,rtsp,rtsps,rtp,udp,tcp,tls,crypto';
+/** No `file`: a camera that somebody took over could send a playlist with files of the hub in it. */
+const NETWORK_PROTOCOLS = 'pipe,fd,http,https,httpproxy,rtsp,rtsps,rtp,udp,tcp,tls,crypto';
+/** A few bytes can claim to be a picture of gigabytes. */
+const MAX_PIXELS = 50_000_000;
 
 /** An address of the network. It goes in as a list of one file on standard input: arguments of programs can be seen by every user. */
 export function networkInput(url: string): FfmpegInput {
   const rtsp = url.startsWith('rtsp') ? 'option rtsp_transport tcp\n' : '';
   const list = `ffconcat version 1.0\nfile '${url.replaceAll("'", "'\\''")}'\n${rtsp}`;
-  return { args: ['-f', 'concat', '-safe', '0', '-protocol_whitelist', PROTOCOLS, '-i', 'pipe:0'], stdin: list };
+  return { args: ['-protocol_whitelist', NETWORK_PROTOCOLS, '-f', 'concat', '-safe', '0', '-i', 'pipe:0'], stdin: list };
 }
 
 /** A camera of the kernel (V4L2). */
@@ -30,9 +33,9 @@ export function deviceInput(device: string): FfmpegInput {
   return { args: ['-f', 'v4l2', '-i', device] };
 }
 
-/** A picture that is there already, in any form that ffmpeg knows. */
+/** A picture that is there already. */
 export function pictureInput(bytes: Uint8Array): FfmpegInput {
-  return { args: ['-f', 'image2pipe', '-i', 'pipe:0'], stdin: bytes };
+  return { args: ['-protocol_whitelist', 'pipe,fd', '-f', 'image2pipe', '-i', 'pipe:0'], stdin: bytes };
 }
 
 /** One picture by ffmpeg. Errors: those of `runProgram`; SERVICE_UNAVAILABLE with what ffmpeg says when there is no picture. */
@@ -40,7 +43,7 @@ export async function ffmpegFrame(input: FfmpegInput, request: FrameRequest, run
   const end = await runProgram({
     ...run,
     program: 'ffmpeg',
-    args: ['-hide_banner', '-loglevel', 'error', ...input.args, ...outputArgs(request)],
+    args: ['-hide_banner', '-loglevel', 'error', '-max_pixels', String(MAX_PIXELS), ...input.args, ...outputArgs(request)],
     ...(input.stdin !== undefined && { input: input.stdin }),
   });
   if (end.exitCode !== 0 || end.output.length === 0) throw noPicture(end);

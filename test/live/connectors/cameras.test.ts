@@ -49,6 +49,9 @@ describe.skipIf(ffmpeg === '')(`cameras (${FOREIGN_HINT})`, () => {
       yard: { ...login, url: `${http.url}/stream.mjpg`, stream: true },
       gate: { ...login, url: `rtsp://${rtsp.address}/main` },
       page: { ...login, url: `${http.url}/page` },
+      careful: { ...login, url: `${http.url}/digest.jpg` },
+      taken: { ...login, url: `${http.url}/playlist.m3u8`, stream: true },
+      bomb: { ...login, url: `${http.url}/bomb.jpg` },
       silent: { ...login, url: `${http.url}/never` },
       stranger: { stream: false, url: `rtsp://${rtsp.address}/main` },
       locked: { stream: false, url: `${http.url}/picture.jpg` },
@@ -109,11 +112,23 @@ describe.skipIf(ffmpeg === '')(`cameras (${FOREIGN_HINT})`, () => {
     const failure = async (id: string) =>
       (await capture(id, {}, 5_000).catch((error: unknown) => error)) as { code: string; message: string };
     expect(await failure('locked')).toMatchObject({ code: 'SERVICE_REFUSED', details: { status: 401 } });
-    for (const id of ['stranger', 'gone', 'desk', 'page']) {
+    expect(await failure('page')).toMatchObject({ code: 'SERVICE_REFUSED', message: expect.stringContaining('no picture') });
+    for (const id of ['stranger', 'gone', 'desk']) {
       const { code, message } = await failure(id);
       expect([id, code]).toEqual([id, 'SERVICE_UNAVAILABLE']);
       expect(message).not.toMatch(/4711|viewer/);
     }
+  });
+
+  test('a camera that wants a digest of the password gets one', async () => {
+    expect(await capture('careful', within(320, 320))).toMatchObject({ format: 'jpeg', width: 320, height: 180 });
+  });
+
+  test('a camera that somebody took over reads no file of the hub and takes no memory from it', async () => {
+    await expect(capture('taken')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    const startMs = Date.now();
+    await expect(capture('bomb', within(640, 640))).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    expect(Date.now() - startMs).toBeLessThan(5_000);
   });
 
   test('a camera that does not answer is given up, and the next call gets its turn', async () => {

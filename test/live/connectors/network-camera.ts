@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type ServerResponse } from 'node:http';
@@ -33,6 +34,12 @@ export async function testPicture(ffmpeg: string, size: string, codec = 'mjpeg')
 export async function httpCamera(picture: Buffer, login: string) {
   const expected = `Basic ${Buffer.from(login).toString('base64')}`;
   const server = createHttpServer((request, response) => {
+    if (request.url === '/digest.jpg') {
+      if (isDigest(request.headers.authorization ?? '', login)) return response.end(picture);
+      return response.writeHead(401, { 'www-authenticate': 'Digest realm="camera", nonce="n0nce", qop="auth", algorithm=MD5' }).end();
+    }
+    if (request.url === '/playlist.m3u8') return response.end(PLAYLIST);
+    if (request.url === '/bomb.jpg' && request.headers.authorization === expected) return response.end(bombOf(picture));
     if (request.headers.authorization !== expected)
       return response.writeHead(401, { 'www-authenticate': 'Basic realm="camera"' }).end('Denied');
     if (request.url === '/picture.jpg') return response.end(picture);
@@ -49,6 +56,28 @@ export async function httpCamera(picture: Buffer, login: string) {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** The file that a hostile playlist would have the hub read. */
+const PLAYLIST = '#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile:///etc/hostname\n#EXT-X-ENDLIST\n';
+const md5 = (text: string) => createHash('md5').update(text).digest('hex');
+
+/** Digest access authentication (RFC 7616 3.4) with the nonce of this camera. */
+function isDigest(authorization: string, login: string): boolean {
+  const field = (name: string) => new RegExp(`\\b${name}="?([^",]+)`).exec(authorization)?.[1];
+  const [user = '', ...password] = login.split(':');
+  const secret = md5(`${user}:camera:${password.join(':')}`);
+  const proof = `${secret}:n0nce:${field('nc')}:${field('cnonce')}:auth:${md5(`GET:${field('uri')}`)}`;
+  return authorization.startsWith('Digest ') && field('response') === md5(proof);
+}
+
+/** The picture with a frame header (ITU-T T.81 B.2.2) that claims 65,000 by 65,000 pixels. */
+function bombOf(picture: Buffer): Buffer {
+  const bomb = Buffer.from(picture);
+  const at = bomb.indexOf(Buffer.from([0xff, 0xc0]));
+  bomb.writeUInt16BE(65_000, at + 5);
+  bomb.writeUInt16BE(65_000, at + 7);
+  return bomb;
 }
 
 function stream(response: ServerResponse, picture: Buffer): void {
