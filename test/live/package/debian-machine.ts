@@ -78,6 +78,8 @@ export class DebianMachine {
     ];
     this.#process = spawn(tool.path, args, { env, stdio: 'ignore' });
     await until(async () => /running|degraded/.test((await this.run('systemctl is-system-running')).output));
+    // systemd-nspawn closes what is open on a board; bubblewrap writes there for its own namespace.
+    await this.must('mount -o remount,bind,rw /proc/sys');
   }
 
   /** Runs a line of a shell as root inside. */
