@@ -41,7 +41,8 @@ export class CapabilityCatalogue {
   }
 
   list(directory: DeviceDirectory, isVisible: (tool: RegisteredTool) => boolean): readonly CapabilityView[] {
-    const devices = directory.list();
+    // Those of the board itself came with no bridge.
+    const devices = directory.list().filter(({ kind }) => kind !== 'board');
     return [...this.#capabilities.values()].map(({ type, description, hasDevices }) => ({
       type,
       description: description(devices.length),

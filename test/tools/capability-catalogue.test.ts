@@ -56,6 +56,15 @@ test('a bridge counts its devices each time it is asked and lists them with thei
   expect(bridge?.devices).toEqual([{ id: 'lamp', name: 'Lamp', type: 'DimmableLight', reachable: false }]);
 });
 
+test('a bridge does not count what the board itself has', () => {
+  const catalogue = catalogueWith([]);
+  const probe = { ...lamp, id: parseDeviceId('probe'), kind: 'board' } as const;
+  catalogue.add({ type: 'matter_bridge', description: (count) => `bridge with ${count} devices`, hasDevices: true });
+  const [bridge] = catalogue.list({ ...NO_DEVICES, list: () => [lamp, probe] }, () => true);
+  expect(bridge?.description).toBe('bridge with 1 devices');
+  expect(bridge?.devices?.map(({ id }) => id)).toEqual(['lamp']);
+});
+
 test('a tool that the caller may not see is not told', () => {
   const catalogue = catalogueWith(['say']);
   catalogue.add({ type: 'speech', description: () => 'Says things' });

@@ -28,7 +28,8 @@ export interface DeviceView {
   readonly area: string | null;
   /** Of its area. */
   readonly floor?: string | null;
-  readonly kind: 'node' | 'bridged' | 'part';
+  /** `board`: a chip, a probe or a line of the hub's own board. */
+  readonly kind: 'node' | 'bridged' | 'part' | 'board';
   readonly parent?: string;
   readonly matter_node_id: string;
   readonly vendor: { readonly id: number; readonly name: string };

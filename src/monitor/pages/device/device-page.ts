@@ -17,6 +17,8 @@ import { readingsCard } from './readings-card.ts';
 
 const TABS = { now: 'Now', tools: 'Tools', about: 'About', raw: 'Inside' } as const;
 type Tab = keyof typeof TABS;
+/** What the board itself has was not commissioned: there is nothing to share, to name or to look into but the configuration. */
+const BOARD_TABS: readonly Tab[] = ['now', 'tools'];
 const SHARE_TOOL = 'hub:share_device';
 
 /** One device: how it is, what it can do, what it is made of. */
@@ -66,10 +68,10 @@ export class DevicePage extends PageElement {
     const readings = readingsOf(store.state, device.id);
     return html`
       ${this.#head(device)}
-      <div class="tabs device-tabs" role="group" aria-label="About this device">${Object.entries(TABS).map(
+      <div class="tabs device-tabs" role="group" aria-label="About this device">${tabsOf(device).map(
         ([tab, title]) =>
           html`<button type="button" aria-pressed=${tab === this.tab} @click=${() => {
-            this.tab = tab as Tab;
+            this.tab = tab;
           }}>${title}</button>`,
       )}</div>
       ${this.#body(device, readings)} ${this.#dialog(device)} ${this.#secrets.view()}
@@ -77,7 +79,6 @@ export class DevicePage extends PageElement {
   }
 
   #head(device: DeviceView): TemplateResult {
-    const run = (tool: string, label: string) => () => void this.#run(device, { tool, label });
     return html`
       <header class="page-head device-head">
         <div>
@@ -86,13 +87,20 @@ export class DevicePage extends PageElement {
           <p class="row">${device.area === null ? nothing : html`<span class="chip">${device.area}</span>`} ${reachability(device)}
             <span class="small">heard ${ageWords(device.last_seen, Date.now())}</span></p>
         </div>
-        <div class="page-actions">
-          <button type="button" class="button small" @click=${run('hub:identify_device', `Identify ${device.name}`)}>${icon('bell')}Identify</button>
-          <button type="button" class="button small" @click=${() => this.#open('edit')}>${icon('edit')}Name and room</button>
-          <button type="button" class="button small" @click=${() => (this.code ? this.#open('share') : void this.#run(device, { tool: SHARE_TOOL, label: `Share ${device.name}` }))}>${icon('share')}Share</button>
-          <button type="button" class="button small danger plain" @click=${() => this.#open('remove')}>${icon('trash')}Remove</button>
-        </div>
+        ${device.kind === 'board' ? nothing : this.#actions(device)}
       </header>
+    `;
+  }
+
+  #actions(device: DeviceView): TemplateResult {
+    const run = (tool: string, label: string) => () => void this.#run(device, { tool, label });
+    return html`
+      <div class="page-actions">
+        <button type="button" class="button small" @click=${run('hub:identify_device', `Identify ${device.name}`)}>${icon('bell')}Identify</button>
+        <button type="button" class="button small" @click=${() => this.#open('edit')}>${icon('edit')}Name and room</button>
+        <button type="button" class="button small" @click=${() => (this.code ? this.#open('share') : void this.#run(device, { tool: SHARE_TOOL, label: `Share ${device.name}` }))}>${icon('share')}Share</button>
+        <button type="button" class="button small danger plain" @click=${() => this.#open('remove')}>${icon('trash')}Remove</button>
+      </div>
     `;
   }
 
@@ -167,3 +175,8 @@ function gone(): TemplateResult {
 }
 
 customElements.define('atmo-page-device', DevicePage);
+
+function tabsOf({ kind }: DeviceView): readonly (readonly [Tab, string])[] {
+  const tabs = Object.keys(TABS) as Tab[];
+  return tabs.filter((tab) => kind !== 'board' || BOARD_TABS.includes(tab)).map((tab) => [tab, TABS[tab]]);
+}
