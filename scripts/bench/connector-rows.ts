@@ -66,7 +66,7 @@ export const CONNECTOR_ROWS: Readonly<Record<string, ConnectorRow>> = {
   },
   files: {
     server: 'none',
-    config: () => ({ files: { roots: { all: { path: '/usr/share' } } } }),
+    config: () => ({ files: { roots: { all: { path: process.cwd() } } } }),
     load: async () => (await import('../../src/connectors/files/open-files.ts')).openFiles,
     use: { tool: 'list_files', params: { path: 'all' } },
   },
