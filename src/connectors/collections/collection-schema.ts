@@ -1,9 +1,9 @@
-/** Format 1 of the file: a document has parts, and each part the vector of its text. */
+/** Format 1 of the file: a document has parts, and each part a vector, which lies apart so that a search reads nothing else. */
 export const COLLECTION_SCHEMA = `
-CREATE TABLE collections (name TEXT PRIMARY KEY, model TEXT NOT NULL, width INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE collections (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, width INTEGER NOT NULL) STRICT;
 CREATE TABLE documents (
   number INTEGER PRIMARY KEY,
-  collection TEXT NOT NULL REFERENCES collections (name),
+  collection INTEGER NOT NULL REFERENCES collections (number),
   id TEXT NOT NULL,
   metadata TEXT NOT NULL,
   UNIQUE (collection, id)
@@ -12,7 +12,12 @@ CREATE TABLE parts (
   number INTEGER PRIMARY KEY,
   document INTEGER NOT NULL REFERENCES documents (number) ON DELETE CASCADE,
   part INTEGER NOT NULL,
-  text TEXT NOT NULL,
+  text TEXT NOT NULL
+) STRICT;
+CREATE TABLE vectors (
+  part INTEGER PRIMARY KEY REFERENCES parts (number) ON DELETE CASCADE,
+  collection INTEGER NOT NULL,
+  document INTEGER NOT NULL,
   vector BLOB NOT NULL
 ) STRICT;
 CREATE INDEX parts_of_document ON parts (document);

@@ -19,18 +19,25 @@ export interface PartedDocument {
   readonly parts: readonly { readonly text: string; readonly vector: Float32Array<ArrayBuffer> }[];
 }
 
-/** A part as a search looks at it. */
-export interface StoredPart {
-  readonly number: number;
-  readonly document: string;
+/** The vector of a part, with the numbers of the part and its document. */
+export interface StoredVector {
   readonly part: number;
-  readonly text: string;
-  readonly metadata: JsonObject;
+  readonly document: number;
   readonly vector: Float32Array<ArrayBuffer>;
 }
 
-const PAGE = `SELECT parts.number, id, part, text, metadata, vector FROM parts JOIN documents ON documents.number = parts.document
-  WHERE collection = ? AND parts.number > ? ORDER BY parts.number LIMIT ?`;
+/** A part as people read it. */
+export interface StoredPart {
+  readonly document: string;
+  /** Which one of its document, from 1. */
+  readonly part: number;
+  readonly text: string;
+  readonly metadata: JsonObject;
+}
+
+const NUMBER = '(SELECT number FROM collections WHERE name = ?1)';
+const VECTORS = `SELECT part, document, vector FROM vectors WHERE part > ?2 AND collection = ${NUMBER} ORDER BY part LIMIT ?3`;
+const PART = `SELECT id, part, text, metadata FROM parts JOIN documents ON documents.number = parts.document WHERE parts.number = ?`;
 
 /** Documents with their vectors, in one file that is opened when it is first needed. Each method throws STORAGE_FAILED where the disk fails. */
 export class CollectionStore implements Disposable {
@@ -64,7 +71,7 @@ export class CollectionStore implements Disposable {
    */
   put(collection: string, facts: CollectionFacts, documents: readonly PartedDocument[]): void {
     this.#transaction((database) => {
-      database.prepare('INSERT OR IGNORE INTO collections VALUES (?, ?, ?)').run(collection, facts.model, facts.width);
+      database.prepare('INSERT OR IGNORE INTO collections (name, model, width) VALUES (?, ?, ?)').run(collection, facts.model, facts.width);
       requireSame(collection, this.facts(collection), facts);
       for (const document of documents) putDocument(database, collection, document);
       const { count } = database.prepare('SELECT count(*) AS count FROM parts').get() ?? {};
@@ -76,16 +83,34 @@ export class CollectionStore implements Disposable {
   remove(collection: string, ids?: readonly string[]): number {
     return this.#transaction((database) => {
       const removed = ids
-        ? ids.map((id) => database.prepare('DELETE FROM documents WHERE collection = ? AND id = ?').run(collection, id))
-        : [database.prepare('DELETE FROM documents WHERE collection = ?').run(collection)];
-      database.prepare('DELETE FROM collections WHERE name = ?1 AND name NOT IN (SELECT collection FROM documents)').run(collection);
+        ? ids.map((id) => database.prepare(`DELETE FROM documents WHERE collection = ${NUMBER} AND id = ?2`).run(collection, id))
+        : [database.prepare(`DELETE FROM documents WHERE collection = ${NUMBER}`).run(collection)];
+      database.prepare('DELETE FROM collections WHERE name = ? AND number NOT IN (SELECT collection FROM documents)').run(collection);
       return removed.reduce((sum, { changes }) => sum + Number(changes), 0);
     });
   }
 
-  /** The next parts of a collection behind one number, in the order of their numbers. */
-  page(collection: string, after: number, limit: number): readonly StoredPart[] {
-    return this.#use((database) => database.prepare(PAGE).all(collection, after, limit).map(storedPart));
+  /** Numbers and metadata of the documents of a collection. */
+  documents(collection: string): readonly { readonly number: number; readonly metadata: JsonObject }[] {
+    const rows = this.#use((database) =>
+      database.prepare(`SELECT number, metadata FROM documents WHERE collection = ${NUMBER}`).all(collection),
+    );
+    return rows.map(({ number, metadata }) => ({ number: Number(number), metadata: metadataOf(metadata) }));
+  }
+
+  /** The next vectors of a collection behind the part of a number, in the order of their parts. */
+  vectors(collection: string, after: number, limit: number): readonly StoredVector[] {
+    return this.#use((database) => database.prepare(VECTORS).all(collection, after, limit)).map(({ part, document, vector }) => ({
+      part: Number(part),
+      document: Number(document),
+      vector: vectorOfBytes(vector instanceof Uint8Array ? vector : new Uint8Array()),
+    }));
+  }
+
+  /** The part of a number; undefined when it was removed meanwhile. */
+  part(number: number): StoredPart | undefined {
+    const row = this.#use((database) => database.prepare(PART).get(number));
+    return row && { document: String(row.id), part: Number(row.part), text: String(row.text), metadata: metadataOf(row.metadata) };
   }
 
   [Symbol.dispose](): void {
@@ -116,12 +141,16 @@ export class CollectionStore implements Disposable {
 }
 
 function putDocument(database: DatabaseSync, collection: string, { id, metadata, parts }: PartedDocument): void {
-  database.prepare('DELETE FROM documents WHERE collection = ? AND id = ?').run(collection, id);
-  const { lastInsertRowid } = database
-    .prepare('INSERT INTO documents (collection, id, metadata) VALUES (?, ?, ?)')
+  database.prepare(`DELETE FROM documents WHERE collection = ${NUMBER} AND id = ?2`).run(collection, id);
+  const { lastInsertRowid: document } = database
+    .prepare(`INSERT INTO documents (collection, id, metadata) VALUES (${NUMBER}, ?2, ?3)`)
     .run(collection, id, JSON.stringify(metadata));
-  const insert = database.prepare('INSERT INTO parts (document, part, text, vector) VALUES (?, ?, ?, ?)');
-  for (const [index, { text, vector }] of parts.entries()) insert.run(lastInsertRowid, index + 1, text, vectorBytes(vector));
+  const insertPart = database.prepare('INSERT INTO parts (document, part, text) VALUES (?, ?, ?)');
+  const insertVector = database.prepare(`INSERT INTO vectors (collection, part, document, vector) VALUES (${NUMBER}, ?2, ?3, ?4)`);
+  for (const [index, { text, vector }] of parts.entries()) {
+    const { lastInsertRowid: part } = insertPart.run(document, index + 1, text);
+    insertVector.run(collection, part, document, vectorBytes(vector));
+  }
 }
 
 function requireSame(collection: string, known: CollectionFacts | undefined, { model, width }: CollectionFacts): void {
@@ -141,14 +170,6 @@ function tooMany(maxParts: number): AtmoError {
   );
 }
 
-function storedPart(row: Record<string, SQLOutputValue>): StoredPart {
-  const { number, id, part, text, metadata, vector } = row;
-  return {
-    number: Number(number),
-    document: String(id),
-    part: Number(part),
-    text: String(text),
-    metadata: JSON.parse(String(metadata)) as JsonObject,
-    vector: vectorOfBytes(vector instanceof Uint8Array ? vector : new Uint8Array()),
-  };
+function metadataOf(text: SQLOutputValue | undefined): JsonObject {
+  return JSON.parse(String(text)) as JsonObject;
 }

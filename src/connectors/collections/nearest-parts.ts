@@ -16,11 +16,16 @@ export interface NearestQuery {
 }
 
 /** A part with how near it is, 0 to 1. */
-export interface NearPart extends Omit<StoredPart, 'vector' | 'number'> {
+export interface NearPart extends StoredPart {
   readonly score: number;
 }
 
-/** How many parts are looked at before other work gets its turn: some milliseconds on a Pi. */
+interface Candidate {
+  readonly part: number;
+  readonly score: number;
+}
+
+/** How many vectors are looked at before other work gets its turn: some milliseconds on a Pi. */
 const PAGE = 256;
 
 /** The parts of a collection that are nearest to a vector, the nearest first, and how many were compared. */
@@ -28,20 +33,33 @@ export async function nearestParts(
   store: CollectionStore,
   { collection, vector, limit, minScore, filter, signal }: NearestQuery,
 ): Promise<{ readonly parts: readonly NearPart[]; readonly searched: number }> {
-  let found: readonly NearPart[] = [];
+  const isWanted = documentFilter(store, collection, filter);
+  let best: readonly Candidate[] = [];
   let searched = 0;
   for (let after = 0; ; ) {
     signal.throwIfAborted();
-    const page = store.page(collection, after, PAGE);
-    const fitting = page.filter(({ metadata }) => fitsFilter(metadata, filter));
-    searched += fitting.length;
-    const near = fitting.map(({ vector: other, number: _, ...part }) => ({ ...part, score: score(vector, other) }));
-    found = [...found, ...near.filter((part) => part.score >= minScore)].sort((a, b) => b.score - a.score).slice(0, limit);
+    const page = store.vectors(collection, after, PAGE);
+    const wanted = page.filter(({ document }) => isWanted(document));
+    searched += wanted.length;
+    const near = wanted.map((stored) => ({ part: stored.part, score: score(vector, stored.vector) }));
+    best = [...best, ...near.filter((candidate) => candidate.score >= minScore)].sort((a, b) => b.score - a.score).slice(0, limit);
     const last = page.at(-1);
-    if (!last || page.length < PAGE) return { parts: found, searched };
-    after = last.number;
+    if (!last || page.length < PAGE) return { parts: best.flatMap((candidate) => nearPart(store, candidate)), searched };
+    after = last.part;
     await setImmediate();
   }
+}
+
+function documentFilter(store: CollectionStore, collection: string, filter: JsonObject): (document: number) => boolean {
+  if (Object.keys(filter).length === 0) return () => true;
+  const fitting = store.documents(collection).filter(({ metadata }) => fitsFilter(metadata, filter));
+  const numbers = new Set(fitting.map(({ number }) => number));
+  return (document) => numbers.has(document);
+}
+
+function nearPart(store: CollectionStore, { part: number, score }: Candidate): readonly NearPart[] {
+  const part = store.part(number);
+  return part ? [{ ...part, score }] : [];
 }
 
 /** What points away has nothing to do with it. */

@@ -4,6 +4,8 @@ import { COLLECTION_FORMAT, COLLECTION_SCHEMA } from './collection-schema.ts';
 
 /** A text of a thousand characters with the longest vector that models make, and the page around it. */
 const BYTES_A_PART = 24_576;
+/** Tables and indexes take pages before there is anything in them. */
+const EMPTY_BYTES = 1_048_576;
 const PAGE_BYTES = 4_096;
 
 /** Opens the file, checks it and makes its tables where it is new. STORAGE_FAILED says what to do. */
@@ -12,7 +14,7 @@ export function openCollectionFile(path: string, maxParts: number): DatabaseSync
     const database = new DatabaseSync(path);
     try {
       database.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -2000`);
-      database.exec(`PRAGMA max_page_count = ${Math.ceil((maxParts * BYTES_A_PART) / PAGE_BYTES)}; PRAGMA foreign_keys = ON`);
+      database.exec(`PRAGMA max_page_count = ${Math.ceil((EMPTY_BYTES + maxParts * BYTES_A_PART) / PAGE_BYTES)}; PRAGMA foreign_keys = ON`);
       const finding = String(database.prepare('PRAGMA quick_check(1)').get()?.quick_check);
       if (finding !== 'ok')
         throw failed(path, `it is damaged (${finding}); put a backup back, or move it away and add the documents again`);

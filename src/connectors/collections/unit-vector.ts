@@ -16,7 +16,9 @@ export function vectorBytes(vector: Float32Array<ArrayBuffer>): Uint8Array<Array
   return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
 }
 
-/** The other way round. A copy, since bytes of a database may begin anywhere. */
-export function vectorOfBytes(bytes: Uint8Array): Float32Array<ArrayBuffer> {
-  return new Float32Array(bytes.slice().buffer);
+/** The other way round. */
+export function vectorOfBytes(bytes: Uint8Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
+  const isAligned = bytes.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0;
+  const { buffer, byteOffset, byteLength } = isAligned ? bytes : bytes.slice();
+  return new Float32Array(buffer, byteOffset, Math.floor(byteLength / Float32Array.BYTES_PER_ELEMENT));
 }
