@@ -10,10 +10,12 @@ import { EventBus } from './core/events.ts';
 import { isoTime } from './core/iso-time.ts';
 import { silentLogger } from './core/logger.ts';
 import type { BackupReport, BackupWishes, RestoreReport, StateArchive } from './core/state-archive.ts';
+import { byScrypt, type Derive } from './journal/archive/archive-header.ts';
 import { type ArchiveTable, OUTSIDE } from './journal/archive/archive-table.ts';
 import { asOwnerOf } from './journal/archive/as-owner.ts';
 import { DatabaseCopies } from './journal/archive/database-copies.ts';
-import { makeArchive } from './journal/archive/make-archive.ts';
+import { type ArchiveFigures, type ArchiveOrder, makeArchive } from './journal/archive/make-archive.ts';
+import { WritableCopy } from './journal/archive/read-only-state.ts';
 import { restoreArchive } from './journal/archive/restore-archive.ts';
 import { leaveRestoreNote } from './journal/archive/restore-note.ts';
 import { defaultStateDirectory } from './journal/state-directory.ts';
@@ -29,28 +31,31 @@ import { hubIdOf } from './wire/hub-id.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Backups of the hub whose state this machine holds, made and put back by files: whoever may read them is the owner. */
-export function stateArchive(env: Environment): StateArchive {
+export function stateArchive(env: Environment, derive = byScrypt): StateArchive {
   return {
     stateDir: () => resolve(defaultStateDirectory(env)),
-    backup: (wishes) => backup(wishes, env),
-    restore,
+    backup: (wishes) => backup(wishes, env, derive),
+    restore: (wishes) => restore(wishes, derive),
   };
 }
 
-async function backup({ stateDir, file, passphrase, askForCopies }: BackupWishes, env: Environment): Promise<BackupReport> {
+async function backup(wishes: BackupWishes, env: Environment, derive: Derive): Promise<BackupReport> {
+  const { stateDir, file, passphrase, askForCopies } = wishes;
   const hub = hubOf(stateDir);
   const target = await BackupFile.open(file);
   try {
     const report = await asOwnerOf(stateDir, async () => {
-      await using lock = new StateLock(stateDir);
-      const isRunning = !(await isFree(lock));
-      const own = new DatabaseCopies(systemClock, stateDir);
-      const copies = isRunning ? await askForCopies() : await own.take();
       const head = { version: packageVersion(), hub, madeAt: isoTime(systemClock.now()) };
-      const order = { stateDir, copies, isRunning, outside: outsideFiles(env, stateDir), head, passphrase };
-      const figures = await makeArchive(order, target.handle);
-      own.drop();
-      return { hub, ...figures, isOfRunningHub: isRunning };
+      const order = { head, outside: outsideFiles(env, stateDir), passphrase, derive };
+      await using lock = new StateLock(stateDir);
+      const standing = await standingOf(lock);
+      if (standing === 'running') {
+        const figures = await makeArchive({ ...order, stateDir, copies: await askForCopies(), isRunning: true }, target.handle);
+        return { hub, ...figures, isOfRunningHub: true };
+      }
+      if (standing === 'stopped') return { hub, ...(await archiveStopped({ ...order, stateDir }, target)), isOfRunningHub: false };
+      await using copy = await WritableCopy.of(stateDir);
+      return { hub, ...(await archiveStopped({ ...order, stateDir: copy.path }, target)), isOfRunningHub: false };
     });
     await target.keep();
     return report;
@@ -60,13 +65,23 @@ async function backup({ stateDir, file, passphrase, askForCopies }: BackupWishes
   }
 }
 
-/** True, and the lock is held, when no hub runs. */
-async function isFree(lock: StateLock): Promise<boolean> {
+async function archiveStopped(order: Omit<ArchiveOrder, 'copies' | 'isRunning'>, { handle }: BackupFile): Promise<ArchiveFigures> {
+  const databases = new DatabaseCopies(systemClock, order.stateDir);
+  try {
+    return await makeArchive({ ...order, copies: await databases.take(), isRunning: false }, handle);
+  } finally {
+    databases.drop();
+  }
+}
+
+/** Takes the lock of a stopped hub; that of one on a disk without writes cannot be taken, and need not be. */
+async function standingOf(lock: StateLock): Promise<'running' | 'stopped' | 'read-only'> {
   try {
     await lock.start();
-    return true;
+    return 'stopped';
   } catch (error) {
-    if (error instanceof AtmoError && error.code === 'CONFLICT') return false;
+    if (error instanceof AtmoError && error.code === 'CONFLICT') return 'running';
+    if (error instanceof AtmoError && error.details.cause === 'not-writable') return 'read-only';
     throw error;
   }
 }
@@ -81,13 +96,14 @@ function hubOf(stateDir: string): string {
   return guardStorage(path, () => hubIdOf(rawPublicKey(createPrivateKey(readFileSync(path)))));
 }
 
-async function restore({ stateDir, file, passphrase }: Parameters<StateArchive['restore']>[0]): Promise<RestoreReport> {
+async function restore({ stateDir, file, passphrase }: Parameters<StateArchive['restore']>[0], derive: Derive): Promise<RestoreReport> {
   await using archive = await openBackup(file);
   const { table, aside } = await asOwnerOf(stateDir, () =>
     restoreArchive({
       stateDir,
       archive: archive.createReadStream({ autoClose: false }),
       passphrase,
+      derive,
       accept: requireKnownVersion,
       advance: skipCounters,
       now: isoTime(systemClock.now()),

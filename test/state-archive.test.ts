@@ -1,4 +1,16 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +25,7 @@ import { archiveContent } from '../src/journal/archive/archive-content.ts';
 import { tableText } from '../src/journal/archive/archive-table.ts';
 import { StateStore } from '../src/journal/state-store.ts';
 import { stateArchive } from '../src/state-archive.ts';
+import { quickly } from './journal/archive/quick-derivation.ts';
 
 const PASSPHRASE = 'five words that nobody guesses';
 const dir = mkdtempSync(join(tmpdir(), 'atmo-archive-'));
@@ -20,7 +33,7 @@ const stateDir = join(dir, 'state');
 const configFile = join(dir, 'etc/config.yaml');
 const rulesFile = join(dir, 'etc/rules.yaml');
 const file = join(dir, 'home.atmo');
-const archive = stateArchive({ ATMO_STATE_DIR: stateDir, ATMO_CONFIG: configFile });
+const archive = stateArchive({ ATMO_STATE_DIR: stateDir, ATMO_CONFIG: configFile }, quickly);
 const askForCopies = () => Promise.reject(new Error('no hub runs'));
 let hub = '';
 
@@ -56,7 +69,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const restoreTo = (name: string, from = file) => {
   const target = join(dir, name);
-  return stateArchive({ ATMO_STATE_DIR: target }).restore({ stateDir: target, file: from, passphrase: PASSPHRASE });
+  return stateArchive({ ATMO_STATE_DIR: target }, quickly).restore({ stateDir: target, file: from, passphrase: PASSPHRASE });
 };
 
 describe('the backup of a stopped hub', () => {
@@ -96,6 +109,32 @@ describe('the backup of a stopped hub', () => {
   });
 });
 
+/** Mounts need a mount namespace of their own: as root, or where unprivileged user namespaces are allowed. */
+const canMount = spawnSync('unshare', ['-rm', 'true']).status === 0;
+
+test.skipIf(!canMount)('a state on a disk that takes no writes any more can still be backed up, with what is in its logs', async () => {
+  const [small, from] = [join(dir, 'small'), join(dir, 'read-only.atmo')];
+  mkdirSync(small);
+  const child = join(import.meta.dirname, 'journal/children/read-only-backup.ts');
+  const run = spawnSync('unshare', ['-rm', process.execPath, child, small, from, PASSPHRASE], { encoding: 'utf8' });
+  expect(run.stderr).toBe('');
+  await restoreTo('from-read-only', from);
+  await using store = await stateIn(join(dir, 'from-read-only'));
+  expect(store.get('devices', 'lamp')).toBe('Lamp');
+});
+
+test.skipIf(process.geteuid?.() !== 0)('root restores files that belong to the user of the hub', async () => {
+  chmodSync(dir, 0o755);
+  const target = join(dir, 'of-the-hub');
+  mkdirSync(target, { mode: 0o700 });
+  chownSync(target, 1234, 1234);
+  await restoreTo('of-the-hub');
+  const owners = readdirSync(target, { recursive: true, encoding: 'utf8' }).map((name) => statSync(join(target, name)).uid);
+  expect(owners.length).toBeGreaterThan(5);
+  expect(new Set(owners)).toEqual(new Set([1234]));
+  expect(process.geteuid?.()).toBe(0);
+});
+
 describe('a restore', () => {
   interface Forged {
     readonly version?: string;
@@ -114,7 +153,7 @@ describe('a restore', () => {
     );
     const content = table === undefined ? archiveContent({ version, hub: 'hub-0', madeAt: 'then' }, sources) : ofTable(table);
     await using target = await open(path, 'w');
-    for await (const piece of sealStream(content, PASSPHRASE)) await target.writeFile(piece);
+    for await (const piece of sealStream(content, PASSPHRASE, quickly)) await target.writeFile(piece);
     for (const { handle } of sources) await handle.close();
     return path;
   }
@@ -150,7 +189,7 @@ describe('a restore', () => {
     database.exec('PRAGMA user_version = 99');
     writeFileSync(join(newer, 'hub.key'), readFileSync(join(stateDir, 'hub.key')), { mode: 0o600 });
     const from = join(dir, 'newer.atmo');
-    await stateArchive({}).backup({ stateDir: newer, file: from, passphrase: PASSPHRASE, askForCopies });
+    await stateArchive({}, quickly).backup({ stateDir: newer, file: from, passphrase: PASSPHRASE, askForCopies });
     await expect(restoreTo('restored', from)).rejects.toMatchObject({ code: 'STORAGE_FAILED', message: expect.stringContaining('newer') });
     expect(readdirSync(join(dir, 'restored'))).not.toContain('restore.new');
   });

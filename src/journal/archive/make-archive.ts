@@ -4,6 +4,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { toStorageError } from '../storage-error.ts';
 import { sealStream } from './archive-cipher.ts';
 import { type ArchiveSource, archiveContent } from './archive-content.ts';
+import type { Derive } from './archive-header.ts';
 import { type ArchiveTable, OUTSIDE } from './archive-table.ts';
 import type { DatabaseCopy } from './database-copies.ts';
 import { AUDIT_FRONT, stateFiles } from './state-files.ts';
@@ -18,6 +19,7 @@ export interface ArchiveOrder {
   readonly outside: readonly string[];
   readonly head: Omit<ArchiveTable, 'entries'>;
   readonly passphrase: string;
+  readonly derive: Derive;
 }
 
 /** What went into an archive. */
@@ -34,7 +36,7 @@ export async function makeArchive(order: ArchiveOrder, target: FileHandle): Prom
     for (const [path, file] of filesOf(order)) sources.push(await openSource(path, file));
     requireIdentity(sources, order.stateDir);
     let bytes = 0;
-    for await (const piece of sealStream(archiveContent(order.head, sources), order.passphrase)) {
+    for await (const piece of sealStream(archiveContent(order.head, sources), order.passphrase, order.derive)) {
       await target.writeFile(piece);
       bytes += piece.length;
     }

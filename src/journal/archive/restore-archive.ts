@@ -7,6 +7,7 @@ import { StateLock } from '../state-lock.ts';
 import { guardStorage } from '../storage-error.ts';
 import { openStream } from './archive-cipher.ts';
 import { unpackContent } from './archive-content.ts';
+import type { Derive } from './archive-header.ts';
 import type { ArchiveTable } from './archive-table.ts';
 import { dropUnplaced, placeRestore } from './placed-restore.ts';
 import { RESTORE_FOLDER } from './state-files.ts';
@@ -16,6 +17,7 @@ export interface RestoreOrder {
   readonly stateDir: string;
   readonly archive: AsyncIterable<Uint8Array>;
   readonly passphrase: string;
+  readonly derive: Derive;
   /** Throws for a backup that this software cannot use. */
   accept(table: ArchiveTable): void;
   /** Prepares what was unpacked for its new life, or throws because it cannot be used. */
@@ -37,7 +39,7 @@ export interface Restored {
  * VALIDATION_ERROR, NOT_SUPPORTED of the archive; STORAGE_FAILED.
  */
 export async function restoreArchive(order: RestoreOrder): Promise<Restored> {
-  const { stateDir, archive, passphrase } = order;
+  const { stateDir, archive, passphrase, derive } = order;
   guardStorage(stateDir, () => mkdirSync(stateDir, { recursive: true, mode: 0o700 }));
   await using lock = new StateLock(stateDir);
   await lock.start();
@@ -47,7 +49,7 @@ export async function restoreArchive(order: RestoreOrder): Promise<Restored> {
       rmSync(folder, { recursive: true, force: true });
       mkdirSync(folder, { mode: 0o700 });
     });
-    const table = await unpackContent(openStream(archive, passphrase), folder, order.accept);
+    const table = await unpackContent(openStream(archive, passphrase, derive), folder, order.accept);
     checkUnpacked(folder, table);
     await order.advance(folder, table);
     const aside = placeRestore(stateDir, order.now);

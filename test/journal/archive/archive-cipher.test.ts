@@ -1,18 +1,12 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openStream, sealStream } from '../../../src/journal/archive/archive-cipher.ts';
-import { type Derive, HEADER_BYTES } from '../../../src/journal/archive/archive-header.ts';
+import { HEADER_BYTES } from '../../../src/journal/archive/archive-header.ts';
+import { quickly } from './quick-derivation.ts';
 
 const PASSPHRASE = 'five words that nobody guesses';
 const CHUNK = 65_536;
 const SEALED_CHUNK = CHUNK + 16;
-
-/** As cheap as a passphrase must not be. */
-const quickly: Derive = async (passphrase, salt, cost) =>
-  createHash('sha512')
-    .update(`${passphrase}/${JSON.stringify(cost)}/`)
-    .update(salt)
-    .digest();
 
 async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
