@@ -16,7 +16,8 @@ interface SourcePollPorts {
 }
 
 /** A slow bus with many probes needs its time; a driver that hangs has to end some day. */
-const READ_LIMIT_MS = 120_000;
+const READ_LIMIT_MS = 60_000;
+const SENSOR_LIMIT_MS = 3000;
 /** Hubs and sensors that were switched on together need not speak together. */
 const JITTER = 0.1;
 const SHORTEST_PAUSE_MS = 50;
@@ -40,7 +41,7 @@ export class SourcePoll implements Service {
 
   async start(): Promise<void> {
     const { source, feed } = this.#ports;
-    await this.#look();
+    await this.#withstand(() => this.#look());
     this.#unlisten = source.listen?.((sample) => feed.take(sample)) ?? this.#unlisten;
     this.#running = this.#run(this.#stop.signal);
   }
@@ -53,10 +54,16 @@ export class SourcePoll implements Service {
 
   async #run(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
-      await this.#readDue();
+      await this.#withstand(() => this.#readDue());
       await pause(this.#ports.clock, this.#untilNextMs(), stop);
-      if (!stop.aborted && this.#ports.clock.monotonic() >= this.#lookedAtMs + this.#lookMs) await this.#look();
+      const isLookDue = this.#ports.clock.monotonic() >= this.#lookedAtMs + this.#lookMs;
+      if (!stop.aborted && isLookDue) await this.#withstand(() => this.#look());
     }
+  }
+
+  /** One driver that is wrong must not end the others, nor the hub. */
+  async #withstand(work: () => Promise<void>): Promise<void> {
+    await work().catch((error: unknown) => this.#warn(error instanceof Error ? error.message : String(error)));
   }
 
   get #lookMs(): number {
@@ -65,8 +72,8 @@ export class SourcePoll implements Service {
 
   async #look(): Promise<void> {
     const { source, feed, clock } = this.#ports;
-    const { sensors, problems } = rosterOf(await source.find(), this.#settings);
     this.#lookedAtMs = clock.monotonic();
+    const { sensors, problems } = rosterOf(await source.find(), this.#settings);
     for (const problem of problems) this.#warn(problem);
     for (const sensor of sensors) {
       if (this.#sensors.has(sensor.address)) continue;
@@ -82,10 +89,10 @@ export class SourcePoll implements Service {
     if (due.length === 0) return;
     for (const entry of due) entry.dueMs = nowMs + entry.sensor.periodMs * (1 + JITTER * (random() - 0.5));
     const limit = new AbortController();
-    const cancel = clock.after(READ_LIMIT_MS, () => limit.abort());
+    const cancel = clock.after(Math.max(READ_LIMIT_MS, due.length * SENSOR_LIMIT_MS), () => limit.abort());
     const signal = AbortSignal.any([limit.signal, this.#stop.signal]);
-    await source.read({ addresses: due.map(({ sensor }) => sensor.address), signal }, (sample) => feed.take(sample));
-    cancel();
+    const addresses = due.map(({ sensor }) => sensor.address);
+    await source.read({ addresses, signal }, (sample) => feed.take(sample)).finally(cancel);
   }
 
   #untilNextMs(): number {

@@ -189,6 +189,33 @@ describe('a sensor that does not say what it should', () => {
   });
 });
 
+describe('a source that fails', () => {
+  test('is asked again when it is due, and told once', async () => {
+    const { read, find } = source;
+    source.read = () => Promise.reject(new RangeError('the driver is wrong'));
+    await start();
+    await pass(90);
+    expect(log.filter((line) => line.includes('the driver is wrong'))).toHaveLength(1);
+    source.find = () => Promise.reject(new RangeError('the folder is wrong'));
+    await pass(60);
+    expect(log.filter((line) => line.includes('the folder is wrong'))).toHaveLength(1);
+    Object.assign(source, { read, find });
+    await pass(30);
+    expect(current()).toMatchObject({ value: 21.5, reachability: 'reachable' });
+  });
+
+  test('and hangs is given up, and read again', async () => {
+    const { read } = source;
+    source.read = ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+    await start();
+    source.read = read;
+    await pass(59);
+    expect(current()?.value).toBeNull();
+    await pass(2);
+    expect(current()?.value).toBe(21.5);
+  });
+});
+
 describe('ids', () => {
   test('of something else on this hub are left to it', async () => {
     readings.describe(ID, { id: ID, device: parseDeviceId('probe'), name: 'temperature', kind: 'temperature', unit: '°C', title: 'Other' });

@@ -55,7 +55,7 @@ export class HwmonSource implements SensorSource {
     const label = await this.#kernel.maybe(`${folder}/${input}_label`);
     return {
       address,
-      device: slug(chip, '-'),
+      device: slug(chip, '-') || 'chip',
       reading: channel.channel,
       kind: channel.kind,
       unit: channel.unit,

@@ -60,7 +60,7 @@ export class IioSource implements SensorSource {
     const label = await this.#kernel.maybe(`${folder}/in_${channel.channel}_label`);
     return {
       address,
-      device: slug(`${chip}-${place}`, '-'),
+      device: slug(`${chip}-${place}`, '-') || 'chip',
       reading: channel.reading,
       kind: channel.kind,
       unit: channel.unit,
