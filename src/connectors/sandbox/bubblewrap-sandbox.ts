@@ -20,11 +20,18 @@ interface SandboxCollaborators {
   readonly env: NodeJS.ProcessEnv;
 }
 
+/** How a sandbox can be made here. */
+type Way = Pick<SandboxView, 'hasProc' | 'isRoot'>;
 type Bounds = Omit<SandboxConfig, 'powers' | 'commands' | 'safetyRules' | 'defaultSafetyRules' | 'containerEngine'>;
 
 const BYTES_PER_MB = 1_048_576;
 const BYTES_PER_KB = 1_024;
 const TRIAL_MS = 5_000;
+/** The best first. */
+const WAYS: readonly Way[] = [
+  { hasProc: true, isRoot: false },
+  { hasProc: false, isRoot: false },
+];
 const HOME = '/tmp';
 const INSTALL = 'install bubblewrap (apt install bubblewrap)';
 const ALLOW = 'allow user namespaces for the hub: docs/sandbox.md says how, for its unit, for containers and for the kernel';
@@ -35,7 +42,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
   readonly #bounds: Bounds;
   readonly #running: RunningPrograms;
   /** What became of the trial; the first program makes it. */
-  #trial: Promise<{ readonly hasProc: boolean }> | undefined;
+  #trial: Promise<Way> | undefined;
   #problem: string | undefined;
 
   constructor(collaborators: SandboxCollaborators, bounds: Bounds) {
@@ -61,22 +68,21 @@ export class BubblewrapSandbox implements ProgramSandbox {
     const granted = this.#with.powers.together(order.powers);
     if (order.kind === 'image') return this.#running.run(() => this.#runImage(order, granted), order.signal);
     this.requireSafe([order.program, ...order.args], order.cwd);
-    const { hasProc } = await this.#tried();
-    const view = this.#viewOf(order, granted, hasProc);
+    const view = { ...this.#viewOf(order, granted), ...(await this.#tried()) };
     const command = [pathOf(order.program, view), ...order.args];
     return this.#running.run(() => this.#runCommand(order, view, command), order.signal);
   }
 
   #runCommand(order: ProgramOrder, view: SandboxView, command: readonly string[]): Promise<ProgramResult> {
-    const { processes, cpuSeconds, tempMb } = this.#bounds;
+    const { processes, cpuSeconds, tempMb, running } = this.#bounds;
     const bounds = this.#boundsOf(order);
-    const limits = { processes, cpuSeconds, fileBytes: tempMb * BYTES_PER_MB };
+    const limits = { processes, cpuSeconds, fileBytes: tempMb * BYTES_PER_MB, together: view.isRoot ? running : 1 };
     // The watch counts what is really taken; this holds what comes between two looks.
     const data = order.isRuntime ? {} : { dataBytes: 2 * bounds.memoryBytes };
     return runBubblewrap({
       bubblewrap: this.#bubblewrap() ?? 'bwrap',
       options: bubblewrapOptions(view),
-      command: limitedCommand({ ...limits, ...data }, command),
+      command: limitedCommand({ ...limits, ...data }, view, command),
       ...(order.stdin !== undefined && { stdin: order.stdin }),
       bounds,
       signal: order.signal,
@@ -91,11 +97,11 @@ export class BubblewrapSandbox implements ProgramSandbox {
     return engine.run({ image, args, ...input, ...granted, bounds, tempBytes: this.#bounds.tempMb * BYTES_PER_MB, signal });
   }
 
-  #viewOf({ visible = [], cwd = HOME }: ProgramOrder, { read, write, env, hasNetwork }: Granted, hasProc: boolean): SandboxView {
+  #viewOf({ visible = [], cwd = HOME }: ProgramOrder, { read, write, env, hasNetwork }: Granted): Omit<SandboxView, keyof Way> {
     this.#with.powers.requireCodeApart(visible);
     const gone = [...read, ...write, ...visible].find((path) => !existsSync(path));
     if (gone !== undefined) throw new AtmoError('NOT_CONFIGURED', `There is no ${gone}, which a power of the sandbox names; create it`);
-    return { read: [...visible, ...read], write, env, hasNetwork, hasProc, cwd, tempBytes: this.#bounds.tempMb * BYTES_PER_MB };
+    return { read: [...visible, ...read], write, env, hasNetwork, cwd, tempBytes: this.#bounds.tempMb * BYTES_PER_MB };
   }
 
   #boundsOf({ maxMemoryBytes }: Pick<ProgramOrder, 'maxMemoryBytes'>): RunBounds {
@@ -103,29 +109,29 @@ export class BubblewrapSandbox implements ProgramSandbox {
     return { memoryBytes: maxMemoryBytes ?? memoryMb * BYTES_PER_MB, processes, outputBytes: outputKb * BYTES_PER_KB };
   }
 
-  #tried(): Promise<{ readonly hasProc: boolean }> {
+  #tried(): Promise<Way> {
     this.#trial ??= this.#try();
     return this.#trial;
   }
 
   /** NOT_CONFIGURED with what bubblewrap says, until the next start of the hub. */
-  async #try(): Promise<{ readonly hasProc: boolean }> {
+  async #try(): Promise<Way> {
     const reasons: string[] = [];
-    for (const hasProc of [true, false]) {
-      const { exitCode, stderr } = await this.#tryWith(hasProc);
-      if (exitCode === 0) return { hasProc };
+    for (const way of process.geteuid?.() === 0 ? [...WAYS.map((one) => ({ ...one, isRoot: true })), ...WAYS] : WAYS) {
+      const { exitCode, stderr } = await this.#tryWith(way);
+      if (exitCode === 0) return way;
       reasons.push(stderr.replaceAll(/\s+/g, ' ').trim().slice(0, 200));
     }
     this.#problem = this.#bubblewrap() ? `${ALLOW} (${reasons[0]})` : INSTALL;
     throw notConfigured('sandbox', this.#problem);
   }
 
-  async #tryWith(hasProc: boolean): Promise<Pick<ProgramResult, 'exitCode' | 'stderr'>> {
+  async #tryWith(way: Way): Promise<Pick<ProgramResult, 'exitCode' | 'stderr'>> {
     const bubblewrap = this.#bubblewrap();
     if (!bubblewrap) return { exitCode: 1, stderr: '' };
-    const view = { read: [], write: [], env: {}, hasNetwork: false, hasProc, cwd: HOME, tempBytes: BYTES_PER_MB };
+    const view = { read: [], write: [], env: {}, hasNetwork: false, ...way, cwd: HOME, tempBytes: BYTES_PER_MB };
     const bounds = this.#boundsOf({});
-    const command = limitedCommand({ processes: 1, cpuSeconds: 5, fileBytes: BYTES_PER_MB }, ['/usr/bin/true']);
+    const command = limitedCommand({ processes: 1, cpuSeconds: 5, fileBytes: BYTES_PER_MB, together: 100 }, way, ['/usr/bin/true']);
     const signal = AbortSignal.timeout(TRIAL_MS);
     try {
       return await runBubblewrap({ bubblewrap, options: bubblewrapOptions(view), command, bounds, signal });

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,6 +17,8 @@ let home = '';
 beforeAll(() => {
   home = mkdtempSync(join(tmpdir(), 'sandbox-'));
   for (const folder of ['read', 'write', 'state']) mkdirSync(join(home, folder));
+  // A hub that runs as root has programs of nobody.
+  chmodSync(join(home, 'write'), 0o777);
   writeFileSync(join(home, 'read/words'), 'for reading');
   writeFileSync(join(home, 'state/key'), 'secret key');
 });

@@ -59,9 +59,9 @@ const ECHO_WASM = Uint8Array.from([
 let home = '';
 beforeAll(() => {
   home = mkdtempSync(join(tmpdir(), 'sandboxed-'));
-  mkdirSync(join(home, 'tools'), { mode: 0o700 });
+  mkdirSync(join(home, 'tools'), { mode: 0o755 });
   mkdirSync(join(home, 'media'));
-  const write = (name: string, content: string | Uint8Array) => writeFileSync(join(home, 'tools', name), content, { mode: 0o600 });
+  const write = (name: string, content: string | Uint8Array) => writeFileSync(join(home, 'tools', name), content, { mode: 0o644 });
   write('module.mjs', MODULE);
   write('helper.mjs', 'export const helper = () => 7;');
   write('script.js', SCRIPT);
