@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs';
 import { accessTools } from './access-tools.ts';
 import { AgentRunner } from './agents/agent-runner.ts';
 import { agentTools } from './agents/agent-tools.ts';
 import type { HubConfig } from './config.ts';
+import { openProgramSandbox } from './connectors/sandbox/open-program-sandbox.ts';
 import type { Clock } from './core/clock.ts';
 import { AtmoError } from './core/errors.ts';
-import type { JsonObject } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
 import type { Principal } from './core/principal.ts';
 import { type Service, ServiceStack } from './core/service.ts';
@@ -24,18 +23,13 @@ import { openWorkshop, type Workshop } from './open-workshop.ts';
 import { basicTools } from './tools/builtin/basic-tools.ts';
 import { jobTools } from './tools/builtin/job-tools.ts';
 import { sensorTools } from './tools/builtin/sensor-tools.ts';
-import { thermalTool } from './tools/builtin/thermal-tool.ts';
 import type { CallPipeline } from './tools/calls/call-pipeline.ts';
 import { namesOfNone } from './tools/calls/tool-offer.ts';
 import { ToolOrchestrator } from './tools/forms/tool-orchestrator.ts';
 import type { RegisteredTool } from './tools/tool-definition.ts';
-import { loadManifest } from './tools/tool-manifest.ts';
 import type { ToolRegistry } from './tools/tool-registry.ts';
 
 const DRAIN_MS = 10_000;
-
-/** What `source: builtin:<module>` of a tool manifest may name. */
-const MANIFEST_BUILTINS = new Map([['thermal', (name: string, config: JsonObject) => thermalTool(name, config)]]);
 
 interface HubOptions {
   readonly config: HubConfig;
@@ -103,9 +97,10 @@ export class Hub implements Service {
     if (room) await openDevices(ground, workshop, { room, profilesDir: this.#config.profilesDir, stack: this.#stack });
     await openSensors({ ...ground, ...workshop }, this.#config.sensors, this.#stack);
     const { version } = this.#health;
-    await openConnectors(ground, workshop, { config: this.#config, env: process.env, version, stack: this.#stack });
-    await this.#loadOwnTools(workshop.registry);
-    const registrations = await openRegistration(ground, workshop, { config: this.#config, stack: this.#stack });
+    const programs = openProgramSandbox(this.#config.connectors.sandbox, { stateDir: this.#config.stateDir, env: process.env });
+    const parts = { config: this.#config, env: process.env, programs, stack: this.#stack };
+    await openConnectors(ground, workshop, { ...parts, version });
+    const registrations = await openRegistration(ground, workshop, parts);
     await this.#startAgents(ground, workshop);
     this.#warnOfUnknownNames(workshop.registry);
     const gateway = openGateway(
@@ -145,12 +140,6 @@ export class Hub implements Service {
     });
     this.#registerAll(workshop.registry, agentTools(runner));
     await this.#stack.start(runner);
-  }
-
-  async #loadOwnTools(registry: ToolRegistry): Promise<void> {
-    const { manifestFile, plugins } = this.#config.tools;
-    if (existsSync(manifestFile))
-      this.#registerAll(registry, await loadManifest(manifestFile, { builtins: MANIFEST_BUILTINS, allowedPlugins: plugins }));
   }
 
   /** Devices may bring a tool of the name later, so it is no mistake for sure. */

@@ -14,11 +14,13 @@ import { openWeb } from './connectors/web/open-web.ts';
 import type { ServiceStack } from './core/service.ts';
 import type { Ground } from './open-ground.ts';
 import { hubName, type Workshop } from './open-workshop.ts';
+import type { ProgramSandbox } from './tools/program-sandbox.ts';
 
 interface ConnectorOptions {
   readonly config: HubConfig;
   /** Where secrets may be. */
   readonly env: NodeJS.ProcessEnv;
+  readonly programs: ProgramSandbox;
   /** Of the software. */
   readonly version: string;
   readonly stack: ServiceStack;
@@ -44,7 +46,7 @@ const CONNECTORS: readonly OpenConnector[] = [
 export async function openConnectors(
   { access, directory: devices, ...ground }: Ground,
   { registry, capabilities, pipeline }: Workshop,
-  { config, env, version, stack }: ConnectorOptions,
+  { config, env, programs, version, stack }: ConnectorOptions,
 ): Promise<void> {
   const { tokens, authorizer } = access;
   const shared = {
@@ -53,6 +55,7 @@ export async function openConnectors(
     registry,
     devices,
     env,
+    programs,
     nodeId: access.key.hubId,
     stateDir: config.stateDir,
     hub: { name: hubName(config), version },

@@ -6,6 +6,7 @@ import type { Logger } from '../core/logger.ts';
 import type { ReadingStore } from '../core/reading-store.ts';
 import type { Service } from '../core/service.ts';
 import type { Capability } from '../tools/capability-catalogue.ts';
+import type { ProgramSandbox } from '../tools/program-sandbox.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
 import type { AgentGround } from './mqtt/agent-calls.ts';
@@ -28,6 +29,8 @@ export interface ConnectorGround {
   readonly devices?: Pick<DeviceDirectory, 'get'>;
   /** What people call this hub, and its version. */
   readonly hub?: { readonly name: string; readonly version: string };
+  /** Where programs run apart from the hub; the bound on how many is one for all. */
+  readonly programs?: ProgramSandbox;
   /** For connectors that call tools as an agent of their own. */
   readonly agents?: AgentGround;
 }

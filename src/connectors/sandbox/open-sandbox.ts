@@ -1,4 +1,3 @@
-import type { ProgramSandbox } from '../../tools/program-sandbox.ts';
 import { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { Connector, ConnectorGround } from '../connector.ts';
 import type { ConnectorsConfig } from '../connector-config.ts';
@@ -9,7 +8,7 @@ import { openEngine, openProgramSandbox } from './open-program-sandbox.ts';
 
 /** Tools that run commands of the owner; where nothing is configured they are listed as unavailable. CONFIG_INVALID. */
 export function openSandbox(
-  ground: Pick<ConnectorGround, 'env' | 'stateDir'> & { readonly programs?: ProgramSandbox },
+  ground: Pick<ConnectorGround, 'env' | 'stateDir' | 'programs'>,
   { sandbox }: Pick<ConnectorsConfig, 'sandbox'>,
 ): Connector {
   const programs = ground.programs ?? openProgramSandbox(sandbox, ground);

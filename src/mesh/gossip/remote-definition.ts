@@ -19,7 +19,10 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function readRemoteDefinition(bytes: Uint8Array, validator: SchemaValidator): ToolDefinition {
   const told = normalizeDefinition(cleaned(parse(bytes), ''));
   const definition = { ...told, parameters: harmlessSchema(told.parameters), returns: harmlessSchema(told.returns) };
-  const isolation = definition.execution.maxMemoryBytes === undefined ? undefined : 'process';
+  const { maxMemoryBytes, maxFuel } = definition.execution;
+  // What it says that it keeps to is kept there: scripts count their steps, processes their memory.
+  const bounded = maxMemoryBytes === undefined ? undefined : 'process';
+  const isolation = maxFuel === undefined ? bounded : 'script';
   // Examples stay unchecked: a pattern and an example of one maker can keep a processor busy for hours.
   const plain = { ...definition, metadata: { ...definition.metadata, examples: [] } };
   const problem = lintDefinition(plain, validator, isolation).find(({ severity }) => severity === 'error');
