@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { AtmoError } from '../../core/errors.ts';
@@ -13,6 +14,8 @@ export interface BubblewrapRun {
   readonly bubblewrap: string;
   readonly options: readonly string[];
   readonly command: readonly string[];
+  /** Whether it shares the network of the machine. */
+  readonly hasNetwork: boolean;
   readonly stdin?: string;
   readonly bounds: RunBounds;
   readonly signal: AbortSignal;
@@ -28,6 +31,8 @@ export interface RunBounds {
 const WATCH_EVERY_MS = 25;
 /** The hub, which watches, comes first when there is little processor for many. */
 const NICE = 15;
+/** The same for memory: what the kernel ends when there is none left (proc(5), oom_score_adj). */
+const FIRST_TO_END = 1000;
 const BYTES_PER_MB = 1_048_576;
 /** Longest report of bubblewrap about what it started. */
 const MAX_REPORT = 4096;
@@ -35,10 +40,12 @@ const NO_FILTER = Buffer.alloc(0);
 
 /**
  * Starts it and waits for its end. Whatever becomes of it, nothing of it lives on: its processes are in a namespace whose first
- * process is killed. Errors: RESOURCE_EXCEEDED, NOT_CONFIGURED where bubblewrap cannot be started, else what the signal aborts with.
+ * process is killed. Errors: RESOURCE_EXCEEDED, NOT_CONFIGURED where bubblewrap cannot be started, VALIDATION_ERROR for a text that
+ * no program can be given, else what the signal aborts with.
  */
 export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> {
   run.signal.throwIfAborted();
+  requireWhole([...run.options, ...run.command]);
   const child = start(run);
   const end = Promise.withResolvers<number>();
   let reason: unknown;
@@ -63,9 +70,16 @@ export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> 
   }
 }
 
+/** NUL is what separates options: behind it another one would begin, such as one that shows the whole machine. */
+function requireWhole(texts: readonly string[]): void {
+  const broken = texts.find((text) => text.includes('\0'));
+  if (broken === undefined) return;
+  throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(broken.slice(0, 100))} holds a NUL character, which no program can be given`);
+}
+
 /** Options go through a pipe: everybody on the machine can read a command line. */
-function start({ bubblewrap, options, command, stdin }: BubblewrapRun): ChildProcess {
-  const filter = seccompFilter();
+function start({ bubblewrap, options, command, hasNetwork, stdin }: BubblewrapRun): ChildProcess {
+  const filter = seccompFilter(hasNetwork);
   const seccomp = filter ? ['--seccomp', '5'] : [];
   const child = spawn(bubblewrap, ['--args', '3', '--json-status-fd', '4', ...seccomp, '--', ...command], {
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
@@ -89,8 +103,10 @@ function start({ bubblewrap, options, command, stdin }: BubblewrapRun): ChildPro
 
 /** bubblewrap waits for its options meanwhile, and what it starts has the same rank. A unit may forbid it. */
 function yieldToHub(pid: number | undefined): void {
+  if (pid === undefined) return;
   try {
-    if (pid !== undefined) setPriority(pid, NICE);
+    writeFileSync(`/proc/${pid}/oom_score_adj`, String(FIRST_TO_END));
+    setPriority(pid, NICE);
   } catch {
     // It works without, only slower to stop.
   }

@@ -83,6 +83,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
       bubblewrap: this.#bubblewrap() ?? 'bwrap',
       options: bubblewrapOptions(view),
       command: limitedCommand({ ...limits, ...data }, view, command),
+      hasNetwork: view.hasNetwork,
       ...(order.stdin !== undefined && { stdin: order.stdin }),
       bounds,
       signal: order.signal,
@@ -134,7 +135,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
     const command = limitedCommand({ processes: 1, cpuSeconds: 5, fileBytes: BYTES_PER_MB, together: 100 }, way, ['/usr/bin/true']);
     const signal = AbortSignal.timeout(TRIAL_MS);
     try {
-      return await runBubblewrap({ bubblewrap, options: bubblewrapOptions(view), command, bounds, signal });
+      return await runBubblewrap({ bubblewrap, options: bubblewrapOptions(view), command, hasNetwork: false, bounds, signal });
     } catch (error) {
       return { exitCode: 1, stderr: toAtmoError(error).message };
     }

@@ -77,7 +77,7 @@ export class NamedCommands {
   #requireFolder(folder: string, { powers }: CommandConfig): void {
     const open = powers.flatMap((name) => [...(this.#config.powers[name]?.read ?? []), ...(this.#config.powers[name]?.write ?? [])]);
     const isInside = [OWN_FOLDER, ...open].some((path) => folder === path || folder.startsWith(`${path}/`));
-    if (isInside && !folder.split('/').includes('..')) return;
+    if (isInside && !folder.split('/').includes('..') && !folder.includes('\0')) return;
     throw new AtmoError(
       'VALIDATION_ERROR',
       `/cwd ${folder} is not among the folders of this command: ${[OWN_FOLDER, ...open].join(', ')}`,

@@ -8,17 +8,17 @@ interface Machine {
 }
 
 /**
- * memfd_create, memfd_secret, shmget (memory that no process has); userfaultfd, bpf, perf_event_open, add_key, request_key, keyctl;
+ * memfd_create, memfd_secret, shmget, msgget, semget (memory that no process has); userfaultfd, bpf, perf_event_open, add_key, request_key, keyctl;
  * ptrace, process_vm_readv, process_vm_writev; kexec_load, kexec_file_load, init_module, finit_module, delete_module; mount, umount2,
  * pivot_root, chroot, setns, unshare; quotactl, swapon, swapoff, reboot, syslog, acct, name_to_handle_at, open_by_handle_at, personality.
  */
 const X64 = [
-  319, 447, 29, 323, 321, 298, 248, 249, 250, 101, 310, 311, 246, 320, 175, 313, 176, 165, 166, 155, 161, 308, 272, 179, 167, 168, 169, 103,
-  163, 303, 304, 135,
+  319, 447, 29, 68, 64, 323, 321, 298, 248, 249, 250, 101, 310, 311, 246, 320, 175, 313, 176, 165, 166, 155, 161, 308, 272, 179, 167, 168,
+  169, 103, 163, 303, 304, 135,
 ];
 const ARM64 = [
-  279, 447, 194, 282, 280, 241, 217, 218, 219, 117, 270, 271, 104, 294, 105, 273, 106, 40, 39, 41, 51, 268, 97, 60, 224, 225, 142, 116, 89,
-  264, 265, 92,
+  279, 447, 194, 186, 190, 282, 280, 241, 217, 218, 219, 117, 270, 271, 104, 294, 105, 273, 106, 40, 39, 41, 51, 268, 97, 60, 224, 225, 142,
+  116, 89, 264, 265, 92,
 ];
 /** io_uring_setup, _enter, _register; open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr: the same everywhere. */
 const NEW_CALLS = [425, 426, 427, 428, 429, 430, 431, 432, 433, 442];
@@ -27,8 +27,10 @@ const MACHINES: Readonly<Record<string, Machine>> = {
   x64: { audit: 0xc000003e, socket: 41, numbers: [...X64, ...NEW_CALLS] },
   arm64: { audit: 0xc00000b7, socket: 198, numbers: [...ARM64, ...NEW_CALLS] },
 };
-/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. */
-const SOCKET_FAMILIES = [1, 2, 10, 16];
+/** AF_INET, AF_INET6, AF_NETLINK. */
+const NETWORK_FAMILIES = [2, 10, 16];
+/** AF_UNIX: its abstract addresses belong to a network, and in that of the machine its services listen at some. */
+const UNIX_FAMILY = 1;
 /** System calls of the x32 interface on x86-64. */
 const X32 = 0x40000000;
 
@@ -45,13 +47,13 @@ const AT = { number: 0, arch: 4, firstArgument: 16 } as const;
 type Instruction = readonly [code: number, jumpTrue: number, jumpFalse: number, k: number];
 
 /** The filter as bubblewrap reads it; undefined for a machine that it has no numbers for. */
-export function seccompFilter(arch: string = process.arch): Buffer | undefined {
-  const machine = MACHINES[arch];
-  return machine && encode(programOf(machine));
+export function seccompFilter(hasNetwork: boolean): Buffer | undefined {
+  const machine = MACHINES[process.arch];
+  return machine && encode(programOf(machine, hasNetwork ? NETWORK_FAMILIES : [...NETWORK_FAMILIES, UNIX_FAMILY]));
 }
 
-function programOf({ audit, socket, numbers }: Machine): readonly Instruction[] {
-  const families: Instruction[] = SOCKET_FAMILIES.map((family, index) => [JUMP_EQUAL, SOCKET_FAMILIES.length - index, 0, family]);
+function programOf({ audit, socket, numbers }: Machine, allowed: readonly number[]): readonly Instruction[] {
+  const families: Instruction[] = allowed.map((family, index) => [JUMP_EQUAL, allowed.length - index, 0, family]);
   const denials: Instruction[] = numbers.map((number, index) => [JUMP_EQUAL, numbers.length - index, 0, number]);
   return [
     [LOAD, 0, 0, AT.arch],

@@ -1,0 +1,101 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
+import { openProgramSandbox } from '../../../src/connectors/sandbox/open-program-sandbox.ts';
+import { openSandbox } from '../../../src/connectors/sandbox/open-sandbox.ts';
+import { systemClock } from '../../../src/core/clock.ts';
+import type { ProgramOrder } from '../../../src/tools/program-sandbox.ts';
+import { sandboxSettings } from '../../connectors/sandbox/sandbox-settings.ts';
+import { makeRoom, owner } from '../../tools/tool-room.ts';
+
+const bubblewrap = findDebianTool('bwrap')?.path;
+const python = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : undefined;
+
+let home = '';
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'attacks-'));
+  mkdirSync(join(home, 'state'));
+  mkdirSync(join(home, 'victim'));
+  chmodSync(home, 0o777);
+  chmodSync(join(home, 'victim'), 0o777);
+});
+afterAll(() => rmSync(home, { recursive: true }));
+
+const settings = () =>
+  sandboxSettings({
+    bubblewrap: bubblewrap ?? '/nowhere',
+    memory_mb: 64,
+    powers: { net: { network: true } },
+    commands: {
+      touch: {
+        description: 'Makes a file.',
+        argv: ['/usr/bin/touch', '--', '{path}'],
+        parameters: { path: { type: 'string', description: 'Path' } },
+        approval: false,
+      },
+    },
+  });
+const programs = () => openProgramSandbox(settings(), { stateDir: join(home, 'state'), env: { ...process.env } });
+
+const run = (program: string, args: readonly string[], extra: Partial<ProgramOrder> = {}) =>
+  programs().run({ kind: 'cmd', program, args, powers: [], signal: AbortSignal.timeout(10_000), ...extra });
+const sh = (script: string, extra: Partial<ProgramOrder> = {}) => run('/bin/sh', ['-c', script], extra);
+
+describe.skipIf(bubblewrap === undefined)('somebody who wants out of the sandbox', () => {
+  test('adds no options to bubblewrap by a folder with NUL characters', async () => {
+    const room = makeRoom({ clock: systemClock });
+    for (const tool of openSandbox({ env: process.env, stateDir: join(home, 'state') }, { sandbox: settings() }).tools) {
+      room.registry.register(tool);
+    }
+    const target = join(home, 'victim/escaped');
+    const answer = await room.pipeline.call({
+      principal: owner,
+      tool: 'shell',
+      params: { command: `touch -- /tmp${target}`, cwd: '/tmp/\0--bind\0/\0/tmp' },
+    });
+    expect(existsSync(target)).toBe(false);
+    expect(answer).toMatchObject({ status: 'error', error: { code: 'VALIDATION_ERROR' } });
+    await expect(sh('true', { cwd: '/tmp/\0--bind\0/\0/tmp' })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+  });
+
+  test('finds no open files of bubblewrap or the hub', async () => {
+    // Those that bubblewrap was given are the ones right behind the standard streams.
+    const { stdout } = await sh('for fd in 3 4 5 6 7 8 9; do readlink /proc/self/fd/$fd; done; echo none');
+    expect(stdout.split('\n').filter((line) => /^(pipe|socket|anon)/.test(line))).toEqual([]);
+  });
+
+  test('is the first to go when the machine has no memory left', async () => {
+    expect((await sh('cat /proc/self/oom_score_adj')).stdout.trim()).toBe('1000');
+  });
+
+  test.skipIf(!python)('keeps nothing in message queues and semaphores, whose memory no process has', async () => {
+    const script = `
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+for name, args in (('msgget', (0, 0o1600)), ('semget', (0, 32000, 0o1600)), ('shmget', (0, 4096, 0o1600))):
+    print(name, getattr(libc, name)(*args), ctypes.get_errno())`;
+    const { stdout } = await run(python ?? '', ['-c', script]);
+    expect(stdout.trim().split('\n')).toEqual(['msgget -1 1', 'semget -1 1', 'shmget -1 1']);
+  });
+
+  test.skipIf(!python)('reaches no service of the machine over a socket without an address of the network', async () => {
+    const name = `atmo-attack-${process.pid}`;
+    const server = createServer((socket) => socket.end('inside')).listen(`\0${name}`);
+    await new Promise((resolve) => server.once('listening', resolve));
+    try {
+      const script = `
+import socket
+try:
+    s = socket.socket(socket.AF_UNIX); s.connect('\\0${name}'); print('connected')
+except OSError as e:
+    print(e.errno)`;
+      expect((await run(python ?? '', ['-c', script], { powers: ['net'] })).stdout.trim()).toBe('1');
+      expect((await run(python ?? '', ['-c', script])).stdout.trim()).toBe('111');
+    } finally {
+      server.close();
+    }
+  });
+});
