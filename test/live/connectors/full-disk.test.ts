@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const CHILD = join(import.meta.dirname, 'full-disk-child.ts');
+const CHILD = join(import.meta.dirname, '../children/full-disk-files.ts');
 
 test('a file that does not fit on the disk leaves the old one, and nothing else', () => {
   const home = mkdtempSync(join(tmpdir(), 'full-disk-'));
