@@ -132,6 +132,8 @@ async function sent({ target, method = 'GET', accept = '*/*', signal, addresses 
   const headers = { accept, 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'atmosphere-edge' };
   const request = send(target, { method, headers, signal, agent: false, lookup: pinnedTo(addresses) });
   request.once('response', resolve);
+  // Whoever answers that it speaks another protocol from now on has answered nothing that was asked (RFC 9110 §15.2.2).
+  request.once('close', () => reject(unreachable(target.hostname, 'another protocol')));
   request.once('error', (error) => reject(signal.aborted ? signal.reason : unreachable(target.hostname, connectionCode(error))));
   request.end();
   return promise;

@@ -130,10 +130,10 @@ export class PageWriter {
 
   #closeMark(name: string): void {
     const mark = this.#markOf(name);
-    if (mark !== undefined) this.#flow.close(mark, mark);
+    if (mark !== undefined) this.#flow.close(mark);
     if (/^h[1-6]$/.test(name)) this.#flow.lead = '';
     const target = name === 'a' ? (this.#links.pop() ?? '') : '';
-    if (target !== '') this.#flow.close(`](${target})`, '[');
+    if (target !== '') this.#flow.close(`](${target})`);
   }
 
   #markOf(name: string): string | undefined {

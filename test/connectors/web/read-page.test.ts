@@ -49,6 +49,20 @@ describe('a page as Markdown', () => {
     expect(quotes.length).toBeLessThan(50_000);
   });
 
+  test.each(['<b></b>', '<b> x</b>', '<a href="/x"></a>'])('is not copied whole for each of many marks (%s)', async (marked) => {
+    const page = `${'word '.repeat(100_000)}${marked.repeat(20_000)}`;
+    let longestMs = 0;
+    let lastMs = performance.now();
+    const look = setInterval(() => {
+      longestMs = Math.max(longestMs, performance.now() - lastMs);
+      lastMs = performance.now();
+    }, 1);
+    await read(page, 'markdown', 2_000_000);
+    clearInterval(look);
+    // Every piece of it took seconds before, of the whole hub.
+    expect(longestMs).toBeLessThan(1_500);
+  });
+
   test('ends with its caller', async () => {
     const caller = AbortSignal.abort(new Error('enough'));
     await expect(pageText({ html: '<p>x', url: 'https://a.example/' }, 'text', { signal: caller, maxCharacters: 9 })).rejects.toThrow(

@@ -119,6 +119,10 @@ describe('a hostile site', () => {
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 
+  test('that becomes another protocol is no answer, and no wait without end', async () => {
+    await expect(get(site.url('/other-protocol'))).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+  });
+
   test.each(['/cut', '/half-packed', '/own-packing'])('with a broken body (%s) is told from a short one', async (path) => {
     await expect(get(site.url(path))).rejects.toThrow(refusedWith('SERVICE_REFUSED'));
   });

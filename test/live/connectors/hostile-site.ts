@@ -62,6 +62,7 @@ export class HostileSite implements AsyncDisposable {
         const location = new URL(url, 'http://site').searchParams.get('to') ?? '';
         response.writeHead(302, { location }).end('moved');
       },
+      '/other-protocol': ({ socket }) => socket?.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n'),
       '/round': (response) => response.writeHead(301, { location: '/round' }).end(),
     };
   }
