@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { loadConfig } from '../../src/config.ts';
@@ -14,9 +15,8 @@ setFlagsFromString('--expose-gc');
 /** What V8 holds and nobody needs is no leak. */
 const collectGarbage = runInNewContext('gc') as () => void;
 const ZONES = 10;
-const STEP_MS = 30_000;
-const MINUTE_STEPS = 2;
-const CALL_EVERY_STEPS = 20;
+const STEP_MS = 60_000;
+const CALL_EVERY_STEPS = 10;
 const CONFIG = { matter: { enabled: false }, clock: { trust: 'always' }, http: { port: 0 } };
 
 /** What a hub takes of its machine at one moment. */
@@ -45,13 +45,16 @@ export class SoakHub implements AsyncDisposable {
   readonly #startMs: number;
   #calls = 0;
   #step = 0;
+  #oldestReadingSeconds = 0;
 
   constructor(dir: string) {
     this.#dir = join(dir, 'state');
     mkdirSync(this.#dir, { mode: 0o700 });
     this.#sysfs = join(dir, 'sys');
-    writeFileSync(join(this.#dir, 'config.yaml'), JSON.stringify({ ...CONFIG, sensors: { sysfs: this.#sysfs } }), { mode: 0o600 });
-    this.#heatUp();
+    writeFileSync(join(this.#dir, 'config.yaml'), JSON.stringify({ ...CONFIG, sensors: { sysfs: this.#sysfs, poll_seconds: 60 } }), {
+      mode: 0o600,
+    });
+    for (let zone = 0; zone < ZONES; zone++) this.#heat(zone);
     this.#hub = new Hub({ clock: this.clock, logger: silentLogger }, { config: loadConfig({}, this.#dir), version: '0.0.0' });
     this.#startMs = this.clock.now();
   }
@@ -77,11 +80,17 @@ export class SoakHub implements AsyncDisposable {
     return this.#calls;
   }
 
+  /** Of all readings, each time that they were asked for. */
+  get oldestReadingSeconds(): number {
+    return this.#oldestReadingSeconds;
+  }
+
   /** Lets so many days pass, with calls and lists as agents and the page make them. */
   async live(days: number): Promise<void> {
     await passTime(this.clock, { forMs: days * 86_400_000, stepMs: STEP_MS }, async () => {
       this.#step++;
-      if (this.#step % MINUTE_STEPS === 0) this.#heatUp();
+      await boardRead();
+      this.#heat(this.#step % ZONES);
       if (this.#step % CALL_EVERY_STEPS === 0) await this.round();
     });
   }
@@ -90,7 +99,7 @@ export class SoakHub implements AsyncDisposable {
   async round(): Promise<void> {
     await this.call('core:echo', { value: 'the lamp in the hall, please' });
     await this.#get('/api/v1/tools?limit=50');
-    await this.#get('/api/v1/sensors');
+    await this.#readBoard();
     await this.#get('/api/v1/audit?limit=20');
   }
 
@@ -135,14 +144,25 @@ export class SoakHub implements AsyncDisposable {
     return answer;
   }
 
-  #heatUp(): void {
-    for (let zone = 0; zone < ZONES; zone++) {
-      const folder = join(this.#sysfs, `class/thermal/thermal_zone${zone}`);
-      mkdirSync(folder, { recursive: true });
-      writeFileSync(join(folder, 'type'), `zone-${zone}\n`);
-      writeFileSync(join(folder, 'temp'), `${40_000 + Math.floor(Math.random() * 20_000)}\n`);
-    }
+  async #readBoard(): Promise<void> {
+    const { sensors } = (await this.#get('/api/v1/sensors')) as unknown as { sensors: readonly { age_ms: number | null }[] };
+    const ages = sensors.map(({ age_ms: ageMs }) => (ageMs ?? Number.POSITIVE_INFINITY) / 1000);
+    if (ages.length !== ZONES) throw new AtmoError('INTERNAL_ERROR', `The hub has ${ages.length} sensors of ${ZONES}`);
+    this.#oldestReadingSeconds = Math.max(this.#oldestReadingSeconds, ...ages);
   }
+
+  #heat(zone: number): void {
+    const folder = join(this.#sysfs, `class/thermal/thermal_zone${zone}`);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'type'), `zone-${zone}\n`);
+    writeFileSync(join(folder, 'temp'), `${40_000 + Math.floor(Math.random() * 20_000)}\n`);
+  }
+}
+
+/** Sysfs is read beside the event loop, one request after the other; time waits until all that fell due was read. */
+async function boardRead(): Promise<void> {
+  do await nextTurn();
+  while (process.getActiveResourcesInfo().some((resource) => /^(FSReq|CloseReq)/.test(resource)));
 }
 
 function bytesBelow(folder: string): number {

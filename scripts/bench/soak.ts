@@ -11,6 +11,8 @@ const WARM_UP_DAYS = 3;
 const LEAST_MINUTES = Number(process.env.SOAK_MINUTES || 20);
 /** A leak of this much fills half a gigabyte in over two years. */
 const HEAP_BAR_MB = 0.5;
+/** Sensors are read each minute, give or take a step. */
+const READING_BAR_SECONDS = 180;
 
 export async function run(): Promise<BenchFigure[]> {
   using workspace = new Workspace();
@@ -30,6 +32,7 @@ export async function run(): Promise<BenchFigure[]> {
   const heap = slope(settled, ({ heapMegabytes }) => heapMegabytes);
   const missed = Math.abs(minutes - runs);
   const kept = (take: (sample: SoakSample) => number) => take(after) - take(first);
+  const readingSeconds = hub.oldestReadingSeconds;
   const [descriptors, handles] = [kept((sample) => sample.descriptors), kept((sample) => sample.handles)];
   const common = { bar: null, ok: true, samples: settled.length };
   return [
@@ -67,6 +70,15 @@ export async function run(): Promise<BenchFigure[]> {
       vs: 'slope; the journal keeps a year within its bound',
     },
     { ...common, name: 'soak.drift', value: missed, unit: 'runs', bar: 1, ok: missed <= 1, samples: minutes, vs: 'of a timer of a minute' },
+    {
+      ...common,
+      name: 'soak.reading_age',
+      value: readingSeconds,
+      unit: 's',
+      bar: READING_BAR_SECONDS,
+      ok: readingSeconds <= READING_BAR_SECONDS,
+      vs: 'the oldest that a call found, of ten zones',
+    },
     {
       ...common,
       name: 'soak.calls',
