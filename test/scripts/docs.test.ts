@@ -36,6 +36,13 @@ describe('documents', () => {
     expect(named.sort()).toEqual(Object.keys({ ...dependencies, ...optionalDependencies }).sort());
   });
 
+  test('docs/README.md leads to every page', () => {
+    const index = read('docs/README.md');
+    const listed = pages.filter((page) => /^docs\/[^/]+$/.test(page) && page !== 'docs/README.md');
+    expect(listed.length).toBeGreaterThan(30);
+    expect(listed.filter((page) => !index.includes(`(${page.slice('docs/'.length)})`))).toEqual([]);
+  });
+
   test.each(pages)('%s links only to files that exist', (page) => {
     const targets = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map((match) => match[1] ?? '');
     expect(targets.filter((target) => !existsSync(join(ROOT, dirname(page), target)))).toEqual([]);
