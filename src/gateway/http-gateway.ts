@@ -200,7 +200,7 @@ export class HttpGateway implements Service {
       ...toolRoutes({ ...all, catalogue, sight }),
       ...registrationRoutes(all.pipeline),
       ...discoverRoutes({ ...all, catalogue, sight }),
-      ...callRoutes(all.pipeline),
+      ...callRoutes(all.pipeline, catalogue),
       ...toolCallRoutes({ ...all, catalogue, nodeId: () => all.health.health().nodeId }),
       ...hubRoutes(all.pipeline),
       ...previewRoutes({ catalogue, sight }),

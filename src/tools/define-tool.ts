@@ -36,6 +36,8 @@ export interface ToolDeclaration<S extends Shape> {
   /** The hub's default when absent. */
   readonly timeoutMs?: number;
   readonly retries?: number;
+  /** Longest JSON text of its parameters, at most 16 MiB; the hub's bound when absent. For tools that take files. */
+  readonly maxParamsBytes?: number;
   readonly preferLocal?: boolean;
   readonly hopLimit?: number;
   /** Names or roles of the hubs that may run it; any when absent. */
@@ -111,5 +113,6 @@ function executionOf<S extends Shape>(declaration: ToolDeclaration<S>): ToolDefi
     isStreamSupported: false,
     hasSideEffects: declaration.hasSideEffects,
     determinism: declaration.determinism ?? 'nondeterministic',
+    ...(declaration.maxParamsBytes !== undefined && { maxParamsBytes: declaration.maxParamsBytes }),
   };
 }

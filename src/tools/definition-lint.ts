@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../core/json.ts';
 import { permissionProblems } from './permission-lint.ts';
+import { LARGE_PARAMS_LIMITS } from './schema/plain-json.ts';
 import type { SchemaValidator } from './schema/schema-validator.ts';
 import { isSchemaObject, pointerSegment, visitSchema } from './schema/schema-walk.ts';
 import { hasSecretsOutOfReach } from './schema/secret-params.ts';
@@ -122,6 +123,9 @@ function lintDeclared({ execution }: ToolDefinition): readonly LintFinding[] {
 
 function lintBounds({ execution }: ToolDefinition, isolation: RegisteredTool['isolation']): readonly LintFinding[] {
   const findings: LintFinding[] = [];
+  if ((execution.maxParamsBytes ?? 0) > LARGE_PARAMS_LIMITS.maxSize) {
+    findings.push(error('/execution/max_params_bytes', `Parameters have at most ${LARGE_PARAMS_LIMITS.maxSize} bytes`));
+  }
   if (execution.maxMemoryBytes !== undefined && isolation === undefined) {
     findings.push(error('/execution/max_memory_bytes', 'Memory can be bounded only for a tool that runs in a process of its own'));
   }

@@ -108,6 +108,7 @@ function readParameters(tool: RecordReader): JsonSchema {
 function readExecution(execution: RecordReader, needsNetwork: boolean): ToolDefinition['execution'] {
   const maxMemoryBytes = execution.integer('max_memory_bytes', 1);
   const maxFuel = execution.integer('max_fuel', 1);
+  const maxParamsBytes = execution.integer('max_params_bytes', 1);
   const timeoutMs = execution.integer('timeout_ms', 1);
   const values: ToolDefinition['execution'] = {
     timeoutMs: timeoutMs ?? INVOCATION_POLICY.timeoutMs,
@@ -120,6 +121,7 @@ function readExecution(execution: RecordReader, needsNetwork: boolean): ToolDefi
     determinism: execution.oneOf('determinism', DETERMINISMS) ?? 'nondeterministic',
     ...(maxMemoryBytes !== undefined && { maxMemoryBytes }),
     ...(maxFuel !== undefined && { maxFuel }),
+    ...(maxParamsBytes !== undefined && { maxParamsBytes }),
   };
   execution.end();
   return values;

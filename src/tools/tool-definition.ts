@@ -50,6 +50,8 @@ export interface ToolDefinition {
     readonly determinism: Determinism;
     readonly maxMemoryBytes?: number;
     readonly maxFuel?: number;
+    /** Longest JSON text of a call's parameters, in UTF-8 bytes, where the hub's own bound does not fit. Calls that leave the hub keep that one. */
+    readonly maxParamsBytes?: number;
   };
   readonly routing: {
     readonly preferLocal: boolean;
@@ -152,7 +154,7 @@ export interface RegisteredTool {
    * What the owner has not configured, as a sentence that says what to set. Such a tool is listed as unavailable and not announced;
    * another hub may run it, else it answers NOT_CONFIGURED.
    */
-  readonly missingSetting?: string;
+  readonly missingSetting?: string | undefined;
   /** The hubs that have it, for a tool that this hub does not have itself; its handler is never called here. */
   readonly hubs?: () => readonly HubId[];
   /** Resources and prompts for agents that come with it. */

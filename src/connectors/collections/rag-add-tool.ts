@@ -12,6 +12,8 @@ import { documentParts } from './document-parts.ts';
 import { unitVector } from './unit-vector.ts';
 
 const MAX_METADATA = 8_192;
+/** A manual, or a folder of notes. */
+const MAX_PARAMS_BYTES = 4 * 1_048_576;
 
 interface GivenDocument {
   readonly id?: string;
@@ -41,6 +43,7 @@ export function ragAddTool({ store, embedder }: CollectionParts): RegisteredTool
       isIdempotent: true,
       isAsyncAllowed: true,
       timeoutMs: WRITING_LIMIT_MS,
+      maxParamsBytes: MAX_PARAMS_BYTES,
       retries: 1,
       tags: ['documents', 'knowledge', 'rag'],
       examples: [

@@ -7,6 +7,8 @@ import { type FileEntry, type FileRoots, MAX_FILE_BYTES } from './file-roots.ts'
 import type { FileRoot } from './files-config.ts';
 
 const text = { type: 'string' };
+/** Line ends and quotes take two characters in JSON. */
+const MAX_WRITE_PARAMS_BYTES = 2 * MAX_FILE_BYTES + 65_536;
 const fileTool = { preferLocal: true, timeoutMs: 10_000, tags: ['file', 'text', 'disk'] } as const;
 
 /** `list_files`, `read_file` and `write_file` (sources 003 and 004) in the folders that the owner opened. */
@@ -97,6 +99,7 @@ function writeFileTool(files: FileRoots, canonicalize: Canonicalize): Registered
       permissions: ['fs:write:{path}'],
       hasSideEffects: true,
       isIdempotent: true,
+      maxParamsBytes: MAX_WRITE_PARAMS_BYTES,
       parameters: {
         path: pathParameter('The file'),
         content: p.string({ description: 'All that shall stand in it', maxLength: MAX_FILE_BYTES }),

@@ -9,6 +9,8 @@ import { MAIL_ADDRESS_PATTERN, MAX_MAIL_ADDRESS } from './mail-address.ts';
 
 const MAX_RECIPIENTS = 50;
 const TIMEOUT_MS = 30_000;
+/** Attachments of 10 MiB in base64, and a body. */
+const MAX_PARAMS_BYTES = 16 * 1_048_576;
 const address = p.string({ description: 'Mail address', format: 'email', pattern: MAIL_ADDRESS_PATTERN, maxLength: MAX_MAIL_ADDRESS });
 
 /** `send_email` (source 000 §8.12): mail through the server that the owner configured. */
@@ -27,6 +29,7 @@ export function sendEmailTool(mailer: Mailer): RegisteredTool {
       needsNetwork: true,
       isAsyncAllowed: true,
       timeoutMs: TIMEOUT_MS,
+      maxParamsBytes: MAX_PARAMS_BYTES,
       tags: ['mail', 'message', 'attachment'],
       parameters: {
         to: p.array(address, { description: 'Who gets it', minItems: 1, maxItems: MAX_RECIPIENTS }),

@@ -5,7 +5,7 @@ import type { FetchPublic } from '../web/fetch-public.ts';
 import { LOOK_RETURNS, look, lookParameters } from './look.ts';
 import { loadMedia } from './media-source.ts';
 import type { ModelBook } from './model-book.ts';
-import { LOOKING_LIMIT_MS, modelParameter, preferringGpu } from './model-tool.ts';
+import { LOOKING_LIMIT_MS, MAX_MEDIA_PARAMS_BYTES, modelParameter, preferringGpu } from './model-tool.ts';
 
 /** `analyze_image` (source 000 §8.2) over models that see. */
 export function analyzeImageTool(book: ModelBook, fetchPublic: FetchPublic): RegisteredTool {
@@ -22,6 +22,7 @@ export function analyzeImageTool(book: ModelBook, fetchPublic: FetchPublic): Reg
       hasSideEffects: false,
       isAsyncAllowed: true,
       timeoutMs: LOOKING_LIMIT_MS,
+      maxParamsBytes: MAX_MEDIA_PARAMS_BYTES,
       retries: 1,
       tags: ['vision', 'image', 'picture', 'model'],
       audit: { logParams: false },

@@ -10,6 +10,9 @@ export const modelParameter = p
 export const WRITING_LIMIT_MS = 120_000;
 export const LOOKING_LIMIT_MS = 60_000;
 
+/** Pictures of cameras and some minutes of speech, in base64. */
+export const MAX_MEDIA_PARAMS_BYTES = 16 * 1_048_576;
+
 /** The tool as one that tells parts of its answer before it is done. */
 export function streaming(tool: RegisteredTool): RegisteredTool {
   const { definition } = tool;

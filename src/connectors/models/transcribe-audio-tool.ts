@@ -4,7 +4,7 @@ import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { FetchPublic } from '../web/fetch-public.ts';
 import { loadMedia } from './media-source.ts';
 import type { ModelBook } from './model-book.ts';
-import { modelParameter, WRITING_LIMIT_MS } from './model-tool.ts';
+import { MAX_MEDIA_PARAMS_BYTES, modelParameter, WRITING_LIMIT_MS } from './model-tool.ts';
 import { transcribe } from './transcription.ts';
 
 /** `transcribe_audio` (source 000 §8.11) over models that know speech. */
@@ -22,6 +22,7 @@ export function transcribeAudioTool(book: ModelBook, fetchPublic: FetchPublic): 
       hasSideEffects: false,
       isAsyncAllowed: true,
       timeoutMs: WRITING_LIMIT_MS,
+      maxParamsBytes: MAX_MEDIA_PARAMS_BYTES,
       retries: 1,
       tags: ['audio', 'speech', 'model'],
       audit: { logParams: false },

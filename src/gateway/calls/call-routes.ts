@@ -4,6 +4,7 @@ import { type Answer, json, problemHeaders } from '../door/answer.ts';
 import type { QueryOf } from '../door/query.ts';
 import { type DoorRequest, defineRoute, type Route } from '../door/route.ts';
 import type { CallPort } from '../ports.ts';
+import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
 import { CALL_QUERY, callOf, routingOf } from './call-request.ts';
 import { streamedCall, streamFormatOf } from './call-stream.ts';
 
@@ -18,7 +19,7 @@ const ANSWERS = {
 };
 
 /** Calls of tools, and commissioning, which is a call of `hub:commission_device`. */
-export function callRoutes(pipeline: CallPort): readonly Route[] {
+export function callRoutes(pipeline: CallPort, catalogue?: Pick<ToolCatalogue, 'maxBodyBytes'>): readonly Route[] {
   return [
     defineRoute({
       method: 'POST',
@@ -29,6 +30,7 @@ export function callRoutes(pipeline: CallPort): readonly Route[] {
       query: CALL_QUERY,
       body: { type: 'object' },
       answers: ANSWERS,
+      ...(catalogue && { maxBodyBytes: ({ principal, path }) => catalogue.maxBodyBytes(principal, path.id ?? '') }),
       handle: (request, query) => run(pipeline, request, { ...query, tool: request.path.id ?? '' }),
     }),
     defineRoute({

@@ -16,7 +16,10 @@ const RESULT = { $ref: '#/components/schemas/ModelCallResult' };
 
 interface ToolCallCollaborators {
   /** The tool of a name for a caller, and the schema of its parameters. Throws where there is none. */
-  readonly catalogue: { resolve(principal: Principal, name: string): Pick<RegisteredTool, 'definition'> };
+  readonly catalogue: {
+    resolve(principal: Principal, name: string): Pick<RegisteredTool, 'definition'>;
+    maxBodyBytes(principal: Principal): number;
+  };
   readonly pipeline: Pick<CallPort, 'call'>;
   readonly nodeId: () => string;
 }
@@ -31,6 +34,7 @@ export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly R
       scope: 'invoke_tool',
       body: { anyOf: [CALL, { type: 'array', items: CALL, maxItems: MAX_CALLS }] },
       takes: 'object-or-list',
+      maxBodyBytes: ({ principal }) => collaborators.catalogue.maxBodyBytes(principal),
       answers: {
         200: { description: 'a result for each call, with its id', schema: { anyOf: [RESULT, { type: 'array', items: RESULT }] } },
       },

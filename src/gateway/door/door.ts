@@ -12,11 +12,12 @@ import { type Answer, httpErrors, problem } from './answer.ts';
 import { credentialsOf } from './credentials.ts';
 import { documentAnswer } from './document.ts';
 import type { GuessGuard } from './guess-guard.ts';
-import { type BodyOrRefusal, readJsonBody, requireContent } from './json-body.ts';
+import { type BodyOrRefusal, MAX_BODY_BYTES, readJsonBody, requireContent } from './json-body.ts';
+import { LargeBodies } from './large-bodies.ts';
 import { parseQuery } from './query.ts';
 import { MAX_TARGET_CHARS, targetTooLong } from './raw-refusal.ts';
 import type { ReadPace } from './read-pace.ts';
-import { type DoorRequest, RESOURCE_METADATA, type Route, type Scope } from './route.ts';
+import { type Asking, type DoorRequest, RESOURCE_METADATA, type Route, type Scope } from './route.ts';
 import { sourceOf } from './source-address.ts';
 import { type Trace, traceOf } from './trace.ts';
 
@@ -77,6 +78,7 @@ interface Served {
 class Door {
   readonly #routes: readonly Route[];
   readonly #collaborators: DoorCollaborators;
+  readonly #largeBodies = new LargeBodies();
 
   constructor(routes: readonly Route[], collaborators: DoorCollaborators) {
     this.#routes = routes;
@@ -138,11 +140,15 @@ class Door {
     if (route.method === 'GET' && route.access === 'token') this.#collaborators.reads.take(principal);
     if (!isAcceptable(request.headers.get('accept'), media)) return problem(httpErrors.notAcceptable(media), { ...trace, status: 406 });
     const query = parseQuery(searchOf(request.url), route.query, this.#collaborators.clock.now());
-    const parsed = await bodyOf(route, request, { requestId: trace.requestId, contentSha256 });
+    const path = context.req.param();
+    // A large body counts until its request is answered.
+    using place = new DisposableStack();
+    const largeBound = () => this.#largeBound(route, { principal, path }, place);
+    const parsed = await bodyOf(route, request, { requestId: trace.requestId, contentSha256, largeBound });
     if ('refusal' in parsed) return (parsed.fault && route.refuseBody?.(parsed.fault)) ?? parsed.refusal;
     const doorRequest: DoorRequest = {
       principal,
-      path: context.req.param(),
+      path,
       ...parsed,
       trace,
       request,
@@ -152,7 +158,14 @@ class Door {
       },
       header: (name) => request.headers.get(name) ?? undefined,
     };
-    return route.handle(doorRequest, query);
+    return await route.handle(doorRequest, query);
+  }
+
+  /** How long a body may be that is above the common bound; takes a place for it. */
+  #largeBound(route: Route, asking: Asking, place: DisposableStack): number {
+    const maxBytes = route.maxBodyBytes?.(asking) ?? MAX_BODY_BYTES;
+    if (maxBytes > MAX_BODY_BYTES) place.use(this.#largeBodies.enter(asking.principal, maxBytes));
+    return maxBytes;
   }
 
   async #authenticate(route: Route, context: DoorContext): Promise<Authenticated> {
@@ -238,6 +251,7 @@ function withoutBody({ status, headers, body }: Answer): Answer {
 interface BodyContext {
   readonly requestId: string;
   readonly contentSha256: string | undefined;
+  readonly largeBound: () => number;
 }
 
 async function bodyOf(route: Route, request: Request, context: BodyContext): Promise<BodyOrRefusal> {

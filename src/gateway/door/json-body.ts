@@ -3,10 +3,12 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Answer, httpErrors, problem } from './answer.ts';
 
-/** Largest request body, in bytes. */
+/** Largest request body, in bytes, of routes that say nothing else. */
 export const MAX_BODY_BYTES = 64 * 1024;
 /** Deepest nesting of arrays and objects; what comes after parsing may recurse safely. */
 const MAX_DEPTH = 32;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset=("?)utf-8\1\s*)?$/i;
 
 /** A parsed body: `list` beside an empty `body` where a list came. */
@@ -26,6 +28,8 @@ interface BodyWish {
   readonly takes: 'object' | 'object-or-list';
   /** SHA-256, hex, that the raw bytes have to have. */
   readonly contentSha256?: string | undefined;
+  /** Asked before more than `MAX_BODY_BYTES` are read: how many may come. Throws where they may not come now. */
+  readonly largeBound?: () => number;
 }
 
 /**
@@ -34,18 +38,40 @@ interface BodyWish {
  */
 export async function readJsonBody(request: Request, wish: BodyWish): Promise<BodyOrRefusal> {
   const { requestId, contentSha256 } = wish;
-  const declared = request.headers.get('content-length');
-  if (declared !== null && Number(declared) > MAX_BODY_BYTES) return { refusal: tooLarge(requestId) };
   const type = request.headers.get('content-type');
   if (type !== null && !JSON_TYPE.test(type)) return { refusal: problem(httpErrors.mediaType(type), { requestId, status: 415 }) };
-
-  // The adaptor has a short way to the text of a body whose length is known.
-  const isShort = declared !== null && contentSha256 === undefined;
-  const text = isShort ? await request.text() : await readBounded(request, contentSha256);
-  if (text === undefined) return { refusal: tooLarge(requestId) };
+  const bound = new BodyBound(wish.largeBound);
+  let text: string;
+  try {
+    const declared = request.headers.get('content-length');
+    if (declared !== null) bound.admit(Number(declared));
+    // The adaptor has a short way to the text of a body whose length is known.
+    const isShort = declared !== null && contentSha256 === undefined;
+    text = isShort ? await request.text() : await readBounded(request, bound, contentSha256);
+  } catch (error) {
+    if (error instanceof AtmoError && error.code !== 'TOKEN_INVALID') return { refusal: unread(error, requestId) };
+    throw error;
+  }
   if (text === '') return { body: {} };
   if (type === null) return { refusal: problem(httpErrors.mediaType('nothing'), { requestId, status: 415 }) };
   return parse(text, wish);
+}
+
+/** The bound of one body; the larger one is asked for when it is needed. */
+class BodyBound {
+  readonly #largeBound: (() => number) | undefined;
+  #maxBytes: number | undefined;
+
+  constructor(largeBound: (() => number) | undefined) {
+    this.#largeBound = largeBound;
+  }
+
+  /** PAYLOAD_TOO_LARGE beyond the bound. */
+  admit(bytes: number): void {
+    if (bytes <= MAX_BODY_BYTES) return;
+    this.#maxBytes ??= this.#largeBound?.() ?? MAX_BODY_BYTES;
+    if (bytes > this.#maxBytes) throw tooLarge(this.#maxBytes);
+  }
 }
 
 /** TOKEN_INVALID unless these bytes are the content that a proof of possession speaks of. */
@@ -57,16 +83,18 @@ export function requireContent(bytes: Uint8Array, contentSha256: string | undefi
   );
 }
 
-/** A body is counted while it streams; undefined when it grows too large. */
-async function readBounded(request: Request, contentSha256: string | undefined): Promise<string | undefined> {
+/** A body is counted while it streams, and left when it grows too large. */
+async function readBounded(request: Request, bound: BodyBound, contentSha256: string | undefined): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   const reader = request.body?.getReader();
   for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) {
     size += chunk.value.byteLength;
-    if (size > MAX_BODY_BYTES) {
+    try {
+      bound.admit(size);
+    } catch (error) {
       await reader?.cancel();
-      return undefined;
+      throw error;
     }
     chunks.push(chunk.value);
   }
@@ -92,21 +120,35 @@ function parse(text: string, { requestId, takes }: BodyWish): BodyOrRefusal {
   return invalid('The body has to be a JSON object such as {"name": "value"}');
 }
 
-/** Upper bound of the nesting, from the brackets alone: brackets inside strings count too, which only refuses what nobody sends. */
+/** Upper bound of the nesting, from the brackets outside of texts. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
-    if (code === 0x5b || code === 0x7b) deepest = Math.max(deepest, ++depth);
+    if (code === QUOTE) index = endOfText(text, index);
+    else if (code === 0x5b || code === 0x7b) deepest = Math.max(deepest, ++depth);
     else if (code === 0x5d || code === 0x7d) depth--;
   }
   return deepest;
 }
 
-function tooLarge(requestId: string): Answer {
-  const error = new AtmoError('PAYLOAD_TOO_LARGE', `A body may have at most ${MAX_BODY_BYTES} bytes`, { max_bytes: MAX_BODY_BYTES });
+/** Index of the quote that ends the text which begins at `start`. */
+function endOfText(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let first = end;
+    while (text.charCodeAt(first - 1) === BACKSLASH) first--;
+    if ((end - first) % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+function tooLarge(maxBytes: number): AtmoError {
+  return new AtmoError('PAYLOAD_TOO_LARGE', `A body may have at most ${maxBytes} bytes here`, { max_bytes: maxBytes });
+}
+
+/** The rest of the body is not worth reading. */
+function unread(error: AtmoError, requestId: string): Answer {
   const answer = problem(error, { requestId });
-  // The rest of the body is not worth reading.
   return { ...answer, headers: { ...answer.headers, connection: 'close' } };
 }

@@ -58,9 +58,14 @@ interface RouteHead {
   readonly hasResourceMetadata?: true;
   /** The answer to a body that came whole and cannot be taken, in the words of the route's protocol; a problem when absent. */
   readonly refuseBody?: (fault: BodyFault) => Answer;
+  /** Largest body for this caller in bytes, asked when one comes that is above the common bound; such a route takes few at once. */
+  readonly maxBodyBytes?: (asking: Asking) => number;
   /** The tool that the route is one call of: its schemas are those of body and answer. */
   readonly tool?: string;
 }
+
+/** Who asks, and for which path, before the body was read. */
+export type Asking = Pick<DoorRequest, 'principal' | 'path'>;
 
 /** One line of the table from which the door, its OpenAPI document and its 405 answers are made. */
 export interface Route extends RouteHead {

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import { lazy } from '../../core/lazy.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Authenticator } from '../../core/principal.ts';
+import type { Authenticator, Principal } from '../../core/principal.ts';
 import type { Answer } from '../door/answer.ts';
 import type { BodyFault } from '../door/json-body.ts';
 import { type DoorRequest, defineRoute, type Route } from '../door/route.ts';
@@ -45,6 +45,7 @@ export interface McpEndpointCollaborators extends AreaParts {
   readonly clock: Clock;
   readonly authenticator: Pick<Authenticator, 'isStillValid'>;
   readonly logger: Logger;
+  readonly catalogue: AreaParts['catalogue'] & { maxBodyBytes(principal: Principal): number };
 }
 
 interface EndpointOptions {
@@ -62,6 +63,7 @@ export class McpEndpoint implements AsyncDisposable {
   readonly #options: EndpointOptions;
   readonly #lines: OpenLines;
   readonly #areas: AreaParts;
+  readonly #catalogue: McpEndpointCollaborators['catalogue'];
   readonly #server = lazy(() => this.#openServer());
   #features: readonly McpFeature[] = [];
   #isClosed = false;
@@ -70,6 +72,7 @@ export class McpEndpoint implements AsyncDisposable {
     this.#logger = collaborators.logger;
     this.#options = options;
     this.#areas = collaborators;
+    this.#catalogue = collaborators.catalogue;
     this.#lines = new OpenLines(collaborators);
   }
 
@@ -105,6 +108,7 @@ export class McpEndpoint implements AsyncDisposable {
         scope: 'invoke_tool',
         body: { type: ['object', 'array'] },
         takes: 'object-or-list',
+        maxBodyBytes: ({ principal }) => this.#catalogue.maxBodyBytes(principal),
         answers: { 200: 'JSON-RPC answer, as JSON or as text/event-stream', 202: 'accepted' },
         refuseBody: unreadable,
         handle: (request) => served(request, (guest) => this.#post(request, guest)),

@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import { principalKey } from '../../core/principal.ts';
-import { copyJsonObject } from '../schema/plain-json.ts';
+import { copyJsonObject, LARGE_PARAMS_LIMITS } from '../schema/plain-json.ts';
 import { callerView, canSeeTool } from '../visibility.ts';
 import type { Call } from './call.ts';
 import { startDeadline } from './call-time.ts';
@@ -87,13 +87,19 @@ function refuseSwitchedOff(call: Call, { disabledTools }: StageContext): void {
 }
 
 function validateParameters(call: Call, context: StageContext): void {
-  const { maxParamsBytes } = context;
-  const given = copyJsonObject(call.request.params ?? {}, { maxSize: maxParamsBytes, maxDepth: MAX_PARAMS_DEPTH });
+  const { parameters, execution } = call.tool.definition;
+  const ownBytes = execution.maxParamsBytes ?? context.maxParamsBytes;
+  const maxBytes = call.isElsewhere ? Math.min(ownBytes, context.maxParamsBytes) : ownBytes;
+  const given = copyJsonObject(call.request.params ?? {}, { maxSize: ownBytes, maxDepth: MAX_PARAMS_DEPTH });
   call.params = given;
-  if (Buffer.byteLength(JSON.stringify(given)) > maxParamsBytes) {
-    throw new AtmoError('PAYLOAD_TOO_LARGE', `The parameters are longer than ${maxParamsBytes} bytes of JSON`);
-  }
-  call.params = context.validator.parameters(call.tool.definition.parameters, given);
+  call.paramsBytes = Buffer.byteLength(JSON.stringify(given));
+  if (call.paramsBytes > maxBytes) throw tooLong(maxBytes, call.isElsewhere && ownBytes > maxBytes);
+  call.params = context.validator.parameters(parameters, given, LARGE_PARAMS_LIMITS);
+}
+
+function tooLong(maxBytes: number, ofMesh: boolean): AtmoError {
+  const why = ofMesh ? ', the most that goes to another hub; call the tool at the hub that has it' : '';
+  return new AtmoError('PAYLOAD_TOO_LARGE', `The parameters are longer than ${maxBytes} bytes of JSON${why}`, { max_bytes: maxBytes });
 }
 
 function canonicalizeParameters(call: Call, context: StageContext): void {

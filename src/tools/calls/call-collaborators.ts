@@ -123,7 +123,7 @@ export interface PipelineOptions {
   readonly defaultTimeoutMs?: number;
   /** Calls of one session; no bound when absent. */
   readonly maxCallsPerSession?: number;
-  /** Longest JSON text of a call's parameters, in UTF-8 bytes; default 64 KiB. */
+  /** Longest JSON text of a call's parameters, in UTF-8 bytes, where the tool states no bound of its own; default 64 KiB. */
   readonly maxParamsBytes?: number;
   /** New calls are refused while less memory than this is left; default 16 MB. */
   readonly minFreeBytes?: number;

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../core/json.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { RuledCall } from '../../core/rule-engine.ts';
 import type { KnownTools } from '../known-tools.ts';
+import { LARGE_PARAMS_LIMITS } from '../schema/plain-json.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import { callerView, canSeeTool } from '../visibility.ts';
 import { effectsOf } from './effect-stages.ts';
@@ -29,7 +30,7 @@ export function previewCall(
 ): Omit<RuledCall, 'principal'> {
   const { registry, validator, authorizer } = ports;
   const tool = registry.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, viewer, authorizer) });
-  const checked: JsonObject = validator.parameters(tool.definition.parameters, given);
+  const checked: JsonObject = validator.parameters(tool.definition.parameters, given, LARGE_PARAMS_LIMITS);
   const params = tool.canonicalize?.(checked, callerView(viewer, authorizer)) ?? checked;
   // What a tool of another hub does, only that hub can tell.
   return { toolId: tool.id, params, effects: tool.hubs ? [] : effectsOf(tool, params) };

@@ -13,14 +13,21 @@ const PASSING_REASONS: ReadonlySet<string> = new Set([NOT_REACHABLE, NO_NETWORK]
 /** The hubs that can run the call, best first. NO_CAPABLE_NODE or NODE_UNAVAILABLE with the reasons, DEVICE_UNREACHABLE. */
 export function chooseRoute(call: Call, context: StageContext): void {
   const { ranked, refused } = rankRoute(call.tool.definition, routeWish(call), candidates(call.tool, context));
-  call.route = ranked.filter((candidate) => candidate.isLocal || context.router);
+  const staysHere = call.paramsBytes > context.maxParamsBytes;
+  call.route = ranked.filter((candidate) => candidate.isLocal || (context.router && !staysHere));
   const [best] = call.route;
+  if (!best && staysHere && ranked.length > 0) throw tooLongForOthers(call, context);
   const { missingSetting } = call.tool;
   if (!best && missingSetting !== undefined && refused.length === 0) throw notConfigured(call.tool.id, missingSetting);
   if (!best) throw call.isElsewhere && refused.every(isUnreachable) ? nodeUnavailable(call, refused) : nobodyMay(call, refused);
   if (best.isLocal && call.tool.isAvailable?.() === false) {
     throw new AtmoError('DEVICE_UNREACHABLE', `The device of ${call.tool.id} does not answer at the moment; nothing was sent`);
   }
+}
+
+function tooLongForOthers({ tool, paramsBytes }: Call, { maxParamsBytes }: StageContext): AtmoError {
+  const message = `Only another hub can run ${tool.id}, and ${paramsBytes} bytes of parameters are more than the ${maxParamsBytes} that go there; call it at that hub`;
+  return new AtmoError('PAYLOAD_TOO_LARGE', message, { max_bytes: maxParamsBytes });
 }
 
 /** What the caller asks for, within what its token and the tool allow. */

@@ -29,6 +29,8 @@ export class Call {
   /** The job on another hub that this call has become. */
   remoteJob?: JobView;
   params: JsonObject = {};
+  /** Length of the JSON text of the parameters as they were given, in UTF-8. */
+  paramsBytes = 0;
   effects: readonly Effect[] = [];
   /** The owner's rule that decided about the call. */
   rule?: string;

@@ -3,6 +3,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { RuleVerdict } from '../../core/rule-engine.ts';
 import { maskSecrets } from '../schema/secret-params.ts';
 import type { Call } from './call.ts';
+import { shownParams } from './shown-params.ts';
 import type { StageContext } from './stage-context.ts';
 
 /** The owner's rules over the call; RULE_BLOCKED names the one that forbids it. */
@@ -70,7 +71,7 @@ function approvalRequest(call: Call, context: StageContext): ApprovalRequest {
     principal: call.request.principal,
     toolId: call.tool.id,
     title: metadata.title,
-    params: maskSecrets(parameters, call.params),
+    params: shownParams(maskSecrets(parameters, call.params)),
     traceId: call.traceId,
     callHash: call.hash(context.sealSecret),
     effects: call.effects,

@@ -44,6 +44,7 @@ function publicExecution(execution: ToolDefinition['execution']): object {
     determinism: execution.determinism,
     max_memory_bytes: execution.maxMemoryBytes,
     max_fuel: execution.maxFuel,
+    max_params_bytes: execution.maxParamsBytes,
   };
 }
 

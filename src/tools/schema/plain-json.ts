@@ -11,6 +11,9 @@ export interface JsonLimits {
 /** For what comes from outside, such as parameters. */
 export const DEFAULT_JSON_LIMITS: JsonLimits = { maxSize: 1_000_000, maxDepth: 32 };
 
+/** For parameters with files in them, where a tool takes such; what comes here was bounded before. */
+export const LARGE_PARAMS_LIMITS: JsonLimits = { maxSize: 16_777_216, maxDepth: 32 };
+
 /** For what the hub itself made: results and answers. */
 export const RESULT_LIMITS: JsonLimits = { maxSize: 8_000_000, maxDepth: 64 };
 

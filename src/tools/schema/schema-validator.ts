@@ -57,8 +57,8 @@ export class SchemaValidator {
   }
 
   /** Parameters with defaults filled in; VALIDATION_ERROR says in one sentence what is wrong, details list everything. */
-  parameters(schema: JsonSchema, value: unknown): JsonObject {
-    const result = this.check(schema, value);
+  parameters(schema: JsonSchema, value: unknown, limits = this.#limits): JsonObject {
+    const result = this.check(schema, value, limits);
     if (!result.isValid)
       throw new AtmoError('VALIDATION_ERROR', summarize(result.problems), { problems: result.problems.map(problemJson) });
     if (!isJsonObject(result.value)) throw new AtmoError('VALIDATION_ERROR', 'The parameters have to be a JSON object');

@@ -1,5 +1,6 @@
 import { AtmoError, toAtmoError } from '../../../core/errors.ts';
 import type { JsonObject } from '../../../core/json.ts';
+import { LARGE_PARAMS_LIMITS } from '../../../tools/schema/plain-json.ts';
 import type { SchemaValidator } from '../../../tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../../../tools/tool-definition.ts';
 import { toolKey } from '../../../tools/tool-name.ts';
@@ -63,7 +64,7 @@ export class ToolHomeView {
 
   async #answer(tool: HomeTool, given: JsonObject, caller: McpCaller): Promise<JsonObject> {
     try {
-      return await tool.answer(this.#parts.validator.parameters(tool.parameters, given), caller);
+      return await tool.answer(this.#parts.validator.parameters(tool.parameters, given, LARGE_PARAMS_LIMITS), caller);
     } catch (thrown) {
       const error = toAtmoError(thrown);
       if (error.code === 'INTERNAL_ERROR' || neededCapabilities(error)) throw error;

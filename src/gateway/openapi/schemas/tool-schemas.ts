@@ -32,6 +32,7 @@ const TOOL = {
       determinism: { type: 'string', enum: DETERMINISMS },
       max_memory_bytes: COUNT,
       max_fuel: COUNT,
+      max_params_bytes: COUNT,
     },
     ['retries', 'idempotent', 'async_allowed', 'side_effects', 'determinism'],
   ),
@@ -52,7 +53,8 @@ const TOOL = {
   dangerous: FLAG,
   audit: { type: 'object' },
   model_name: text('Name for models, [a-z0-9_]'),
-  available: { type: 'boolean', description: 'False while its device is away' },
+  available: { type: 'boolean', description: 'False while its device is away, or while what it needs is not configured' },
+  missing_setting: text('What the owner has to configure first'),
   nodes: listOf(text('Id of a hub that has it, where this one has not')),
 };
 const ALWAYS = ['id', 'name', 'namespace', 'version', 'description', 'parameters', 'returns', 'metadata', 'model_name', 'available'];
