@@ -114,6 +114,11 @@ export class KnownTools {
     return tool.hubs?.() ?? this.#remote?.hubsWith(tool.id) ?? [];
   }
 
+  /** False for a tool that nobody can call before the owner configures something: not here, and no other hub has it. */
+  isReady(tool: RegisteredTool): boolean {
+    return tool.missingSetting === undefined || this.hubsOf(tool).length > 0;
+  }
+
   #findRemote(name: string, options: RemoteResolveOptions): RegisteredTool | undefined {
     const remote = this.#remote;
     if (!remote || options.onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { toAtmoError } from '../../src/core/errors.ts';
 import type { HubId } from '../../src/core/ids.ts';
 import { KnownTools } from '../../src/tools/known-tools.ts';
+import { withoutSetting } from '../../src/tools/missing-setting.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
@@ -126,4 +127,12 @@ describe('lists', () => {
     expect(refusal?.message).toContain('attic (hub-4)');
     expect(errorOf(() => known.resolve('lab:other'))?.code).toBe('TOOL_NOT_FOUND');
   });
+});
+
+test('a tool that is not configured is ready as soon as another hub has it', () => {
+  const mail = withoutSetting(makeTool({ name: 'mail' }), 'set connectors.email');
+  expect(know([mail], []).known.isReady(mail)).toBe(false);
+  expect(know([mail], [toolOf(['hub-2'], { name: 'mail' })]).known.isReady(mail)).toBe(true);
+  const probe = makeTool({});
+  expect(know([probe], []).known.isReady(probe)).toBe(true);
 });

@@ -7,6 +7,8 @@ import { heading, type Printable } from '../terminal/page.ts';
 import { cellText, textPairs, textTable } from '../text-table.ts';
 import { allTools } from '../tool-pages.ts';
 
+/** How a search says what the words of the sentence did not find. */
+const MISSING = 'missing: ';
 const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'];
 
 export const tools: Command = {
@@ -75,10 +77,11 @@ function reasonsOf({ reasons }: JsonObject): readonly string[] {
   return Array.isArray(reasons) ? reasons.map(String) : [];
 }
 
-/** The words of the sentence that nothing of the tool has. */
+/** The words of the sentence that nothing of the tool has, and what is not configured. */
 function lackOf(tool: JsonObject): string {
   return reasonsOf(tool)
-    .flatMap((reason) => /^missing: (.*)$/.exec(reason)?.[1] ?? [])
+    .filter((reason) => reason.startsWith(MISSING) || reason.startsWith('not configured: '))
+    .map((reason) => reason.replace(MISSING, ''))
     .join(', ');
 }
 
@@ -108,7 +111,12 @@ async function labelsFor(call: Invocation, tools: readonly JsonObject[]): Promis
 
 function toolRow(tool: JsonObject, labels: ReadonlyMap<string, string>): readonly unknown[] {
   const metadata = isJsonObject(tool.metadata) ? tool.metadata : {};
-  return [tool.id, metadata.category, metadata.title, hubNames(tool, labels), tool.available === false ? 'away' : ''];
+  return [tool.id, metadata.category, metadata.title, hubNames(tool, labels), standing(tool)];
+}
+
+function standing({ available, missing_setting: missingSetting }: JsonObject): string {
+  if (missingSetting !== undefined) return 'not configured';
+  return available === false ? 'away' : '';
 }
 
 function hubNames({ nodes }: JsonObject, labels: ReadonlyMap<string, string>): string {

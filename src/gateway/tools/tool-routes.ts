@@ -22,6 +22,7 @@ const LIST_QUERY = {
   node: NODE,
   format: FORMAT,
   strict: STRICT,
+  unavailable: field.flag('with format: also tools that the owner has not configured; without format these are listed, as not available'),
   limit: field.integer('at most this many, 100 by default', 1, 1_000),
   cursor: field.integer('`next_cursor` of the page before', 0, 1_000_000),
 };
@@ -47,7 +48,8 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
       handle(request, query) {
         const format = formatOf(query);
         if (query.q !== undefined) return json(rankedTools(collaborators, request, query));
-        const filter = { ...filterOf(collaborators, request, query), limit: query.limit ?? 100, offset: query.cursor ?? 0 };
+        const isReadyOnly = format !== undefined && query.unavailable !== true;
+        const filter = { ...filterOf(collaborators, request, query), isReadyOnly, limit: query.limit ?? 100, offset: query.cursor ?? 0 };
         const page = catalogue.page(request.principal, filter);
         return json({
           tools: page.tools.map((tool) => shown(catalogue, tool, format)),
@@ -100,5 +102,6 @@ function formatOf({ format, strict = false }: Pick<ListQuery, 'format' | 'strict
 
 function shown(catalogue: ToolCatalogue, tool: RegisteredTool, format: ToolFormat | undefined): object {
   const name = catalogue.modelName(tool);
-  return format === undefined ? toolView(tool, name) : exportedTool(tool, name, format);
+  if (format !== undefined) return exportedTool(tool, name, format);
+  return toolView(tool, { modelName: name, isAvailable: catalogue.isAvailable(tool) });
 }

@@ -12,10 +12,25 @@ const EXPORTERS = { openai: toOpenAi, 'strict openai': toStrictOpenAi, anthropic
 /** Definitions never change, so that their public form is made once. */
 const publicForms = new WeakMap<RegisteredTool, JsonObject>();
 
-/** A tool as the API tells it: the public definition of source 000 §2 with its id, the name for models, whether it can be called now, and the hubs that have it where this one has not. */
-export function toolView(tool: RegisteredTool, modelName: string): JsonObject {
+/** What a list says of a tool beside its definition. */
+interface ToolStanding {
+  readonly modelName: string;
+  /** Whether a call would run now. */
+  readonly isAvailable: boolean;
+}
+
+/** A tool as the API tells it: the public definition of source 000 §2 with its id, the name for models, whether it can be called now, what to configure first, and the hubs that have it where this one has not. */
+export function toolView(tool: RegisteredTool, { modelName, isAvailable }: ToolStanding): JsonObject {
   const nodes = tool.hubs?.();
-  return { id: tool.id, ...publicForm(tool), model_name: modelName, available: tool.isAvailable?.() ?? true, ...(nodes && { nodes }) };
+  const missingSetting = isAvailable ? undefined : tool.missingSetting;
+  return {
+    id: tool.id,
+    ...publicForm(tool),
+    model_name: modelName,
+    available: isAvailable,
+    ...(missingSetting !== undefined && { missing_setting: missingSetting }),
+    ...(nodes && { nodes }),
+  };
 }
 
 /** A tool in the form that a model API takes. */

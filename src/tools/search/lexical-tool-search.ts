@@ -14,6 +14,8 @@ const DEFAULT_LIMIT = 10;
 /** What has less than this share of the best score is no match. */
 const FLOOR = 0.3;
 const MAX_NEAR_MISSES = 5;
+/** How many more are ranked, as some may be left out for want of a setting. */
+const SPARE = 16;
 
 /** Finds tools by words, their meanings, actions and units, without any model: the same answer for the same list on every machine. */
 export class LexicalToolSearch implements ToolSearch {
@@ -28,7 +30,7 @@ export class LexicalToolSearch implements ToolSearch {
   }
 
   search(
-    { text, limit = DEFAULT_LIMIT }: SearchQuery,
+    { text, limit = DEFAULT_LIMIT, isReady = isConfigured }: SearchQuery,
     tools: readonly RegisteredTool[],
     isVisible: (tool: RegisteredTool) => boolean = () => true,
   ): ToolSearchResult {
@@ -39,18 +41,34 @@ export class LexicalToolSearch implements ToolSearch {
       return tool !== undefined && isVisible(tool);
     };
     const tieBreak = (document: number) => this.#index.item(document)?.id ?? '';
-    const ranking = rank(this.#index, { needs: needsOf(text), limit: limit + MAX_NEAR_MISSES, tieBreak }, accepts);
-    return this.#result(ranking, limit);
+    const ranking = rank(this.#index, { needs: needsOf(text), limit: limit + MAX_NEAR_MISSES + SPARE, tieBreak }, accepts);
+    return this.#result(ranking, { limit, isReady });
   }
 
-  #result({ ranked, needs }: Ranking, limit: number): ToolSearchResult {
+  #result({ ranked, needs }: Ranking, { limit, isReady }: Required<Pick<SearchQuery, 'limit' | 'isReady'>>): ToolSearchResult {
     const floor = (ranked[0]?.score ?? 0) * FLOOR;
-    const matches = ranked.slice(0, limit).filter(({ score }) => score >= floor);
-    const others = ranked.slice(matches.length).filter((one) => missing(one, needs).length > 0);
+    const isReadyOne = ({ document }: Ranked) => {
+      const tool = this.#index.item(document);
+      return tool !== undefined && isReady(tool);
+    };
+    const ready = ranked.filter(isReadyOne);
+    const matches = ready.slice(0, limit).filter(({ score }) => score >= floor);
+    const unready = ranked.slice(0, ready[0] ? ranked.indexOf(ready[0]) : undefined).filter(({ score }) => score >= floor);
+    const others = ready.slice(matches.length, limit + MAX_NEAR_MISSES).filter((one) => missing(one, needs).length > 0);
     return {
       matches: matches.flatMap((one) => this.#match(one, needs)),
-      nearMisses: others.slice(0, MAX_NEAR_MISSES).flatMap((one) => this.#match(one, needs)),
+      nearMisses: [...unready.flatMap((one) => this.#unready(one, needs)), ...others.flatMap((one) => this.#match(one, needs))].slice(
+        0,
+        MAX_NEAR_MISSES,
+      ),
     };
+  }
+
+  #unready(one: Ranked, needs: readonly Need[]): readonly ToolMatch[] {
+    return this.#match(one, needs).map((match) => ({
+      ...match,
+      reasons: [...match.reasons, `not configured: ${match.tool.missingSetting ?? 'this hub cannot run it'}`],
+    }));
   }
 
   #match(one: Ranked, needs: readonly Need[]): readonly ToolMatch[] {
@@ -72,6 +90,10 @@ export class LexicalToolSearch implements ToolSearch {
     this.#revision = revision;
     this.#index.clear();
   }
+}
+
+function isConfigured({ missingSetting }: RegisteredTool): boolean {
+  return missingSetting === undefined;
 }
 
 function missing({ metBy }: Ranked, needs: readonly Need[]): readonly string[] {

@@ -7,6 +7,8 @@ export interface SearchQuery {
   readonly text: string;
   /** Default 10. */
   readonly limit?: number;
+  /** False for what nobody can call before the owner configures something, which is no match; default: what `missingSetting` says. */
+  readonly isReady?: (tool: RegisteredTool) => boolean;
 }
 
 /** A tool that fits a sentence, and why. */
@@ -21,7 +23,7 @@ export interface ToolMatch {
 /** What a search of tools finds, best first. */
 export interface ToolSearchResult {
   readonly matches: readonly ToolMatch[];
-  /** What almost fitted; the reasons tell what is missing. */
+  /** What would fit better than all matches and is not configured, then what almost fitted; the reasons tell what is missing. */
   readonly nearMisses: readonly ToolMatch[];
 }
 

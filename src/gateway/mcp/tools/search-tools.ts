@@ -3,7 +3,6 @@ import type { JsonObject } from '../../../core/json.ts';
 import type { Principal } from '../../../core/principal.ts';
 import { p } from '../../../tools/schema/parameter-builder.ts';
 import type { ToolMatch, ToolSearchResult } from '../../../tools/search/search.ts';
-import type { RegisteredTool } from '../../../tools/tool-definition.ts';
 import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';
 import { successResult } from '../calls/tool-result.ts';
 import { argumentHint } from './argument-hint.ts';
@@ -42,7 +41,7 @@ function searchTool({ catalogue, find }: SearchParts): HomeTool {
     },
     ({ query, limit }, { principal }) => {
       const { matches, nearMisses } = find(principal, query, limit);
-      const view = (match: ToolMatch) => foundView(match, catalogue.modelName(match.tool));
+      const view = (match: ToolMatch) => foundView(catalogue, match);
       const near = nearMisses.slice(0, MAX_NEAR).map(view);
       return successResult({ tools: matches.map(view), ...(near.length > 0 && { near_misses: near }) });
     },
@@ -67,16 +66,16 @@ function describeTool({ catalogue }: SearchParts): HomeTool {
   );
 }
 
-function foundView({ tool, score, reasons }: ToolMatch, name: string): JsonObject {
+function foundView(catalogue: ToolCatalogue, { tool, score, reasons }: ToolMatch): JsonObject {
   const { title, device, area } = tool.definition.metadata;
   return {
-    name,
+    name: catalogue.modelName(tool),
     title,
     ...(device !== undefined && { device }),
     ...(area !== undefined && { area }),
     call_with: proxyOf(tool),
     arguments: argumentHint(tool.definition.parameters),
-    ...(isAway(tool) && { available: false }),
+    ...(!catalogue.isAvailable(tool) && { available: false }),
     score: Math.round(score * 100) / 100,
     why: [...reasons],
   };
@@ -87,13 +86,9 @@ function described(catalogue: ToolCatalogue, principal: Principal, name: string)
   try {
     const tool = catalogue.resolve(principal, name);
     const { icons: _, ...form } = toolForm(tool, catalogue.modelName(tool));
-    return { ...form, call_with: proxyOf(tool), ...(isAway(tool) && { available: false }) };
+    return { ...form, call_with: proxyOf(tool), ...(!catalogue.isAvailable(tool) && { available: false }) };
   } catch (thrown) {
     const { code, message, details } = toAtmoError(thrown).toBody();
     return { name, error: { code, message, details } };
   }
-}
-
-function isAway(tool: RegisteredTool): boolean {
-  return tool.isAvailable?.() === false;
 }

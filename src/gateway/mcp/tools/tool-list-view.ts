@@ -19,7 +19,7 @@ export interface ListViewParts {
   readonly run: ToolRunner;
 }
 
-/** `/mcp/devices` and `/mcp/areas/{area}`: every tool by itself, with its types. */
+/** `/mcp/devices` and `/mcp/areas/{area}`: every tool that is ready to be called by itself, with its types. */
 export class ToolListView {
   readonly #parts: ListViewParts;
 
@@ -56,7 +56,7 @@ export class ToolListView {
     const isVisible = catalogue.visibleTo(principal);
     const several = keysOfSeveral(tools.all());
     const isMeant = (tool: RegisteredTool) => !several.has(toolKey(tool)) || catalogue.resolve(principal, toolKey(tool)).id === tool.id;
-    return (tool) => isIn(tool, view) && isVisible(tool) && isMeant(tool);
+    return (tool) => isIn(tool, view) && catalogue.isReady(tool) && isVisible(tool) && isMeant(tool);
   }
 }
 

@@ -13,7 +13,7 @@ interface CardContext {
 
 /** A tool: what it does, why it was found, and behind a button its form. */
 export function toolCard(tool: MatchView, { best, isOpen, page }: CardContext): TemplateResult {
-  const { id, description, available, model_name: modelName, reasons = [] } = tool;
+  const { id, description, available, model_name: modelName, missing_setting: missingSetting, reasons = [] } = tool;
   const titleId = `tool-${id.replaceAll(/[^a-z0-9]/gi, '-')}`;
   return html`<article class="card tool" aria-labelledby=${titleId}>
     <header>
@@ -21,9 +21,10 @@ export function toolCard(tool: MatchView, { best, isOpen, page }: CardContext): 
       ${tool.score === undefined ? nothing : scoreView(tool, best)}
       ${tool.dangerous === true ? html`<span class="chip bad">${icon('shield')}asks people</span>` : nothing}
       ${isAgentMade(tool.metadata) ? html`<span class="chip cool">${icon('agent')}made by an agent</span>` : nothing}
-      ${available ? nothing : html`<span class="chip">not available now</span>`}
+      ${available ? nothing : html`<span class="chip">${missingSetting ? 'not configured' : 'not available now'}</span>`}
     </header>
     <p>${description}</p>
+    ${missingSetting ? html`<p class="quiet small">To use it, ${String(missingSetting)}.</p>` : nothing}
     ${reasons.length === 0 ? nothing : html`<p class="row reasons"><span class="quiet small">Because of</span> ${reasons.map((reason) => html`<span class="chip">${reason}</span>`)}</p>`}
     <p class="row"><button type="button" class="button small" aria-expanded=${isOpen} @click=${() => page.toggle(id)}>${isOpen ? 'Close' : 'Try it'}</button>
       ${
