@@ -71,6 +71,7 @@ async function fetchPrograms(): Promise<void> {
     ['scripts/netlab', 'tools'],
     ['node', 'scripts/chromium.ts'],
     ['node', 'scripts/foreign-packages.ts'],
+    ['node', 'scripts/package/debian-system.ts'],
   ];
   for (const [program, ...args] of commands) {
     const { status, output } = await capture(program, args);

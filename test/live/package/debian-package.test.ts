@@ -9,7 +9,9 @@ import { layOutPackage } from '../../../scripts/package/debian-tree.ts';
 import { until } from '../../matter/device-hub.ts';
 import { DebianMachine, missingForMachine } from './debian-machine.ts';
 
-const missing = missingForMachine();
+const missing = await missingForMachine();
+/** Where they lie in the machine. */
+const PACKAGES = '/srv';
 const STATE = '/var/lib/atmosphere-edge';
 const TIME = new Date('2026-01-01T00:00:00Z');
 /** A package is built and machines boot while others use the processors. */
@@ -32,10 +34,14 @@ const SANDBOX_CONFIG = `connectors:
 
 let dir: string;
 let machine: DebianMachine;
+/** What the probe of the walk had said when its backup was made. */
+let before: readonly unknown[];
 
 const stateOf = async (unit: string): Promise<string> => (await machine.run(`systemctl is-active ${unit}`)).output.trim();
 const property = async (name: string): Promise<string> => machine.must(`systemctl show atmosphere-edge --property ${name} --value`);
 const isUp = async (): Promise<boolean> => (await stateOf('atmosphere-edge')) === 'active';
+const history = async (): Promise<readonly unknown[]> =>
+  JSON.parse(await machine.must('atmo read w1-28-000005e2fdc3/temperature --since 1h --json')).points;
 const hubId = async (): Promise<string> => JSON.parse(await machine.must('atmo status --json')).node_id;
 
 /** The package as two releases; only their numbers differ. */
@@ -43,7 +49,7 @@ async function buildReleases(): Promise<void> {
   const architecture = debianArchitecture(THIS_ARCHITECTURE);
   const root = join(dir, 'tree');
   await layOutPackage(root, architecture, TIME);
-  for (const version of ['1.0.0', '1.1.0']) {
+  for (const version of ['0.1.0', '0.2.0']) {
     const archive = { root, version, architecture: architecture.name, time: TIME, compression: 'none' } as const;
     await writeDebianArchive(archive, join(dir, `${version}.deb`));
   }
@@ -55,7 +61,7 @@ function walkOf(page: string): readonly string[] {
   const text = readFileSync(join(ROOT, page), 'utf8').replaceAll('_arm64.deb', `_${THIS_ARCHITECTURE}.deb`);
   const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
   const passphrase = /^export .*$/m.exec(blocks.join(''))?.[0] ?? '';
-  return blocks.map((block) => ['set -e', 'cd /root', passphrase, block].join('\n'));
+  return blocks.map((block) => ['set -e', `cd ${PACKAGES}`, passphrase, block].join('\n'));
 }
 
 describe.skipIf(missing !== undefined)(`the package on a Debian with systemd${missing === undefined ? '' : ` (${missing})`}`, () => {
@@ -63,8 +69,8 @@ describe.skipIf(missing !== undefined)(`the package on a Debian with systemd${mi
     dir = mkdtempSync(join(tmpdir(), 'atmo-package-'));
     await buildReleases();
     machine = DebianMachine.create();
-    for (const version of ['1.0.0', '1.1.0']) machine.copyIn(join(dir, `${version}.deb`), `/root/${version}.deb`);
-    machine.copyIn(join(dir, '1.1.0.deb'), `/root/atmosphere-edge_0.1.0_${THIS_ARCHITECTURE}.deb`);
+    machine.copyIn(join(dir, '0.1.0.deb'), `${PACKAGES}/atmosphere-edge_0.1.0_${THIS_ARCHITECTURE}.deb`);
+    machine.copyIn(join(dir, '0.2.0.deb'), `${PACKAGES}/newer.deb`);
     await machine.boot();
   }, BOOT_LIMIT_MS);
   afterAll(async () => {
@@ -73,15 +79,18 @@ describe.skipIf(missing !== undefined)(`the package on a Debian with systemd${mi
   });
 
   test(
-    'apt installs it, the hub runs as a user of its own, and its state is private',
+    'the page for newcomers leads from the package to a history and a backup; the hub runs as a user of its own, and its state is private',
     async () => {
-      await machine.must('apt-get install --yes /root/1.0.0.deb');
+      const [first = ''] = walkOf('docs/install.md');
+      expect(await machine.must(first)).toContain('21.437');
       expect(await stateOf('atmosphere-edge')).toBe('active');
       expect(await machine.must('systemctl is-enabled atmosphere-edge')).toBe('enabled');
       expect(await machine.must(`stat -c '%U %a' ${STATE}`)).toBe('atmosphere-edge 700');
-      expect(await machine.must('dpkg --verify atmosphere-edge')).toBe('');
+      expect(await machine.must('dpkg --verify atmosphere-edge | grep -v /etc/atmosphere-edge/config.yaml || true')).toBe('');
       expect(await machine.must('sudo atmo status')).toContain('http://127.0.0.1:8081');
       expect(await machine.must('id -nG atmosphere-edge')).toContain('gpio i2c spi');
+      before = await history();
+      expect(before.length).toBeGreaterThan(0);
     },
     BOOT_LIMIT_MS,
   );
@@ -101,17 +110,18 @@ describe.skipIf(missing !== undefined)(`the package on a Debian with systemd${mi
   test(
     'a hub that hangs is ended and started again',
     async () => {
-      machine.write('/etc/systemd/system/atmosphere-edge.service.d/watchdog.conf', '[Service]\nWatchdogSec=4\nRestartSec=0\n');
+      machine.write('/etc/systemd/system/atmosphere-edge.service.d/watchdog.conf', '[Service]\nWatchdogSec=8\nRestartSec=0\n');
       machine.write('/etc/atmosphere-edge/stuck.mjs', STUCK_TOOL);
       machine.write('/etc/atmosphere-edge/tools.yaml', 'tools: [{ name: get_stuck, source: "file:/etc/atmosphere-edge/stuck.mjs" }]\n');
       machine.write('/etc/atmosphere-edge/config.yaml', 'tools: { manifest: /etc/atmosphere-edge/tools.yaml }\n');
       await machine.must('systemctl daemon-reload && systemctl restart atmosphere-edge');
       const stuckPid = await property('MainPID');
       void machine.run('atmo call get_stuck');
-      await until(async () => (await property('NRestarts')) === '1' && (await isUp()), 40_000);
+      await until(async () => Number(await property('NRestarts')) > 0 && (await isUp()), BOOT_LIMIT_MS / 2);
       expect(await machine.must('journalctl -u atmosphere-edge')).toContain('Watchdog timeout');
       expect(await property('MainPID')).not.toBe(stuckPid);
       expect(await machine.must('atmo status')).toContain('http://127.0.0.1:8081');
+      await machine.must('rm /etc/systemd/system/atmosphere-edge.service.d/watchdog.conf && systemctl daemon-reload');
     },
     BOOT_LIMIT_MS,
   );
@@ -135,11 +145,12 @@ describe.skipIf(missing !== undefined)(`the package on a Debian with systemd${mi
     async () => {
       const [id, token] = [await hubId(), await machine.must("atmo token mint --agent reader --allow 'device:read:*' --ttl 1d")];
       machine.write('/etc/atmosphere-edge/config.yaml', '# mine\nlog: debug\n');
-      await machine.must('apt-get install --yes -o Dpkg::Options::=--force-confdef /root/1.1.0.deb');
-      expect(await machine.must('dpkg-query --show atmosphere-edge')).toMatch(/1\.1\.0$/);
+      await machine.must(`apt-get install --yes -o Dpkg::Options::=--force-confdef ${PACKAGES}/newer.deb`);
+      expect(await machine.must('dpkg-query --show atmosphere-edge')).toMatch(/0\.2\.0$/);
       expect(await stateOf('atmosphere-edge')).toBe('active');
       expect(await hubId()).toBe(id);
       expect(await machine.must('cat /etc/atmosphere-edge/config.yaml')).toContain('# mine');
+      await machine.must('systemctl reload atmosphere-edge');
       const answer = await machine.must(
         `curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer ${token}' http://127.0.0.1:8081/api/v1/devices`,
       );
@@ -156,7 +167,7 @@ describe.skipIf(missing !== undefined)(`the package on a Debian with systemd${mi
       expect((await machine.run('command -v atmo')).status).not.toBe(0);
       expect(await stateOf('atmosphere-edge')).not.toBe('active');
       await machine.must(`test -s /etc/atmosphere-edge/config.yaml && test -e ${STATE}/owner.key`);
-      await machine.must('apt-get install --yes /root/1.1.0.deb');
+      await machine.must(`apt-get install --yes ${PACKAGES}/newer.deb`);
       expect(await hubId()).toBe(id);
     },
     BOOT_LIMIT_MS,
@@ -174,17 +185,11 @@ describe.skipIf(missing !== undefined)(`the package on a Debian with systemd${mi
   );
 
   test(
-    'the page for newcomers leads from the package to a history, and to the same history on an empty board',
+    'the page for newcomers leads to the same history on an empty board',
     async () => {
-      const [first = '', second = ''] = walkOf('docs/install.md');
-      const history = `atmo read w1-28-000005e2fdc3/temperature --since 1h --json`;
-      expect(await machine.must(first)).toContain('21.437');
-      const before = JSON.parse(await machine.must(history)).points;
-      expect(before.length).toBeGreaterThan(0);
-      await machine.must('apt-get purge --yes atmosphere-edge');
+      const [, second = ''] = walkOf('docs/install.md');
       expect(await machine.must(second)).toContain('21.437');
-      const after = JSON.parse(await machine.must(history)).points;
-      expect(after.slice(0, before.length)).toEqual(before);
+      expect((await history()).slice(0, before.length)).toEqual(before);
     },
     BOOT_LIMIT_MS,
   );
