@@ -5,6 +5,7 @@ import type { SearchQuery, ToolSearch, ToolSearchResult } from '../../tools/sear
 import type { RegisteredTool, ToolDefinition } from '../../tools/tool-definition.ts';
 import { passes, type ToolPage } from '../../tools/tool-filter.ts';
 import { canSeeTool } from '../../tools/visibility.ts';
+import { MAX_BODY_BYTES } from '../door/json-body.ts';
 import type { CallPort } from '../ports.ts';
 
 const PAGE = 1_000;
@@ -67,6 +68,21 @@ export class ToolCatalogue {
     });
   }
 
+  /** Largest body, in bytes, in which the parameters of this tool come; of all that the caller has when none is named. */
+  maxBodyBytes(principal: Principal, name?: string): number {
+    const tools =
+      name === undefined ? this.#tools.all().filter(takesMore).filter(this.visibleTo(principal)) : [this.#known(principal, name)];
+    return tools.reduce((most, tool) => Math.max(most, (tool?.definition.execution.maxParamsBytes ?? 0) + MAX_BODY_BYTES), MAX_BODY_BYTES);
+  }
+
+  #known(principal: Principal, name: string): RegisteredTool | undefined {
+    try {
+      return this.resolve(principal, name);
+    } catch {
+      return undefined;
+    }
+  }
+
   /** The caller's tools that are ready, with their names for models. */
   described(principal: Principal): readonly { readonly id: string; readonly definition: ToolDefinition; readonly modelName: string }[] {
     return this.all(principal, { isReadyOnly: true }).map((tool) => ({
@@ -95,4 +111,8 @@ export class ToolCatalogue {
   visibleTo(principal: Principal): (tool: RegisteredTool) => boolean {
     return this.#pipeline.offeredTo(principal);
   }
+}
+
+function takesMore({ definition: { execution } }: RegisteredTool): boolean {
+  return execution.maxParamsBytes !== undefined;
 }

@@ -32,6 +32,7 @@ const TOOL = {
       determinism: { type: 'string', enum: DETERMINISMS },
       max_memory_bytes: COUNT,
       max_fuel: COUNT,
+      max_params_bytes: COUNT,
     },
     ['retries', 'idempotent', 'async_allowed', 'side_effects', 'determinism'],
   ),
