@@ -22,12 +22,15 @@ interface Connection {
 
 const CONNECT_MS = 5_000;
 const WATCH_EVERY_MS = 20;
+/** Roles that SQL may take on (SET ROLE), and of which one reaches beyond the database (PostgreSQL manual, 22.5, predefined roles). */
+const MIGHTY_ROLES = `SELECT rolname FROM pg_catalog.pg_roles WHERE pg_catalog.pg_has_role(oid, 'MEMBER') AND (rolsuper OR rolcreaterole
+  OR rolname IN ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')) LIMIT 1`;
 const AS_TEXT = { getTypeParser: () => (text: string) => text };
 
 /**
  * A database of PostgreSQL; each statement has a connection of its own, so that it leaves no settings behind. Without
  * `isWritable` it is the query of a cursor in a read-only transaction: SELECT, VALUES, TABLE and WITH, never more than one. A role
- * that is a superuser is refused: SQL could then run programs on the server.
+ * that is a superuser, or may become one, is refused: SQL could then run programs on the server and read its files.
  */
 export class PostgresDatabase implements Database {
   readonly #options: PostgresOptions;
@@ -100,9 +103,9 @@ async function changed(client: Client, query: DatabaseQuery): Promise<DatabaseAn
 
 async function begin(client: Client, text: string): Promise<void> {
   await client.query(text);
-  const { rows } = await client.query<{ readonly power: string }>("SELECT current_setting('is_superuser') AS power");
-  if (rows[0]?.power !== 'on') return;
-  const message = 'The role of this database is a superuser, whose SQL can run programs; the owner has to configure another user';
+  const [role] = (await client.query<{ readonly rolname: string }>(MIGHTY_ROLES)).rows;
+  if (!role) return;
+  const message = `The user of this database may act as ${role.rolname}, whose SQL reaches beyond the database, to files and programs; the owner has to configure another user`;
   throw new AtmoError('NOT_CONFIGURED', message);
 }
 

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
+import { RunningPrograms } from '../sandbox/running-programs.ts';
 import { type Database, type DatabaseAnswer, type DatabaseQuery, MAX_ANSWER_BYTES, tooMuchData } from './database.ts';
 import { SQLITE_PROGRAM } from './sqlite-program.ts';
 
@@ -16,6 +17,8 @@ const HEAP_MB = 64;
 /** Node itself and what a statement may take. */
 const MAX_RESIDENT_BYTES = 167_772_160;
 const PAGE_BYTES = 4_096;
+/** Each may take so much: more at a time than a small board has. */
+const MOST_AT_ONCE = 2;
 const WATCH_EVERY_MS = 25;
 const TOO_LARGE = -1;
 /** Result codes (sqlite.org/rescode.html); extended ones have them in the lowest byte. */
@@ -38,16 +41,21 @@ const CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
 
 /**
  * A database of SQLite in a file. Each statement runs in a process of its own, which is ended at the time limit. Other files,
- * extensions and settings of SQLite are out of reach; without `isWritable` so is every change.
+ * extensions and settings of SQLite are out of reach; without `isWritable` so is every change. Two run at a time, others wait.
  */
 export class SqliteDatabase implements Database {
   readonly #options: SqliteOptions;
+  readonly #running = new RunningPrograms(MOST_AT_ONCE);
 
   constructor(options: SqliteOptions) {
     this.#options = options;
   }
 
-  async query({ text, params, maxRows, signal }: DatabaseQuery): Promise<DatabaseAnswer> {
+  async query(query: DatabaseQuery): Promise<DatabaseAnswer> {
+    return this.#running.run(() => this.#run(query), query.signal);
+  }
+
+  async #run({ text, params, maxRows, signal }: DatabaseQuery): Promise<DatabaseAnswer> {
     const { path, isWritable, timeoutMs } = this.#options;
     signal.throwIfAborted();
     const child = startProcess();

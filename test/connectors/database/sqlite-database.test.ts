@@ -94,6 +94,17 @@ test('memory has a bound', async () => {
   await expect(ask('SELECT length(randomblob(300000000))')).rejects.toMatchObject({ code: 'RESOURCE_EXCEEDED' });
 });
 
+test('two statements run at a time, since each may take much memory; others wait for their turn', async () => {
+  const database = new SqliteDatabase({ path, isWritable: false, timeoutMs: 400 });
+  const ended: number[] = [];
+  const query = async () => {
+    await expect(database.query({ text: FOR_EVER, params: [], maxRows: 1, signal })).rejects.toMatchObject({ code: 'TIMEOUT' });
+    ended.push(performance.now());
+  };
+  await Promise.all([query(), query(), query()]);
+  expect((ended[2] ?? 0) - (ended[0] ?? 0)).toBeGreaterThan(300);
+});
+
 test('mistakes are told in the words of SQLite, a file that is none in ours', async () => {
   await expect(ask('SELEC 1')).rejects.toMatchObject({ code: 'VALIDATION_ERROR', message: expect.stringContaining('syntax error') });
   await expect(ask('SELECT 1', [1, 2])).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });

@@ -16,7 +16,9 @@ beforeAll(async () => {
     INSERT INTO day VALUES ('2026-01-01', 4.5, 9007199254740993, '{"a":[1]}'), ('2026-01-02', NULL, 7, NULL);
     CREATE TABLE secret (x text);
     CREATE ROLE reader LOGIN; GRANT SELECT ON day TO reader;
-    CREATE ROLE writer LOGIN; GRANT ALL ON day TO writer`);
+    CREATE ROLE writer LOGIN; GRANT ALL ON day TO writer;
+    CREATE ROLE deputy LOGIN; GRANT boss TO deputy; CREATE ROLE maker LOGIN CREATEROLE;
+    CREATE ROLE runner LOGIN; GRANT pg_execute_server_program TO runner; CREATE ROLE viewer LOGIN; GRANT pg_read_server_files TO viewer`);
 });
 
 afterAll(() => server?.[Symbol.asyncDispose]());
@@ -91,6 +93,14 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   test('refuses to work as a superuser', async () => {
     await expect(ask('SELECT 1', [], { user: 'boss' })).rejects.toMatchObject({ code: 'NOT_CONFIGURED' });
     await expect(ask('SELECT 1', [], { user: 'boss', isWritable: true })).rejects.toMatchObject({ code: 'NOT_CONFIGURED' });
+  });
+
+  test.each(['deputy', 'maker', 'runner', 'viewer'])('refuses to work as a user that may reach files and programs (%s)', async (user) => {
+    const asBoss = "SELECT set_config('role', 'boss', false), query_to_xml('select pg_ls_dir(''/'')', false, false, '')";
+    await expect(ask(asBoss, [], { user })).rejects.toMatchObject({ code: 'NOT_CONFIGURED' });
+    await expect(ask("COPY (SELECT 1) TO PROGRAM 'true'", [], { user, isWritable: true })).rejects.toMatchObject({
+      code: 'NOT_CONFIGURED',
+    });
   });
 
   test('ends a statement at its time limit, which SQL cannot lift', async () => {
