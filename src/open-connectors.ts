@@ -14,6 +14,7 @@ import { openWeb } from './connectors/web/open-web.ts';
 import type { ServiceStack } from './core/service.ts';
 import type { Ground } from './open-ground.ts';
 import { hubName, type Workshop } from './open-workshop.ts';
+import { requireOwnFilesApart } from './own-files-apart.ts';
 import type { ProgramSandbox } from './tools/program-sandbox.ts';
 
 interface ConnectorOptions {
@@ -48,6 +49,7 @@ export async function openConnectors(
   { registry, capabilities, pipeline }: Workshop,
   { config, env, programs, version, stack }: ConnectorOptions,
 ): Promise<void> {
+  requireOwnFilesApart(config, env);
   const { tokens, authorizer } = access;
   const shared = {
     ...ground,
