@@ -18,10 +18,20 @@ export function outsideFiles(env: Environment, stateDir: string): readonly strin
 function namedFiles(env: Environment, stateDir: string): readonly string[] {
   const config = readableConfig(env, stateDir);
   if (!config) return [];
-  const { tools, mesh, http, matter, rulesFile, profilesDir } = config;
+  const { tools, mesh, http, matter, connectors, rulesFile, profilesDir } = config;
   const files = [tools.manifestFile, ...tools.bootstrapFiles, rulesFile, profilesDir, matter.clusterModelsDir];
   const secrets = [mesh.preSharedKeyFile, http.tls.files?.certificateFile, http.tls.files?.keyFile];
-  return [...files, ...secrets].filter((path) => path !== undefined);
+  return [...files, ...secrets, ...filesIn(connectors)].filter((path) => path !== undefined);
+}
+
+/** Certificates (`ca_file`) and secrets (`file:/path`) that settings of connectors name, at any depth. */
+function filesIn(setting: unknown, key = ''): readonly string[] {
+  if (typeof setting === 'string') {
+    if (setting.startsWith('file:/')) return [setting.slice('file:'.length)];
+    return key.endsWith('File') ? [setting] : [];
+  }
+  if (typeof setting !== 'object' || setting === null) return [];
+  return Object.entries(setting).flatMap(([name, value]) => filesIn(value, name));
 }
 
 function readableConfig(env: Environment, stateDir: string): HubConfig | undefined {

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import semver from 'semver';
 import { packageVersion } from './cli/package-version.ts';
@@ -13,6 +13,7 @@ import type { BackupReport, BackupWishes, RestoreReport, StateArchive } from './
 import { byScrypt, type Derive } from './journal/archive/archive-header.ts';
 import { type ArchiveTable, OUTSIDE } from './journal/archive/archive-table.ts';
 import { asOwnerOf } from './journal/archive/as-owner.ts';
+import { BackupFile } from './journal/archive/backup-file.ts';
 import { DatabaseCopies } from './journal/archive/database-copies.ts';
 import { type ArchiveFigures, type ArchiveOrder, makeArchive } from './journal/archive/make-archive.ts';
 import { WritableCopy } from './journal/archive/read-only-state.ts';
@@ -21,7 +22,7 @@ import { leaveRestoreNote } from './journal/archive/restore-note.ts';
 import { defaultStateDirectory } from './journal/state-directory.ts';
 import { StateLock } from './journal/state-lock.ts';
 import { StateStore } from './journal/state-store.ts';
-import { guardStorage, toStorageError } from './journal/storage-error.ts';
+import { guardStorage } from './journal/storage-error.ts';
 import { skipGroupCounter } from './matter/storage/skip-group-counter.ts';
 import { AnnouncedEpoch } from './mesh/gossip/announced-epoch.ts';
 import { outsideFiles } from './outside-files.ts';
@@ -159,37 +160,4 @@ async function skipCounters(directory: string, { madeAt }: ArchiveTable): Promis
   epoch.surpass(Math.floor(clock.now() / 1000));
   leaveRestoreNote(store, { madeAt, restoredAt: isoTime(clock.now()) });
   skipGroupCounter(join(directory, 'matter'));
-}
-
-/** A new file that is there under its name once it is whole. */
-class BackupFile {
-  readonly handle: FileHandle;
-  readonly #file: string | undefined;
-
-  private constructor(handle: FileHandle, file: string | undefined) {
-    this.handle = handle;
-    this.#file = file;
-  }
-
-  /** CONFLICT when it is there already, STORAGE_FAILED. */
-  static async open(file: string | undefined): Promise<BackupFile> {
-    if (file === undefined) return new BackupFile(await open('/dev/stdout', 'w'), undefined);
-    if (existsSync(file)) throw new AtmoError('CONFLICT', `${file} is there already; name a new file`, { file });
-    try {
-      return new BackupFile(await open(`${file}.partial`, 'w', 0o600), file);
-    } catch (error) {
-      throw toStorageError(error, file);
-    }
-  }
-
-  async keep(): Promise<void> {
-    if (this.#file !== undefined) await this.handle.sync();
-    await this.handle.close();
-    if (this.#file !== undefined) await rename(`${this.#file}.partial`, this.#file);
-  }
-
-  async drop(): Promise<void> {
-    await this.handle.close();
-    if (this.#file !== undefined) await rm(`${this.#file}.partial`, { force: true });
-  }
 }

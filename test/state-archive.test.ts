@@ -32,6 +32,9 @@ const dir = mkdtempSync(join(tmpdir(), 'atmo-archive-'));
 const stateDir = join(dir, 'state');
 const configFile = join(dir, 'etc/config.yaml');
 const rulesFile = join(dir, 'etc/rules.yaml');
+const secretFile = join(dir, 'etc/mail.secret');
+const authorityFile = join(dir, 'etc/own-ca.pem');
+const outsideFiles = [configFile, rulesFile, secretFile, authorityFile].sort();
 const file = join(dir, 'home.atmo');
 const archive = stateArchive({ ATMO_STATE_DIR: stateDir, ATMO_CONFIG: configFile }, quickly);
 const askForCopies = () => Promise.reject(new Error('no hub runs'));
@@ -48,8 +51,11 @@ beforeAll(async () => {
   mkdirSync(join(dir, 'etc'));
   mkdirSync(join(stateDir, 'matter/hub'), { recursive: true });
   mkdirSync(join(stateDir, 'before-restore-long-ago'));
-  writeFileSync(configFile, `rules: ${rulesFile}\n`);
+  const mail = `{host: mail.example.org, from: hub@example.org, password: "file:${secretFile}", ca_file: ${authorityFile}}`;
+  writeFileSync(configFile, `rules: ${rulesFile}\nconnectors: {email: ${mail}}\n`);
   writeFileSync(rulesFile, 'rules: []\n');
+  writeFileSync(secretFile, 'sesame');
+  writeFileSync(authorityFile, 'a certificate');
   await using key = new HubKey(stateDir);
   await key.start();
   hub = key.hubId;
@@ -81,9 +87,9 @@ describe('the backup of a stopped hub', () => {
     );
     const inOutside = (path: string) => join('outside', path);
     expect(restored.filter((name) => statSync(join(dir, 'restored', name)).isFile()).sort()).toEqual(
-      ['audit.front', 'hub.key', 'matter/hub/storage.db', 'script', 'state.db', inOutside(configFile), inOutside(rulesFile)].sort(),
+      ['audit.front', 'hub.key', 'matter/hub/storage.db', 'script', 'state.db', ...outsideFiles.map(inOutside)].sort(),
     );
-    expect(outside.map(({ path }) => path).sort()).toEqual([configFile, rulesFile]);
+    expect(outside.map(({ path }) => path).sort()).toEqual(outsideFiles);
     expect(readFileSync(join(dir, 'restored', inOutside(rulesFile)), 'utf8')).toBe('rules: []\n');
     expect(readdirSync(join(stateDir, 'snapshots'))).toEqual([]);
   });

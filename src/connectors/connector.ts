@@ -9,7 +9,7 @@ import type { Capability } from '../tools/capability-catalogue.ts';
 import type { ProgramSandbox } from '../tools/program-sandbox.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
-import type { AgentGround } from './mqtt/agent-calls.ts';
+import type { AgentGround } from './agent-calls.ts';
 
 /** What connectors are made from. */
 export interface ConnectorGround {

@@ -8,7 +8,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { ReadingStore, SensorInfo } from '../../core/reading-store.ts';
 import { repeat } from '../../core/repeat.ts';
 import type { Service } from '../../core/service.ts';
-import type { AgentCalls } from './agent-calls.ts';
+import type { AgentCalls } from '../agent-calls.ts';
 import type { BridgedHub } from './announcement.ts';
 import { type BridgeCommand, commandFor, controlNeeds } from './bridge-command.ts';
 import type { BridgeTopics } from './bridge-topics.ts';

@@ -1,10 +1,10 @@
-import type { Authorizer } from '../../core/authorizer.ts';
-import type { Clock } from '../../core/clock.ts';
-import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
-import type { Principal } from '../../core/principal.ts';
-import type { TokenAuthority } from '../../core/token-authority.ts';
-import type { CallPipeline } from '../../tools/calls/call-pipeline.ts';
+import type { Authorizer } from '../core/authorizer.ts';
+import type { Clock } from '../core/clock.ts';
+import { AtmoError, toAtmoError } from '../core/errors.ts';
+import type { Json, JsonObject } from '../core/json.ts';
+import type { Principal } from '../core/principal.ts';
+import type { TokenAuthority } from '../core/token-authority.ts';
+import type { CallPipeline } from '../tools/calls/call-pipeline.ts';
 
 /** Port: a connector that calls tools for somebody outside, as an agent of its own. */
 export interface AgentCalls extends Disposable {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { TokenAgent } from '../../../src/connectors/mqtt/agent-calls.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
-import { AtmoError } from '../../../src/core/errors.ts';
-import type { TokenRecord, TokenRequest } from '../../../src/core/token-authority.ts';
-import { agent, listAuthorizer, makeRoom, makeTool, withToken } from '../../tools/tool-room.ts';
+import { TokenAgent } from '../../src/connectors/agent-calls.ts';
+import { ManualClock } from '../../src/core/clock.ts';
+import { AtmoError } from '../../src/core/errors.ts';
+import type { TokenRecord, TokenRequest } from '../../src/core/token-authority.ts';
+import { agent, listAuthorizer, makeRoom, makeTool, withToken } from '../tools/tool-room.ts';
 
 const DAY_MS = 86_400_000;
 

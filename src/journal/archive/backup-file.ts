@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { AtmoError } from '../../core/errors.ts';
+import { toStorageError } from '../storage-error.ts';
+
+/** A new file that is there under its name once it is whole. */
+export class BackupFile {
+  readonly handle: FileHandle;
+  readonly #file: string | undefined;
+
+  private constructor(handle: FileHandle, file: string | undefined) {
+    this.handle = handle;
+    this.#file = file;
+  }
+
+  /** CONFLICT when it is there already, STORAGE_FAILED. */
+  static async open(file: string | undefined): Promise<BackupFile> {
+    if (file === undefined) return new BackupFile(await open('/dev/stdout', 'w'), undefined);
+    if (existsSync(file)) throw new AtmoError('CONFLICT', `${file} is there already; name a new file`, { file });
+    try {
+      return new BackupFile(await open(`${file}.partial`, 'w', 0o600), file);
+    } catch (error) {
+      throw toStorageError(error, file);
+    }
+  }
+
+  async keep(): Promise<void> {
+    if (this.#file !== undefined) await this.handle.sync();
+    await this.handle.close();
+    if (this.#file !== undefined) await rename(`${this.#file}.partial`, this.#file);
+  }
+
+  async drop(): Promise<void> {
+    await this.handle.close();
+    if (this.#file !== undefined) await rm(`${this.#file}.partial`, { force: true });
+  }
+}
