@@ -18,6 +18,8 @@ const DEFAULT_PORTS = { mqtt: 1883, mqtts: 8883 } as const;
 const CONNECT_MS = 10_000;
 const RECONNECT_MS = 5_000;
 const KEEPALIVE_S = 30;
+/** Commands and announcements of our own are short; a broker would pass on messages of up to 256 MB (MQTT 5.0, 3.1.2.11.4). */
+const MAX_PACKET_BYTES = 65_536;
 const GOODBYE_MS = 1_000;
 const ENDED = 'the hub is stopping';
 
@@ -148,6 +150,7 @@ function clientOptions({ url, clientId, user, secret, caFile }: BrokerPlace, wil
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? DEFAULT_PORTS[protocol] : Number(port),
     protocolVersion: 5,
+    properties: { maximumPacketSize: MAX_PACKET_BYTES },
     clientId,
     // The broker keeps nothing for the hub while it is away: a command of an hour ago is none.
     clean: true,

@@ -159,6 +159,20 @@ describe.skipIf(!hasBroker)('the bridge to Home Assistant (needs mosquitto)', ()
     expect(call.mock.calls).toHaveLength(count);
   });
 
+  test('is sent nothing that would fill its memory', async () => {
+    const broker = await own(startBroker());
+    const link = await own(new BrokerLink(silentLogger, { url: broker.url, clientId: 'hub' }));
+    const heard: number[] = [];
+    const onUp = () => link.subscribe(['set/#']);
+    link.open({ onUp, onMessage: ({ payload }) => heard.push(payload.length) }, { topic: 'status', payload: 'offline' });
+    const ear = await own(BrokerEar.listen(broker.url, 'none'));
+    await ear.say('set/lamp', 'x'.repeat(2_000_000), true);
+    await expect.poll(async () => ear.say('set/lamp/on', 'ON').then(() => heard.length), LIMIT).toBeGreaterThan(0);
+    await ear.say('set/lamp', 'x'.repeat(2_000_000));
+    await expect.poll(async () => ear.say('set/lamp/on', 'ON').then(() => heard.length), LIMIT).toBeGreaterThan(3);
+    expect(Math.max(...heard)).toBe(2);
+  });
+
   test('is offline by its last will when it dies, and tells everything again when the broker is back', async () => {
     const broker = await own(startBroker());
     const cable = await cableTo(broker.url);
