@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -23,6 +23,54 @@ const LOADER = `
 const failures = [];
 for (const file of process.argv.slice(1)) await import(file).catch((error) => failures.push(file + ': ' + error.message));
 process.stdout.write(JSON.stringify(failures), () => process.exit());
+`;
+
+/** Packages that the hub loads on demand and that are in the bundle. */
+function packagesOnDemand(): readonly string[] {
+  const files = globSync('src/**/*.ts', { cwd: ROOT }).map((file) => readFileSync(join(ROOT, file), 'utf8'));
+  const loaded = files.flatMap((text) => [...text.matchAll(/(?<!typeof )\bimport\('([^']+)'\)/g)].map(([, name = '']) => name));
+  return [...new Set(loaded)].filter((name) => !/^(\.|node:|koffi$)/.test(name)).sort();
+}
+
+/** Uses each of them once, as the hub does; where a server would be, nobody answers. */
+const USES = `
+import { qrPicture } from '../../src/cli/qr-picture.ts';
+import { PostgresDatabase } from '../../src/connectors/database/postgres-database.ts';
+import { composeMail } from '../../src/connectors/messages/compose-mail.ts';
+import { deliverLetter } from '../../src/connectors/messages/smtp-session.ts';
+import { BrokerLink } from '../../src/connectors/mqtt/broker-link.ts';
+import { openNatsLink } from '../../src/connectors/nats/nats-link.ts';
+import { openRedisLink } from '../../src/connectors/redis/redis-link.ts';
+import { ScriptThreads } from '../../src/connectors/sandbox/script-threads.ts';
+import { pageElements } from '../../src/connectors/web/page-elements.ts';
+
+const signal = AbortSignal.timeout(20_000);
+const nobody = { host: '127.0.0.1', port: 1 };
+const mail = { to: ['anna@example.org'], cc: [], bcc: [], subject: 'x', body: 'Inhalt', isHtml: false, attachments: [] };
+const head = { from: { name: '', address: 'hub@example.org' }, messageId: '<1@example.org>', date: new Date(0) };
+const letter = { from: 'hub@example.org', to: mail.to, bytes: Buffer.from('x') };
+const script = { kind: 'js', code: Buffer.from('export const execute = ({ a }) => a * 2'), params: { a: 21 }, config: null };
+const downOf = (open, target) =>
+  new Promise((resolve, reject) => open(target, { onReady: () => {}, onDown: resolve }).catch(reject));
+const logger = { info: () => {}, warn: () => {}, error: () => {} };
+const broker = new BrokerLink(logger, { url: 'mqtt://127.0.0.1:1', clientId: 'x' });
+const used = {
+  'qr': async () => (await qrPicture('x')).render({}).includes('\\n'),
+  'pg': () => new PostgresDatabase({ server: nobody, isWritable: false, timeoutMs: 1000 }).query({ text: 'SELECT 1', params: [], maxRows: 1, signal }),
+  'nodemailer/lib/mail-composer': async () => (await composeMail(mail, head)).toString().includes('Inhalt'),
+  'nodemailer/lib/smtp-connection': () => deliverLetter({ ...nobody, security: 'none' }, letter, signal),
+  'mqtt': () => broker.deliver('a', 'b', signal),
+  '@nats-io/transport-node': () => downOf(openNatsLink, { servers: ['nats://127.0.0.1:1'], name: 'x' }),
+  '@redis/client': () => downOf(openRedisLink, { url: 'redis://127.0.0.1:1' }),
+  'quickjs-emscripten-core': () =>
+    new ScriptThreads({ clock: { after: () => () => {} } }).run({ ...script, maxMemoryBytes: 8_388_608, signal }),
+  'htmlparser2': () => pageElements('<p class="a">x</p>', { selectors: ['.a'], maxItems: 1, signal }),
+};
+const found = {};
+for (const [name, use] of Object.entries(used)) {
+  found[name] = await use().catch((error) => error.code ?? String(error));
+}
+process.stdout.write(JSON.stringify(found), () => process.exit());
 `;
 
 const ENTRY = `
@@ -60,4 +108,28 @@ test('every part of the hub that is loaded on demand loads in another place, wit
   const paths = chunks.map((file) => join(release, 'dist', file));
   const failures = execFileSync(process.execPath, ['--input-type=module', '--eval', LOADER, ...paths], { encoding: 'utf8', cwd: release });
   expect(JSON.parse(failures)).toEqual([]);
+});
+
+test('every package that is loaded on demand works in the bundle, with the names that the hub takes from it', {
+  timeout: 120_000,
+}, async () => {
+  mkdirSync(sources, { recursive: true });
+  writeFileSync(join(sources, 'uses.ts'), USES);
+  await bundle({ entry: join(sources, 'uses.ts'), outDir: join(release, 'uses'), name: 'uses' });
+  placeNativeModule();
+  const found = JSON.parse(execFileSync(process.execPath, [join(release, 'uses/uses.mjs')], { encoding: 'utf8', cwd: release }));
+  expect(found).toEqual({
+    qr: true,
+    pg: 'SERVICE_UNAVAILABLE',
+    'nodemailer/lib/mail-composer': true,
+    'nodemailer/lib/smtp-connection': 'SERVICE_UNAVAILABLE',
+    mqtt: 'SERVICE_UNAVAILABLE',
+    '@nats-io/transport-node': expect.stringContaining('refused'),
+    '@redis/client': expect.stringContaining('ECONNREFUSED'),
+    'quickjs-emscripten-core': 42,
+    htmlparser2: [expect.objectContaining({ tag: 'p', text: 'x' })],
+  });
+  // Scripts and selectors take two packages each.
+  const companions = ['@jitl/quickjs-singlefile-mjs-release-sync', 'css-select'];
+  expect([...Object.keys(found), ...companions].sort()).toEqual(packagesOnDemand());
 });

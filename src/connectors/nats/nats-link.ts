@@ -28,10 +28,11 @@ const CONNECT_TIMEOUT_MS = 5_000;
 
 /** The link over `@nats-io/transport-node`, which is loaded here and nowhere else. */
 export const openNatsLink: OpenNatsLink = async ({ servers, ...who }, { onReady, onDown }) => {
-  const { connect } = await import('@nats-io/transport-node');
+  // A CommonJS package: its names are members of `default`, in the bundle there alone.
+  const { default: nats } = await import('@nats-io/transport-node');
   const options = { ...who, servers: [...servers], maxReconnectAttempts: -1, reconnectTimeWait: RETRY_MS, timeout: CONNECT_TIMEOUT_MS };
   let isOpen = true;
-  let connection: Awaited<ReturnType<typeof connect>> | undefined;
+  let connection: Awaited<ReturnType<typeof nats.connect>> | undefined;
   let timer: NodeJS.Timeout | undefined;
   const watch = async (made: NonNullable<typeof connection>) => {
     for await (const { type } of made.status()) {
@@ -41,7 +42,7 @@ export const openNatsLink: OpenNatsLink = async ({ servers, ...who }, { onReady,
   };
   const open = async (): Promise<void> => {
     try {
-      const made = await connect({ ...options, reconnect: true });
+      const made = await nats.connect({ ...options, reconnect: true });
       if (!isOpen) return await made.close();
       connection = made;
       void watch(made);

@@ -27,8 +27,9 @@ const CONNECT_TIMEOUT_MS = 5_000;
 
 /** The link over `@redis/client`, which is loaded here and nowhere else. */
 export const openRedisLink: OpenRedisLink = async ({ url, username, secret }, { onReady, onDown }) => {
-  const { createClient } = await import('@redis/client');
-  const client = createClient({
+  // A CommonJS package: its names are members of `default`, in the bundle there alone.
+  const { default: redis } = await import('@redis/client');
+  const client = redis.createClient({
     url,
     ...(username !== undefined && { username }),
     ...(secret !== undefined && { password: secret }),
