@@ -22,7 +22,7 @@ export function mostMemoryBytes(code: Uint8Array): number | undefined {
 
 function memories(bytes: ByteReader): number {
   let most = 0;
-  for (let left = bytes.number(); left > 0; left--) {
+  for (let left = bytes.number(); left > 0 && !bytes.isAtEnd; left--) {
     const flags = bytes.byte();
     bytes.number();
     most += (flags & HAS_MAXIMUM) === 0 ? Number.POSITIVE_INFINITY : bytes.number() * PAGE_BYTES;

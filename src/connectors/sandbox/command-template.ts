@@ -3,8 +3,6 @@ import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import { argumentParameters, fillArguments } from '../../tools/registration/exec-arguments.ts';
 import type { CommandConfig } from './sandbox-config.ts';
 
-const SIGNS = /[.*+?^${}()|[\]\\]/g;
-
 /**
  * The parameters with which a template of the owner gives exactly these arguments; undefined where none do. Values are not looked
  * at yet: their schemas decide.
@@ -25,20 +23,38 @@ export function matchTemplate(
 
 type Texts = Readonly<Record<string, string>>;
 
-/** An argument whose parameter was left out is not there. */
-function matchArguments([first, ...rest]: readonly string[], given: readonly string[]): Texts | undefined {
+/** An argument whose parameter was left out is not there. `failed`: what was tried in vain, by how much of both was left. */
+function matchArguments(templates: readonly string[], given: readonly string[], failed = new Set<string>()): Texts | undefined {
+  const [first, ...rest] = templates;
   if (first === undefined) return given.length === 0 ? {} : undefined;
+  const place = `${templates.length} ${given.length}`;
+  if (failed.has(place)) return undefined;
   const own = given[0] === undefined ? undefined : matchArgument(first, given[0]);
-  const others = own && matchArguments(rest, given.slice(1));
+  const others = own && matchArguments(rest, given.slice(1), failed);
   if (own && others) return { ...own, ...others };
-  return argumentParameters([first]).length > 0 ? matchArguments(rest, given) : undefined;
+  const without = argumentParameters([first]).length > 0 ? matchArguments(rest, given, failed) : undefined;
+  if (!without) failed.add(place);
+  return without;
 }
 
+/** What stands between the fixed parts, each of which is taken as far behind as it can be. In linear time, as no expression is. */
 function matchArgument(template: string, given: string): Texts | undefined {
   const names = argumentParameters([template]);
-  const pattern = template.split(/\{\w+\}/).map((part) => part.replaceAll(SIGNS, '\\$&'));
-  const found = new RegExp(`^${pattern.join('(.*)')}$`, 's').exec(given);
-  return found ? Object.fromEntries(names.map((name, index) => [name, found[index + 1] ?? ''])) : undefined;
+  const [head = '', ...parts] = template.split(/\{\w+\}/);
+  if (parts.length === 0) return given === head ? {} : undefined;
+  if (!given.startsWith(head)) return undefined;
+  const values: string[] = [];
+  let end = given.length;
+  for (const [index, part] of parts.toReversed().entries()) {
+    const latest = end - part.length;
+    const at = index === 0 && !given.endsWith(part) ? -1 : given.lastIndexOf(part, latest);
+    if (latest < head.length || at < head.length) return undefined;
+    // What is behind this part belongs to the parameter after it.
+    if (index > 0) values.unshift(given.slice(at + part.length, end));
+    end = at;
+  }
+  values.unshift(given.slice(head.length, end));
+  return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']));
 }
 
 /** A command line has texts only; what is to be a number or a yes becomes one where it reads like one. */
