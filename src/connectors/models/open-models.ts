@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { lazy } from '../../core/lazy.ts';
 import type { Service } from '../../core/service.ts';
 import { CAMERA_ACCESS, cameraFrameTool } from '../camera/camera-tools.ts';
 import { Cameras } from '../camera/cameras.ts';
@@ -8,7 +7,7 @@ import { collectionTools, VECTOR_STORE } from '../collections/collection-tools.t
 import { COLLECTIONS_DEFAULT } from '../collections/collections-config.ts';
 import type { Connector, ConnectorGround } from '../connector.ts';
 import type { ConnectorsConfig } from '../connector-config.ts';
-import type { FetchPublic } from '../web/fetch-public.ts';
+import { lazyFetch } from '../web/lazy-fetch.ts';
 import { ModelEmbedder } from './embedder.ts';
 import { lookThroughCameraTool } from './look-through-camera-tool.ts';
 import { ModelBook } from './model-book.ts';
@@ -29,7 +28,7 @@ export function openModels({ env, stateDir }: Ground, { models, cameras: cameraS
   const hasEmbeddings = book.tasks().includes('embeddings');
   return {
     tools: [
-      ...modelTools(book, embedder, lazyFetch(web?.allowedHosts ?? [])),
+      ...modelTools(book, embedder, lazyFetch(web?.allowedHosts)),
       cameraFrameTool(cameras),
       lookThroughCameraTool(book, cameras),
       ...collectionTools({ store, embedder }, hasEmbeddings ? undefined : missingModel('embeddings')),
@@ -41,12 +40,6 @@ export function openModels({ env, stateDir }: Ground, { models, cameras: cameraS
     ],
     service: closing(store),
   };
-}
-
-/** Loaded by the first picture or recording that is somewhere in the web. */
-function lazyFetch(allowedHosts: readonly string[]): FetchPublic {
-  const made = lazy(async () => (await import('../web/fetch-public.ts')).publicFetch({ allowedHosts }));
-  return async (request) => (await made())(request);
 }
 
 /** The file is opened by the first call that needs it. */

@@ -4,8 +4,8 @@ import { withoutSetting } from '../../tools/missing-setting.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { Connector, ConnectorGround } from '../connector.ts';
 import type { ConnectorsConfig } from '../connector-config.ts';
-import { publicFetch } from './fetch-public.ts';
 import { fetchTools } from './fetch-tools.ts';
+import { lazyFetch } from './lazy-fetch.ts';
 import { scraperTool } from './scraper-tool.ts';
 import { searchWebTool } from './search-web-tool.ts';
 import { textTools } from './text-tools.ts';
@@ -29,7 +29,7 @@ export function openWeb({ env }: Pick<ConnectorGround, 'env'>, { web, search }: 
 }
 
 function pageTools(web: WebConfig | undefined): readonly RegisteredTool[] {
-  const fetchPublic = publicFetch(web);
+  const fetchPublic = lazyFetch(web?.allowedHosts);
   const tools = [...fetchTools(fetchPublic), scraperTool(fetchPublic)];
   return web ? tools : tools.map((tool) => withoutSetting(tool, 'set connectors.web in the configuration, such as `web: {}`'));
 }
