@@ -10,7 +10,7 @@ export const REDIS_SECTION = optionalSection(
       maxLength: 500,
       description: 'redis://host:port/database, rediss:// with TLS; without password',
     },
-    username: { type: 'string', minLength: 1, maxLength: 200 },
+    user: { type: 'string', minLength: 1, maxLength: 200 },
     password: SECRET_SOURCE,
     prefix: { type: 'string', maxLength: 64, pattern: '^[A-Za-z0-9:._-]*$', default: '', description: 'Before every key' },
     usage: { type: 'boolean', default: true, description: 'Whether finished calls are pushed to the usage histories' },
@@ -21,7 +21,7 @@ export const REDIS_SECTION = optionalSection(
 /** Where tools and calls are mirrored to. */
 export interface RedisConfig {
   readonly url: string;
-  readonly username?: string;
+  readonly user?: string;
   readonly password?: string;
   readonly prefix: string;
   readonly usage: boolean;

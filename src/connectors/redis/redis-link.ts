@@ -26,12 +26,12 @@ const MAX_DELAY_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** The link over `@redis/client`, which is loaded here and nowhere else. */
-export const openRedisLink: OpenRedisLink = async ({ url, username, secret }, { onReady, onDown }) => {
+export const openRedisLink: OpenRedisLink = async ({ url, user, secret }, { onReady, onDown }) => {
   // A CommonJS package: its names are members of `default`, in the bundle there alone.
   const { default: redis } = await import('@redis/client');
   const client = redis.createClient({
     url,
-    ...(username !== undefined && { username }),
+    ...(user !== undefined && { username: user }),
     ...(secret !== undefined && { password: secret }),
     // What cannot be sent now is sent as a whole when the connection is back; a queue of it would only grow.
     disableOfflineQueue: true,

@@ -48,7 +48,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
   constructor(collaborators: SandboxCollaborators, bounds: Bounds) {
     this.#with = collaborators;
     this.#bounds = bounds;
-    this.#running = new RunningPrograms(bounds.running);
+    this.#running = new RunningPrograms(bounds.maxConcurrent);
   }
 
   missingSetting(kind: ProgramKind): string | undefined {
@@ -74,9 +74,9 @@ export class BubblewrapSandbox implements ProgramSandbox {
   }
 
   #runCommand(order: ProgramOrder, view: SandboxView, command: readonly string[]): Promise<ProgramResult> {
-    const { processes, cpuSeconds, tempMb, running } = this.#bounds;
+    const { processes, cpuSeconds, tempMb, maxConcurrent } = this.#bounds;
     const bounds = this.#boundsOf(order);
-    const limits = { processes, cpuSeconds, fileBytes: tempMb * BYTES_PER_MB, together: view.isRoot ? running : 1 };
+    const limits = { processes, cpuSeconds, fileBytes: tempMb * BYTES_PER_MB, together: view.isRoot ? maxConcurrent : 1 };
     // The watch counts what is really taken; this holds what comes between two looks.
     const data = order.isRuntime ? {} : { dataBytes: 2 * bounds.memoryBytes };
     return runBubblewrap({

@@ -93,7 +93,7 @@ function namedTool(name: string, config: CommandConfig, { commands, programs }: 
     parameters: schemaOf(config),
     returns: RETURNS,
     requires: { permissions: [`proc:exec:${name}`] },
-    execution: { side_effects: true, async_allowed: true, timeout_ms: config.timeoutMs, retries: 0 },
+    execution: { side_effects: true, async_allowed: true, timeout_ms: config.timeoutSeconds * 1_000, retries: 0 },
     dangerous: config.approval,
     metadata: { category: 'managing', tags: ['command'] },
   });

@@ -41,7 +41,7 @@ export class NamedCommands {
 
   /** Longest that one of them may take. */
   get timeoutMs(): number {
-    return Math.max(0, ...this.entries().map(([, { timeoutMs }]) => timeoutMs));
+    return Math.max(0, ...this.entries().map(([, { timeoutSeconds }]) => timeoutSeconds * 1_000));
   }
 
   /** The command that a line means. VALIDATION_ERROR where the owner allows none of its form; RULE_BLOCKED. */

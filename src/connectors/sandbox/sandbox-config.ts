@@ -14,7 +14,7 @@ export const SANDBOX_SECTION = section({
   output_kb: { type: 'integer', minimum: 1, maximum: 65_536, default: 1024 },
   temp_mb: { type: 'integer', minimum: 1, maximum: 4096, default: 16 },
   cpu_seconds: { type: 'integer', minimum: 1, maximum: 86_400, default: 60 },
-  running: { type: 'integer', minimum: 1, maximum: 64, default: 2, description: 'Programs at the same time; others wait' },
+  max_concurrent: { type: 'integer', minimum: 1, maximum: 64, default: 2, description: 'Programs at the same time; others wait' },
   container_engine: { ...text, description: 'podman, docker, or the path of one that takes the same arguments' },
   powers: {
     type: 'object',
@@ -40,7 +40,7 @@ export const SANDBOX_SECTION = section({
         powers: { ...texts, items: { type: 'string', ...NAME } },
         cwd: { ...text, pattern: '^/' },
         approval: { type: 'boolean', default: true, description: 'A person approves each call' },
-        timeout_ms: { type: 'integer', minimum: 100, maximum: 600_000, default: 30_000 },
+        timeout_seconds: { type: 'integer', minimum: 1, maximum: 600, default: 30 },
       },
       ['description', 'argv'],
     ),
@@ -74,7 +74,7 @@ export interface CommandConfig {
   readonly powers: readonly string[];
   readonly cwd?: string;
   readonly approval: boolean;
-  readonly timeoutMs: number;
+  readonly timeoutSeconds: number;
 }
 
 /** `connectors.sandbox` of the configuration. */
@@ -85,7 +85,7 @@ export interface SandboxConfig {
   readonly outputKb: number;
   readonly tempMb: number;
   readonly cpuSeconds: number;
-  readonly running: number;
+  readonly maxConcurrent: number;
   readonly containerEngine?: string;
   readonly powers: Readonly<Record<string, PowerConfig>>;
   readonly commands: Readonly<Record<string, CommandConfig>>;
