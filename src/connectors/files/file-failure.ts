@@ -11,7 +11,7 @@ const FAILURES: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ENXIO: ['NOT_SUPPORTED', 'is no ordinary file'],
   ENOSPC: ['STORAGE_FAILED', 'does not fit: the disk is full'],
   EDQUOT: ['STORAGE_FAILED', 'does not fit: the quota of the user is used up'],
-  EROFS: ['STORAGE_FAILED', 'lies on a disk that cannot be written'],
+  EROFS: ['STORAGE_FAILED', 'is read-only to the hub: its disk is, or its service lacks ReadWritePaths= for the folder (docs/install.md)'],
 };
 
 /** A failure of the file system in the words of a caller, who knows the path; the path of the machine is not told. */

@@ -98,7 +98,13 @@ export class FileRoots {
   }
 
   async #openRoot(name: string): Promise<FolderHandle> {
-    const path = await realpath(this.#root(name).path);
+    const path = await realpath(this.#root(name).path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+      throw new AtmoError(
+        'NOT_FOUND',
+        `The folder behind ${name} does not exist; the owner makes it (connectors.files.roots.${name}.path)`,
+      );
+    });
     requireHarmless(name, path, await realpath(this.#stateDir));
     return FolderHandle.open(path);
   }

@@ -29,7 +29,7 @@ export async function loadOnoff(): Promise<OnoffModule> {
   } catch (error) {
     throw new AtmoError(
       'NOT_CONFIGURED',
-      'sensors.gpio.backend: sysfs needs the package onoff: npm install onoff in the folder of the hub, or set backend: chardev',
+      'sensors.gpio.backend: sysfs needs the package onoff: npm install onoff where the hub finds it (docs/install.md), or set backend: chardev',
       {},
       { cause: error },
     );

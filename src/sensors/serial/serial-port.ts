@@ -54,7 +54,8 @@ async function loadModule(load: () => Promise<unknown>): Promise<SerialModule> {
   try {
     return (await load()) as SerialModule;
   } catch (error) {
-    const message = 'Serial ports need the package serialport; run npm install --ignore-scripts serialport@13 where the hub is installed';
+    const message =
+      'Serial ports need the package serialport; run npm install --ignore-scripts serialport@13 where the hub finds it (docs/install.md)';
     throw new AtmoError('NOT_CONFIGURED', message, {}, { cause: error });
   }
 }

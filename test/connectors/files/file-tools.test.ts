@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FileRoots } from '../../../src/connectors/files/file-roots.ts';
 import { openFiles } from '../../../src/connectors/files/open-files.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { agent, makeRoom, owner } from '../../tools/tool-room.ts';
@@ -194,6 +195,12 @@ describe('folders for agents', () => {
     for (const tool of tools) hub.registry.register(tool);
     const answer = await hub.pipeline.call({ principal: owner, tool: 'read_file', params: { path: 'some/passwd' } });
     expect(answer).toMatchObject({ error: { code: 'CONFIG_INVALID' } });
+  });
+
+  test('that do not exist are named, and not the file in them', async () => {
+    rmSync(notes, { recursive: true });
+    const files = new FileRoots({ notes: { path: notes, writable: true } }, join(home, 'state'));
+    await expect(files.write('notes/list.txt', 'peas')).rejects.toThrow('The folder behind notes does not exist');
   });
 
   test('are none without a setting', async () => {

@@ -61,6 +61,7 @@ export class DebianMachine {
     execFileSync('mount', ['-t', 'overlay', 'overlay', '-o', layers, machine.root]);
     // sudo asks for the name of its own host.
     machine.write('/etc/hosts', `127.0.0.1 localhost ${HOST_NAME}\n`);
+    machine.write('/etc/hostname', `${HOST_NAME}\n`);
     // What is thrown away need not reach the disk.
     machine.write('/etc/dpkg/dpkg.cfg.d/unsafe-io', 'force-unsafe-io\n');
     return machine;
@@ -102,11 +103,12 @@ export class DebianMachine {
     }
   }
 
-  /** What the command said on its stdout; throws with all when it failed. */
+  /** What the command said on its stdout; throws with all when it failed, and with what the hub said last. */
   async must(command: string): Promise<string> {
     const { status, output, complaint } = await this.run(command);
     if (status === 0) return output.trim();
-    throw new AtmoError('INTERNAL_ERROR', `${command} ended with ${status}: ${output}${complaint}`);
+    const { output: journal } = await this.run('journalctl -u atmosphere-edge --no-pager --lines 20');
+    throw new AtmoError('INTERNAL_ERROR', `${command} ended with ${status}: ${output}${complaint}${journal}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

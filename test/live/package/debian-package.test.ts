@@ -190,6 +190,7 @@ describe.skipIf(missing !== undefined)(`the package on a Debian with systemd${mi
       const [, second = ''] = walkOf('docs/install.md');
       expect(await machine.must(second)).toContain('21.437');
       expect((await history()).slice(0, before.length)).toEqual(before);
+      expect(await machine.must('atmo sensors')).toContain('reachable');
     },
     BOOT_LIMIT_MS,
   );
