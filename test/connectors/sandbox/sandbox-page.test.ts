@@ -15,7 +15,7 @@ test('the settings on the page are accepted, name every key, and show the defaul
   };
   const keys = (schema: object) => Object.keys(schema).sort();
   expect(keys(connectors.sandbox)).toEqual(keys(SANDBOX_SECTION.properties));
-  for (const name of ['memory_mb', 'processes', 'output_kb', 'temp_mb', 'cpu_seconds', 'running']) {
+  for (const name of ['memory_mb', 'processes', 'output_kb', 'temp_mb', 'cpu_seconds', 'max_concurrent']) {
     expect([name, connectors.sandbox[name]]).toEqual([name, SANDBOX_SECTION.properties[name]?.default]);
   }
 });
