@@ -3,28 +3,36 @@ import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { ScriptEngine, ScriptRun } from '../../tools/script-engine.ts';
+import { RunningPrograms } from './running-programs.ts';
 import type { ScriptOrder, ScriptOutcome } from './script-worker.ts';
 
 /** Of JavaScript around the script; the script's own memory is another. */
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
 /** How long a thread without work is kept: starting one takes most of the time of a call. */
 const KEEP_MS = 30_000;
+/** Each has memory of its own. */
+const MOST_AT_ONCE = 4;
 /** `threadId` of one that is no more. */
 const ENDED = -1;
 
 /**
  * Runs each call of a script in a thread that does nothing else meanwhile, in memory of its own. A thread whose script was stopped
- * ends; one that answered may take the next call.
+ * ends; one that answered may take the next call. Four run at a time, others wait.
  */
 export class ScriptThreads implements ScriptEngine {
   readonly #clock: Pick<Clock, 'after'>;
+  readonly #running = new RunningPrograms(MOST_AT_ONCE);
   #idle: { readonly worker: Worker; readonly cancelEnd: () => void } | undefined;
 
   constructor({ clock }: { readonly clock: Pick<Clock, 'after'> }) {
     this.#clock = clock;
   }
 
-  async run({ signal, params, config, ...run }: ScriptRun): Promise<Json> {
+  run(run: ScriptRun): Promise<Json> {
+    return this.#running.run(() => this.#run(run), run.signal);
+  }
+
+  async #run({ signal, params, config, ...run }: ScriptRun): Promise<Json> {
     signal.throwIfAborted();
     const worker = this.#take() ?? (await start());
     const order: ScriptOrder = { ...run, params: JSON.stringify(params), config: JSON.stringify(config) };

@@ -2,11 +2,17 @@ import { AtmoError } from '../../core/errors.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import { RunningPrograms } from '../sandbox/running-programs.ts';
 import { searchText } from './search-text.ts';
 
+type Turns = Pick<RunningPrograms, 'run'>;
+
+/** Each search may take 64 MB, and everybody may search. */
+const SEARCHES_AT_ONCE = 2;
+
 /** `json_parse` and `text_search` (source 003): they need nothing but their parameters. */
-export function textTools(): readonly RegisteredTool[] {
-  return [jsonParseTool(), textSearchTool()];
+export function textTools(searching: Turns = new RunningPrograms(SEARCHES_AT_ONCE)): readonly RegisteredTool[] {
+  return [jsonParseTool(), textSearchTool(searching)];
 }
 
 function jsonParseTool(): RegisteredTool {
@@ -28,7 +34,7 @@ function jsonParseTool(): RegisteredTool {
   );
 }
 
-function textSearchTool(): RegisteredTool {
+function textSearchTool(searching: Turns): RegisteredTool {
   return defineTool(
     {
       name: 'text_search',
@@ -52,7 +58,8 @@ function textSearchTool(): RegisteredTool {
       examples: [{ description: 'All numbers', params: { pattern: '\\d+', text: '3 lamps, 12 sensors' } }],
     },
     async ({ pattern, text, ignore_case: isCaseIgnored, limit }, { signal }) => {
-      const { matches, truncated } = await searchText({ pattern, text, isCaseIgnored, maxMatches: limit, signal });
+      const search = { pattern, text, isCaseIgnored, maxMatches: limit, signal };
+      const { matches, truncated } = await searching.run(() => searchText(search), signal);
       return { matches, truncated };
     },
   );

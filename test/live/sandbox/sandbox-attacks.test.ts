@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
 import { openProgramSandbox } from '../../../src/connectors/sandbox/open-program-sandbox.ts';
 import { openSandbox } from '../../../src/connectors/sandbox/open-sandbox.ts';
+import { ScriptThreads } from '../../../src/connectors/sandbox/script-threads.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import type { ProgramOrder } from '../../../src/tools/program-sandbox.ts';
 import { sandboxSettings } from '../../connectors/sandbox/sandbox-settings.ts';
@@ -43,6 +44,25 @@ const programs = () => openProgramSandbox(settings(), { stateDir: join(home, 'st
 const run = (program: string, args: readonly string[], extra: Partial<ProgramOrder> = {}) =>
   programs().run({ kind: 'cmd', program, args, powers: [], signal: AbortSignal.timeout(10_000), ...extra });
 const sh = (script: string, extra: Partial<ProgramOrder> = {}) => run('/bin/sh', ['-c', script], extra);
+
+test('scripts that many call at once take no more threads than there may be', async () => {
+  const scripts = new ScriptThreads({ clock: systemClock });
+  const threads = () => Number(/Threads:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
+  const before = threads();
+  const signal = AbortSignal.timeout(1_500);
+  const code = new TextEncoder().encode('export const execute = () => { for (;;) {} };');
+  const runs = Array.from({ length: 12 }, () =>
+    expect(scripts.run({ kind: 'js', code, params: {}, config: {}, maxMemoryBytes: 4_194_304, signal })).rejects.toThrow(),
+  );
+  let most = 0;
+  const look = setInterval(() => {
+    most = Math.max(most, threads() - before);
+  }, 20);
+  await Promise.all(runs);
+  clearInterval(look);
+  expect(most).toBeGreaterThan(0);
+  expect(most).toBeLessThan(10);
+});
 
 describe.skipIf(bubblewrap === undefined)('somebody who wants out of the sandbox', () => {
   test('adds no options to bubblewrap by a folder with NUL characters', async () => {

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { RunningPrograms } from '../../../src/connectors/sandbox/running-programs.ts';
+import { scraperTool } from '../../../src/connectors/web/scraper-tool.ts';
+import { textTools } from '../../../src/connectors/web/text-tools.ts';
+import { systemClock } from '../../../src/core/clock.ts';
+import type { JsonObject } from '../../../src/core/json.ts';
+import { makeRoom, owner } from '../../tools/tool-room.ts';
+
+const page = async () => ({
+  status: 200,
+  url: 'https://a.example/',
+  headers: new Headers({ 'content-type': 'text/html' }),
+  body: new TextEncoder().encode('<p>x'),
+});
+const CALLS: readonly (readonly [string, JsonObject, JsonObject])[] = [
+  ['html_scraper', { url: 'https://a.example/', selectors: ['p'] }, { items: [{ tag: 'p' }] }],
+  ['text_search', { pattern: 'x', text: 'x' }, { matches: ['x'] }],
+];
+
+test.each(CALLS)('%s waits while as many run as the memory of a board allows', async (tool, params, result) => {
+  const turns = new RunningPrograms(1);
+  const room = makeRoom({ clock: systemClock, capabilities: () => ['internet'] });
+  for (const one of [scraperTool(page, turns), ...textTools(turns)]) room.registry.register(one);
+  const call = () => room.pipeline.call({ principal: owner, tool, params, timeoutMs: 400 });
+  const before = Promise.withResolvers<void>();
+  const running = turns.run(() => before.promise, new AbortController().signal);
+  expect(await call()).toMatchObject({ error: { code: 'TIMEOUT' } });
+  before.resolve();
+  await running;
+  expect(await call()).toMatchObject({ result });
+});
