@@ -87,7 +87,7 @@ const CONDITIONS = {
 };
 
 /** JSON Schema of the rules file. */
-const RULES_SCHEMA = {
+export const RULES_SCHEMA = {
   type: 'object',
   additionalProperties: false,
   properties: {
