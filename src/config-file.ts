@@ -29,6 +29,7 @@ export const CONFIG_SCHEMA = {
       attestation: { enum: ['strict', 'ask', 'off'], default: 'ask' },
       ble: { type: 'boolean', default: false },
       cluster_models: { type: 'string' },
+      updates: { type: 'string', minLength: 1 },
     }),
     tools: section({
       manifest: { type: 'string' },
@@ -99,7 +100,7 @@ export const CONFIG_SCHEMA = {
 export interface ConfigFile {
   log: LogLevel;
   http: { host: string; port: number; tls: { enabled?: boolean; names: string[]; certificate_file?: string; key_file?: string } };
-  matter: { enabled: boolean; interface?: string; attestation: AttestationPolicy; ble: boolean; cluster_models?: string };
+  matter: { enabled: boolean; interface?: string; attestation: AttestationPolicy; ble: boolean; cluster_models?: string; updates?: string };
   tools: {
     manifest?: string;
     bootstrap?: string;

@@ -46,6 +46,8 @@ export interface HubConfig {
     readonly isBleEnabled: boolean;
     /** Folder with JSON models of manufacturers' clusters. */
     readonly clusterModelsDir: string;
+    /** Folder with software images for devices. */
+    readonly updatesDir: string;
   };
   readonly tools: {
     readonly manifestFile: string;
@@ -124,6 +126,7 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
       attestation: file.matter.attestation,
       isBleEnabled: file.matter.ble,
       clusterModelsDir: file.matter.cluster_models ?? join(stateDir, 'cluster-models'),
+      updatesDir: file.matter.updates ?? join(stateDir, 'updates'),
     },
     tools: {
       manifestFile: file.tools.manifest ?? join(stateDir, 'tools.yaml'),

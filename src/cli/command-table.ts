@@ -12,6 +12,7 @@ import { completionCommands } from './commands/completion.ts';
 import { configCommands } from './commands/config.ts';
 import { credentialCommands } from './commands/credentials.ts';
 import { deviceAdminCommands } from './commands/device-admin.ts';
+import { deviceUpdateCommands } from './commands/device-updates.ts';
 import { devices } from './commands/devices.ts';
 import { doctor } from './commands/doctor.ts';
 import { events } from './commands/events.ts';
@@ -58,6 +59,7 @@ export const SECTIONS: readonly CommandSection[] = [
       commission,
       devices,
       ...deviceAdminCommands,
+      ...deviceUpdateCommands,
       ...areaCommands,
       share,
       ...groupCommands,

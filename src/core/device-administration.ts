@@ -2,6 +2,7 @@ import type { Device } from './device-model.ts';
 import type { DeviceId } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import type { NetworkTopology } from './network-topology.ts';
+import type { UpdateList, UpdateProgress, UpdateResult } from './software-update.ts';
 
 /** How the device proves what it is (Core §6.2): refuse findings, ask the person, or take any device. */
 export type AttestationPolicy = 'strict' | 'ask' | 'off';
@@ -127,6 +128,16 @@ export interface DeviceAdministration {
   diagnostics(device: DeviceId, options: AdminOptions): Promise<JsonObject>;
   /** Thread and Wi-Fi networks as all devices tell; those that do not answer are named with the reason. */
   topology(options: AdminOptions): Promise<NetworkTopology>;
+  /** What the owner's folder of software images holds for the devices, and why images fit none. */
+  updates(): Promise<UpdateList>;
+  /**
+   * Installs an image of the folder on the whole node and answers once it tells its new version; `file` names one, else the newest
+   * that fits. CONFLICT for one that does not fit or is damaged; DEVICE_UNREACHABLE, TIMEOUT, OUTCOME_UNKNOWN say how far it came.
+   */
+  update(
+    device: DeviceId,
+    options: AdminOptions & { readonly file?: string; onProgress(progress: UpdateProgress): void },
+  ): Promise<UpdateResult>;
 
   groups(): readonly GroupInfo[];
   createGroup(name: string, members: readonly DeviceEndpoint[], options: AdminOptions): Promise<GroupInfo>;

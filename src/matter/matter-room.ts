@@ -20,6 +20,7 @@ import { CommissioningJournal } from './commissioning/commissioning-journal.ts';
 import { CredentialSets } from './commissioning/credential-sets.ts';
 import { MatterDevices } from './devices/matter-devices.ts';
 import { MatterNode, type MatterNodeOptions } from './matter-node.ts';
+import { lazyUpdates } from './updates/lazy-updates.ts';
 
 /** What the room needs of the hub. */
 export interface MatterRoomCollaborators {
@@ -32,6 +33,8 @@ export interface MatterRoomCollaborators {
 export interface MatterRoomOptions {
   readonly node: MatterNodeOptions;
   readonly commissioning?: CommissionerOptions;
+  /** Folder of software images for devices. */
+  readonly updatesDir: string;
 }
 
 /** The Matter fabric of this hub: its node, devices, commissioning and administration, wired by hand. */
@@ -62,6 +65,7 @@ export class MatterRoom implements DeviceRoom {
       sharing: () => new DeviceSharing(matter.node.env.get(Crypto), clock),
       care: new NodeCare({ devices, clock }),
       survey: new NetworkSurvey({ directory: devices, access: devices.wholeNodes }),
+      updates: lazyUpdates({ devices, matter, clock, updatesDir: options.updatesDir }),
       groups: new DeviceGroups({ book: new GroupBook(store), directory: devices, access: devices.wholeNodes, cast }),
       bindings: new DeviceBindings({ directory: devices, access: devices.wholeNodes, adminNodeId }),
       adminNodeId,

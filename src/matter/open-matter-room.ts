@@ -15,11 +15,12 @@ export interface MatterSettings {
   readonly attestation: AttestationPolicy;
   readonly isBleEnabled: boolean;
   readonly clusterModelsDir: string;
+  readonly updatesDir: string;
 }
 
 /** The Matter room as the owner configured it. CONFIG_INVALID names a model file with a mistake. */
 export async function openMatterRoom(collaborators: MatterRoomCollaborators, settings: MatterSettings): Promise<MatterRoom> {
-  const { stateDir, attestation, isBleEnabled, clusterModelsDir } = settings;
+  const { stateDir, attestation, isBleEnabled, clusterModelsDir, updatesDir } = settings;
   const ble = isBleEnabled ? await openBle(collaborators.logger) : undefined;
   const node = {
     stateDir,
@@ -27,7 +28,7 @@ export async function openMatterRoom(collaborators: MatterRoomCollaborators, set
     ...(settings.interface !== undefined && { interface: settings.interface }),
     ...(ble && { ble }),
   };
-  return new MatterRoom(collaborators, { node, commissioning: { attestation } });
+  return new MatterRoom(collaborators, { node, commissioning: { attestation }, updatesDir });
 }
 
 function readClusterModels(directory: string): readonly ClusterModel[] {

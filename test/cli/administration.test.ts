@@ -11,6 +11,8 @@ import { settled } from '../tools/tool-room.ts';
 import { atmo, fetchFrom, withDirectory } from './cli-room.ts';
 
 const LAMP = makeDevice('lamp');
+const V1 = { number: 1, text: '' };
+const V2 = { number: 2, text: 'v2' };
 
 /** An administration that remembers what it was asked, over the hub's real tools. */
 function makeHub(answers: Partial<DeviceAdministration> = {}) {
@@ -32,6 +34,11 @@ function makeHub(answers: Partial<DeviceAdministration> = {}) {
     removeGroupMember: { id: 5, name: 'All', members: [] },
     accessControl: [{ privilege: 5 }],
     bindings: [{ node: '7', endpoint: 1 }],
+    updates: {
+      folder: '/var/lib/updates',
+      offers: [{ device: 'lamp', name: 'Lamp', from: V1, to: V2, file: 'lamp.ota', sizeBytes: 9, notesUrl: 'https://example.com/n' }],
+      unfit: [{ file: 'x.ota', reason: 'no device here is vendor 0x0001 any product' }],
+    },
     importThread: { name: 'mesh', kind: 'thread', network: 'OpenThread' },
     removeCredentials: true,
   };
@@ -77,6 +84,7 @@ describe('administration of devices', () => {
     ['device remove lamp', ['decommission', 'lamp', expect.objectContaining({ isForced: false })]],
     ['device remove lamp --force', ['decommission', 'lamp', expect.objectContaining({ isForced: true })]],
     ['device diagnostics lamp', ['diagnostics', 'lamp']],
+    ['device updates', ['updates']],
     ['device acl lamp', ['accessControl', 'lamp']],
     ['device set-acl lamp -', ['setAccessControl', 'lamp', [{ privilege: 5 }]]],
     ['device bindings lamp/2', ['bindings', 'lamp', 2]],
@@ -120,6 +128,29 @@ describe('administration of devices', () => {
     expect(out.match(/█|▀|▄/g)?.length).toBeGreaterThan(100);
     expect(out).toMatch(/Manual code {2}34970112332/);
     expect((await run(['device', 'share', 'lamp', '--json'])).json()).toMatchObject({ manual_code: '34970112332' });
+  });
+
+  test('an update is a job whose steps people see, and ends with what the device tells', async () => {
+    const asked: unknown[] = [];
+    const update: DeviceAdministration['update'] = async (device, { file, onProgress }) => {
+      asked.push([device, file]);
+      onProgress({ step: 'downloading', fraction: 0.4, note: '4 of 10 bytes' });
+      return { device, file: file ?? 'newest.ota', from: V1, to: V2 };
+    };
+    const { run } = makeHub({ update });
+    const { code, out } = await run(['device', 'update', 'lamp', '--file', 'lamp.ota']);
+    expect([code, out]).toEqual([0, 'lamp went from version 1 to v2 (2)\n']);
+    expect((await run(['device', 'update', 'lamp', '--json'])).json()).toMatchObject({ file: 'newest.ota', to: { number: 2 } });
+    expect(asked).toEqual([
+      ['lamp', 'lamp.ota'],
+      ['lamp', undefined],
+    ]);
+  });
+
+  test('updates are a table of those that fit and one of those that do not', async () => {
+    const { out } = await makeHub().run(['device', 'updates']);
+    expect(out).toMatch(/lamp +1 +v2 \(2\) +lamp\.ota +https:\/\/example\.com\/n/);
+    expect(out).toMatch(/x\.ota +no device here is vendor/);
   });
 
   test('a group that is not there sends people to the list', async () => {

@@ -1,18 +1,25 @@
 import { Environment, VendorId } from '@matter/main';
 import { ServerNode } from '@matter/main/node';
-import { type DeviceSpec, type NetworkSpec, type RadioSpec, slug } from './home-spec.ts';
+import { type DeviceSpec, type NetworkSpec, type RadioSpec, slug, type UpdatesSpec } from './home-spec.ts';
 import type { DeviceType } from './part.ts';
 
 /** The matter.js node of a device, without its endpoints, from its storage or as new. */
 export async function createNode(spec: DeviceSpec, type: DeviceType): Promise<ServerNode> {
   const options = nodeOptions(spec, type);
   if (spec.ble) return radioNode(spec.ble, options);
+  if (spec.updates) return updatableNode(spec.updates, options);
   return spec.network ? networkNode(spec.network, options) : ServerNode.create(ServerNode.RootEndpoint, options);
 }
 
 async function networkNode(network: NetworkSpec, options: ReturnType<typeof nodeOptions>): Promise<ServerNode> {
   const { networkRoot } = await import('./types/network-diagnostics.ts');
   const { type, state } = networkRoot(network);
+  return ServerNode.create(type, { ...options, ...state });
+}
+
+async function updatableNode(updates: UpdatesSpec, options: ReturnType<typeof nodeOptions>): Promise<ServerNode> {
+  const { updatableRoot } = await import('./types/software-requestor.ts');
+  const { type, state } = updatableRoot(updates);
   return ServerNode.create(type, { ...options, ...state });
 }
 

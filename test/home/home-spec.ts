@@ -23,6 +23,16 @@ export interface DeviceSpec {
   readonly ble?: RadioSpec;
   /** What the node tells of the network that it says it is in; Ethernet when absent. */
   readonly network?: NetworkSpec;
+  /** The node takes software over Matter; it does not when absent. */
+  readonly updates?: UpdatesSpec;
+}
+
+/** What a node does with software that it has downloaded. */
+export interface UpdatesSpec {
+  /** False: it restarts with what it had. */
+  readonly installs: boolean;
+  /** UpdatePossible; true when absent. */
+  readonly isPossible?: boolean;
 }
 
 /** A network as a node's diagnostics tell it, in raw Matter units; big numbers as decimal text. */

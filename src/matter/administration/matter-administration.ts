@@ -16,9 +16,11 @@ import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { NetworkTopology } from '../../core/network-topology.ts';
+import type { UpdateList, UpdateResult } from '../../core/software-update.ts';
 import type { CredentialSets } from '../commissioning/credential-sets.ts';
 import { fetchActiveDataset } from '../commissioning/thread-border-router.ts';
 import type { MatterDevices } from '../devices/matter-devices.ts';
+import type { SoftwareUpdates, UpdateRequest } from '../updates/software-updates.ts';
 import { readAccessList, writeAccessList } from './access-list.ts';
 import type { DeviceBindings } from './device-bindings.ts';
 import type { DeviceGroups } from './device-groups.ts';
@@ -41,6 +43,8 @@ export interface AdministrationParts {
   readonly sharing: () => DeviceSharing;
   readonly care: NodeCare;
   readonly survey: NetworkSurvey;
+  /** Loaded when it is first used: few hubs ever update a device. */
+  readonly updates: () => Promise<SoftwareUpdates>;
   readonly groups: DeviceGroups;
   readonly bindings: DeviceBindings;
   /** This hub's own operational node id, decimal text. */
@@ -129,6 +133,14 @@ export class MatterAdministration implements DeviceAdministration {
 
   topology({ signal }: Cancellable): Promise<NetworkTopology> {
     return this.#parts.survey.topology(signal);
+  }
+
+  async updates(): Promise<UpdateList> {
+    return (await this.#parts.updates()).list();
+  }
+
+  async update(device: DeviceId, request: UpdateRequest): Promise<UpdateResult> {
+    return (await this.#parts.updates()).update(device, request);
   }
 
   groups(): readonly GroupInfo[] {

@@ -7,6 +7,7 @@ import { deviceTools } from './device-tools.ts';
 import { fabricTools } from './fabric-tools.ts';
 import { groupTools } from './group-tools.ts';
 import { topologyTool } from './topology-tool.ts';
+import { updateTools } from './update-tools.ts';
 
 /** All tools of the namespace `hub`: what an administrator does with devices (design 5). */
 export function deviceAdminTools(ports: AdminPorts): readonly RegisteredTool[] {
@@ -18,5 +19,6 @@ export function deviceAdminTools(ports: AdminPorts): readonly RegisteredTool[] {
     ...bindingTools(ports),
     ...credentialTools(ports),
     topologyTool(ports.administration),
+    ...updateTools(ports),
   ];
 }

@@ -56,6 +56,8 @@ class RecordingAdministration {
       fabrics: [{ fabricIndex: 1, label: 'Home', vendorId: 1, fabricId: '1', isOurs: true }],
       diagnostics: { UpTime: 5 },
       topology: { nodes: [{ id: 'lamp-1', name: 'Lamp', kind: 'thread' }], links: [{ from: 'lamp-1', to: 'thread:00', isChild: true }] },
+      updates: { folder: '/updates', offers: [], unfit: [{ file: 'x.ota', reason: 'damaged' }] },
+      update: { device: lamp.id, file: 'x.ota', from: { number: 1, text: '1' }, to: { number: 2, text: '2' } },
       groups: [group],
       createGroup: group,
       addGroupMember: group,
@@ -122,6 +124,8 @@ const CALLS: readonly (readonly [string, object, readonly unknown[]])[] = [
   ['get_access_control', onLamp, ['accessControl', 'lamp-1']],
   ['set_access_control', { ...onLamp, entries: [{ privilege: 5 }] }, ['setAccessControl', 'lamp-1', [{ privilege: 5 }]]],
   ['network_topology', {}, ['topology']],
+  ['list_updates', {}, ['updates']],
+  ['update_device', { ...onLamp, file: 'x.ota' }, ['update', 'lamp-1']],
   ['list_groups', {}, ['groups']],
   ['create_group', { name: 'All', members: [{ ...onLamp, endpoint: 1 }] }, ['createGroup', 'All', [{ device: 'lamp-1', endpoint: 1 }]]],
   ['add_group_member', { group: 1, ...onLamp, endpoint: 1 }, ['addGroupMember', 1, { device: 'lamp-1', endpoint: 1 }]],
@@ -173,7 +177,7 @@ describe('hub tools', () => {
     expect(await call('bind_devices', binding, caretaker)).toMatchObject({ error: { code: 'DEVICE_NOT_FOUND' } });
   });
 
-  test.each(['remove_device', 'remove_fabric', 'set_access_control', 'share_device', 'bind_devices'])(
+  test.each(['remove_device', 'update_device', 'remove_fabric', 'set_access_control', 'share_device', 'bind_devices'])(
     '%s waits for approval',
     async (tool) => {
       const { call, recording } = room();
@@ -220,7 +224,7 @@ describe('devices that share a node', () => {
     expect(recording.calls).toEqual([]);
   });
 
-  test.each(['remove_device', 'share_device', 'close_share', 'remove_fabric', 'set_access_control'])(
+  test.each(['remove_device', 'update_device', 'share_device', 'close_share', 'remove_fabric', 'set_access_control'])(
     '%s changes the whole node and needs the permission for each of its devices',
     async (tool) => {
       const { call, recording } = room({ approvals: approved }, true);

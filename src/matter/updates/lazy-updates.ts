@@ -1,0 +1,22 @@
+import { Crypto } from '@matter/main';
+import type { Clock } from '../../core/clock.ts';
+import type { MatterDevices } from '../devices/matter-devices.ts';
+import type { MatterNode } from '../matter-node.ts';
+import type { SoftwareUpdates } from './software-updates.ts';
+
+interface LazyUpdatesParts {
+  readonly devices: MatterDevices;
+  readonly matter: MatterNode;
+  readonly clock: Clock;
+  readonly updatesDir: string;
+}
+
+/** Software updates, loaded when they are first asked for; the node has to run by then. */
+export function lazyUpdates({ devices, matter, clock, updatesDir }: LazyUpdatesParts): () => Promise<SoftwareUpdates> {
+  const load = async (): Promise<SoftwareUpdates> => {
+    const [{ SoftwareUpdates }, { ImageFolder }] = await Promise.all([import('./software-updates.ts'), import('./image-folder.ts')]);
+    return new SoftwareUpdates({ devices, matter, clock, folder: new ImageFolder(updatesDir, matter.node.env.get(Crypto)) });
+  };
+  let loaded: Promise<SoftwareUpdates> | undefined;
+  return () => (loaded ??= load());
+}

@@ -1,0 +1,168 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { StandardCrypto } from '@matter/main';
+import { OtaImageWriter } from '@matter/main/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { JsonObject } from '../../src/core/json.ts';
+import type { DeviceSpec, UpdatesSpec } from '../home/home-spec.ts';
+import { VirtualHome } from '../home/virtual-home.ts';
+import { RunningHub } from './running-hub.ts';
+
+const device = (name: string, number: number, updates?: UpdatesSpec): DeviceSpec => ({
+  name,
+  type: 'contact-sensor',
+  area: 'Hall',
+  passcode: 20202021 + number,
+  discriminator: 0x100 * number + 7,
+  port: 5760 + number,
+  ...(updates && { updates }),
+});
+
+const SPEC = {
+  devices: [
+    device('Door', 1, { installs: true }),
+    device('Stubborn', 2, { installs: false }),
+    device('Unlucky', 3, { installs: true }),
+    device('Drawer', 4),
+  ],
+};
+
+let dir: string;
+let home: VirtualHome;
+let hub: RunningHub;
+
+/** Puts an image for the devices of this home into the hub's folder. */
+async function putImage(file: string, softwareVersion: number, more: { readonly bytes?: number; readonly vendorId?: number } = {}) {
+  const { bytes = 40_000, vendorId = 0xfff1 } = more;
+  const payload = new Uint8Array(bytes).fill(softwareVersion);
+  const facts = { vendorId, productId: 0x8000, softwareVersion, softwareVersionString: `v${softwareVersion}`, payload };
+  const { image } = await OtaImageWriter.create(new StandardCrypto(), { ...facts, releaseNotesUrl: 'https://example.com/notes' });
+  writeFileSync(join(dir, 'state/updates', file), new Uint8Array(image as ArrayBuffer));
+  return new Uint8Array(image as ArrayBuffer);
+}
+
+const refusal = async (params: JsonObject): Promise<JsonObject | undefined> => {
+  const answer = await hub.call('hub:update_device', params);
+  return answer.status === 'error' ? { code: answer.error.code, message: answer.error.message } : undefined;
+};
+
+/** Starts an update as a job; answers its id. */
+async function start(deviceId: string, file: string): Promise<string> {
+  const answer = (await hub.call('hub:update_device', { device_id: deviceId, file }, { query: '?async=true' })) as unknown as JsonObject;
+  return String(answer.job_id);
+}
+
+async function follow(
+  jobId: string,
+  until: (job: JsonObject) => boolean,
+): Promise<{ readonly job: JsonObject; readonly notes: ReadonlySet<string> }> {
+  const notes = new Set<string>();
+  for (;;) {
+    const job = (await hub.get(`/api/v1/jobs/${jobId}`)) as JsonObject;
+    notes.add(String((job.progress as JsonObject | undefined)?.note ?? '').split(':')[0] ?? '');
+    if (until(job) || !['queued', 'running'].includes(String(job.status))) return { job, notes };
+    await delay(50);
+  }
+}
+const ended = (): boolean => false;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'updates-'));
+  mkdirSync(join(dir, 'state/updates'), { recursive: true });
+  [home, hub] = await Promise.all([
+    VirtualHome.start({ spec: SPEC, dir: join(dir, 'home') }),
+    RunningHub.start({ stateDir: join(dir, 'state') }),
+  ]);
+  for (const { name } of SPEC.devices) {
+    const answer = await hub.call('hub:commission_device', { code: home.device(name).pairing.qrCode, name, accept_attestation: true });
+    expect(answer.status).toBe('success');
+  }
+});
+afterAll(async () => {
+  await hub?.[Symbol.asyncDispose]();
+  await home?.[Symbol.asyncDispose]();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+test('the list tells who has newer software, and why other files fit nobody', async () => {
+  await putImage('v2.ota', 2);
+  await putImage('other-maker.ota', 9, { vendorId: 0xfff2 });
+  await putImage('old.ota', 1);
+  const damaged = await putImage('damaged.ota', 3);
+  damaged[damaged.length - 1] = 0xff;
+  writeFileSync(join(dir, 'state/updates/damaged.ota'), damaged);
+  writeFileSync(join(dir, 'state/updates/text.ota'), 'this is no image at all');
+  const list = await hub.result('hub:list_updates');
+  expect(list.offers).toMatchObject(
+    ['door', 'stubborn', 'unlucky'].map((id) => ({
+      device: id,
+      from: { number: 1 },
+      to: { number: 2, text: 'v2' },
+      file: 'v2.ota',
+      notes_url: 'https://example.com/notes',
+    })),
+  );
+  const unfit = Object.fromEntries((list.unfit as readonly JsonObject[]).map(({ file, reason }) => [String(file), String(reason)]));
+  expect(unfit['other-maker.ota']).toBe('no device here is vendor 0xFFF2 product 0x8000');
+  expect(unfit['old.ota']).toContain('Door runs version 1');
+  expect(unfit['old.ota']).toContain('Drawer takes no software over Matter');
+  expect(unfit['damaged.ota']).toMatch(/^damaged\.ota cannot be used: OTA file digest mismatch/);
+  expect(unfit['text.ota']).toContain('it is no Matter software image');
+});
+
+test('what does not fit is refused before the device hears of it', async () => {
+  expect(await refusal({ device_id: 'door', file: 'other-maker.ota' })).toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('vendor 0xFFF2'),
+  });
+  expect(await refusal({ device_id: 'door', file: 'old.ota' })).toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('runs version'),
+  });
+  expect(await refusal({ device_id: 'door', file: 'damaged.ota' })).toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('damaged.ota'),
+  });
+  expect(await refusal({ device_id: 'door', file: '../owner.token' })).toMatchObject({ code: 'NOT_FOUND' });
+  expect(await refusal({ device_id: 'drawer' })).toMatchObject({ code: 'NOT_SUPPORTED' });
+});
+
+test('a device downloads the image over Matter, restarts, and tells the new version itself', async () => {
+  const { job, notes } = await follow(await start('door', 'v2.ota'), ended);
+  expect(job).toMatchObject({
+    status: 'succeeded',
+    result: { device: 'door', file: 'v2.ota', from: { number: 1 }, to: { number: 2, text: 'v2' } },
+  });
+  expect([...notes]).toEqual(expect.arrayContaining(['downloading', 'applying']));
+  expect(await home.device('Door').get(0, 'BasicInformation', 'SoftwareVersion')).toBe(2);
+  expect(await refusal({ device_id: 'door', file: 'v2.ota' })).toMatchObject({ code: 'CONFLICT' });
+  expect((await hub.result('hub:list_updates')).offers).not.toContainEqual(expect.objectContaining({ device: 'door' }));
+});
+
+test('a device that restarts with its old software is told as such', async () => {
+  const { job } = await follow(await start('stubborn', 'v2.ota'), ended);
+  expect(job).toMatchObject({
+    status: 'failed',
+    error: { code: 'CLUSTER_STATUS', message: expect.stringContaining('did not install it') },
+  });
+});
+
+test('a device that loses power in the middle is told within seconds, with how far it came', async () => {
+  await putImage('large.ota', 5, { bytes: 8_000_000 });
+  const jobId = await start('unlucky', 'large.ota');
+  await follow(jobId, ({ progress }) => Number((progress as JsonObject | undefined)?.fraction) > 0.02);
+  expect(await refusal({ device_id: 'unlucky', file: 'v2.ota' })).toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('is being updated'),
+  });
+  await home.device('Unlucky').powerOff();
+  const offAtMs = Date.now();
+  const { job } = await follow(jobId, ended);
+  expect(job).toMatchObject({
+    status: 'failed',
+    error: { code: 'DEVICE_UNREACHABLE', message: expect.stringMatching(/stopped answering after \d+ of 8\d+ bytes/) },
+  });
+  expect(Date.now() - offAtMs).toBeLessThan(40_000);
+}, 100_000);
