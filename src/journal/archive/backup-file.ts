@@ -18,7 +18,9 @@ export class BackupFile {
     if (file === undefined) return new BackupFile(await open('/dev/stdout', 'w'), undefined);
     if (existsSync(file)) throw new AtmoError('CONFLICT', `${file} is there already; name a new file`, { file });
     try {
-      return new BackupFile(await open(`${file}.partial`, 'w', 0o600), file);
+      // Where others write too, such as /tmp, it may be their link to a file of ours, or a file that they can read.
+      await rm(`${file}.partial`, { force: true });
+      return new BackupFile(await open(`${file}.partial`, 'wx', 0o600), file);
     } catch (error) {
       throw toStorageError(error, file);
     }
