@@ -57,6 +57,11 @@ describe('systemd unit', () => {
     expect(UNIT).toMatch(/^MemoryMax=\d+M$/m);
   });
 
+  test('a tool that takes the last memory of the unit ends alone', () => {
+    expect(UNIT).toMatch(/^OOMPolicy=continue$/m);
+    expect(UNIT).toMatch(/^Restart=on-failure$/m);
+  });
+
   test('keeps its state private and in the place where atmo looks', () => {
     expect(UNIT).toMatch(/^StateDirectory=atmosphere-edge$/m);
     expect(UNIT).toMatch(/^StateDirectoryMode=0700$/m);
