@@ -116,7 +116,7 @@ export class KnownTools {
 
   /** False for a tool that nobody can call before the owner configures something: not here, and no other hub has it. */
   isReady(tool: RegisteredTool): boolean {
-    return tool.missingSetting === undefined || this.hubsOf(tool).length > 0;
+    return tool.missingSetting?.() === undefined || this.hubsOf(tool).length > 0;
   }
 
   #findRemote(name: string, options: RemoteResolveOptions): RegisteredTool | undefined {

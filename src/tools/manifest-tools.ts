@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { AtmoError } from '../core/errors.ts';
 import type { ManifestEntry } from './manifest-entry.ts';
-import { withoutSetting } from './missing-setting.ts';
+import { whileConfigured, withoutSetting } from './missing-setting.ts';
 import { normalizeDefinition } from './normalize-definition.ts';
 import type { ProgramSandbox } from './program-sandbox.ts';
 import { argumentParameters } from './registration/exec-arguments.ts';
 import type { ExecRecord } from './registration/exec-record.ts';
-import { execDefinition, execTool } from './registration/exec-tool.ts';
+import { execDefinition, execTool, NO_SANDBOX } from './registration/exec-tool.ts';
 import { parameterNames } from './registration/registration-form.ts';
 import { sandboxedModule, visiblePlaces } from './sandboxed-module.ts';
 import type { ScriptEngine } from './script-engine.ts';
@@ -17,7 +17,6 @@ import { mostMemoryBytes } from './wasm-memory.ts';
 
 const SCRIPT_MEMORY = 16 * 1_048_576;
 const MAX_SCRIPT_BYTES = 4 * 1_048_576;
-const NO_SANDBOX = 'this hub has no sandbox for programs';
 
 /** The tool of `cmd:` and `image:`. Errors as those of a definition; VALIDATION_ERROR, RULE_BLOCKED. */
 export function programTool(
@@ -47,8 +46,8 @@ export function sandboxedTool(
   const plain: RegisteredTool = { id, definition, isolation: 'process', handler: async () => null };
   if (!programs) return withoutSetting(plain, NO_SANDBOX);
   const module = { specifier, entry, config, powers, visible: visiblePlaces(specifier, manifestFile) };
-  const isAvailable = () => programs.missingSetting('cmd') === undefined;
-  return { ...plain, isAvailable, handler: sandboxedModule(module, definition, programs) };
+  const tool = { ...plain, handler: sandboxedModule(module, definition, programs) };
+  return whileConfigured(tool, () => programs.missingSetting('cmd'));
 }
 
 /** The tool of `js:` and `wasm:`: text or bytes that are read once and interpreted for each call. */

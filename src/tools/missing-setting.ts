@@ -8,12 +8,17 @@ import type { RegisteredTool } from './tool-definition.ts';
 export function withoutSetting({ canonicalize: _, effects: __, ...tool }: RegisteredTool, missingSetting: string): RegisteredTool {
   return {
     ...tool,
-    missingSetting,
+    missingSetting: () => missingSetting,
     isAvailable: () => false,
     handler: async () => {
       throw notConfigured(tool.id, missingSetting);
     },
   };
+}
+
+/** The tool as one whose setting may come to be missing, or be there, while the hub runs; `missing` says what to set. */
+export function whileConfigured(tool: RegisteredTool, missing: () => string | undefined): RegisteredTool {
+  return { ...tool, missingSetting: missing, isAvailable: () => missing() === undefined };
 }
 
 /** NOT_CONFIGURED for a tool, with what to set. */

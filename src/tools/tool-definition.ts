@@ -151,10 +151,10 @@ export interface RegisteredTool {
   /** False for a device that is away: listed, answers DEVICE_UNREACHABLE. */
   readonly isAvailable?: () => boolean;
   /**
-   * What the owner has not configured, as a sentence that says what to set. Such a tool is listed as unavailable and not announced;
-   * another hub may run it, else it answers NOT_CONFIGURED.
+   * What the owner has not configured, as a sentence that says what to set; undefined while nothing is known to be missing. A tool
+   * that lacks something is listed as unavailable and not announced; another hub may run it, else it answers NOT_CONFIGURED.
    */
-  readonly missingSetting?: string | undefined;
+  readonly missingSetting?: () => string | undefined;
   /** The hubs that have it, for a tool that this hub does not have itself; its handler is never called here. */
   readonly hubs?: () => readonly HubId[];
   /** Resources and prompts for agents that come with it. */

@@ -13,7 +13,8 @@ export function openDatabases({ env }: Pick<ConnectorGround, 'env'>, { databases
   const entries = Object.entries(databases ?? {});
   const canChange = entries.some(([, { writable }]) => writable);
   const tool = queryTool(new Map(entries.map(([name, config]) => [name, openDatabase(config, env)])), canChange);
-  if (entries.length === 0) return { tools: [withoutSetting(tool, 'name one under connectors.databases in the configuration')] };
+  if (entries.length === 0)
+    return { tools: [withoutSetting(tool, 'set connectors.databases in the configuration to a file of SQLite or a server of PostgreSQL')] };
   return { tools: [tool], capabilities: [{ type: 'database_access', description: () => 'Databases that can be asked by SQL' }] };
 }
 

@@ -1,6 +1,6 @@
 import type { Json } from '../../core/json.ts';
 import { defineTool } from '../../tools/define-tool.ts';
-import { withoutSetting } from '../../tools/missing-setting.ts';
+import { whileConfigured, withoutSetting } from '../../tools/missing-setting.ts';
 import { normalizeDefinition } from '../../tools/normalize-definition.ts';
 import type { ProgramSandbox } from '../../tools/program-sandbox.ts';
 import { runToEnd } from '../../tools/registration/exec-tool.ts';
@@ -116,10 +116,9 @@ async function runCommand(
   return { stdout, stderr, exit_code: exitCode };
 }
 
-/** Nobody is asked to approve what cannot run. */
+/** A sandbox may be found missing by the first program alone. */
 function whereReady(tool: RegisteredTool, { programs }: CommandGround): RegisteredTool {
-  const isAvailable = tool.isAvailable ?? (() => programs.missingSetting('cmd') === undefined);
-  return { ...tool, isAvailable };
+  return tool.missingSetting ? tool : whileConfigured(tool, () => programs.missingSetting('cmd'));
 }
 
 function formsOf(commands: NamedCommands): string {

@@ -103,7 +103,7 @@ export class ToolCatalogue {
 
   /** Whether a call would run now: its device is there, and what it needs is configured, here or at another hub. */
   isAvailable(tool: RegisteredTool): boolean {
-    if (tool.missingSetting !== undefined) return this.isReady(tool);
+    if (tool.missingSetting?.() !== undefined) return this.isReady(tool);
     return tool.isAvailable?.() ?? true;
   }
 

@@ -22,7 +22,7 @@ interface ToolStanding {
 /** A tool as the API tells it: the public definition of source 000 §2 with its id, the name for models, whether it can be called now, what to configure first, and the hubs that have it where this one has not. */
 export function toolView(tool: RegisteredTool, { modelName, isAvailable }: ToolStanding): JsonObject {
   const nodes = tool.hubs?.();
-  const missingSetting = isAvailable ? undefined : tool.missingSetting;
+  const missingSetting = isAvailable ? undefined : tool.missingSetting?.();
   return {
     id: tool.id,
     ...publicForm(tool),

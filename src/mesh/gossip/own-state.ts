@@ -70,7 +70,7 @@ export function ownState({ registry, devices, capabilities, links, addresses }: 
 
 /** True for a tool that other hubs may know of. */
 function isOffered({ id, definition, missingSetting }: RegisteredTool): boolean {
-  if (missingSetting !== undefined) return false;
+  if (missingSetting?.() !== undefined) return false;
   const isAdministration = definition.requires.permissions.some((permission) => permission.startsWith('admin:'));
   if (isAdministration && !OFFERED_ADMINISTRATION.has(id)) return false;
   return id.length <= MAX_TOOL_ID && offeredDefinition(definition).blob.bytes.length <= MAX_BLOB_BYTES;

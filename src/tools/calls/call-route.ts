@@ -17,7 +17,7 @@ export function chooseRoute(call: Call, context: StageContext): void {
   call.route = ranked.filter((candidate) => candidate.isLocal || (context.router && !staysHere));
   const [best] = call.route;
   if (!best && staysHere && ranked.length > 0) throw tooLongForOthers(call, context);
-  const { missingSetting } = call.tool;
+  const missingSetting = call.tool.missingSetting?.();
   if (!best && missingSetting !== undefined && refused.length === 0) throw notConfigured(call.tool.id, missingSetting);
   if (!best) throw call.isElsewhere && refused.every(isUnreachable) ? nodeUnavailable(call, refused) : nobodyMay(call, refused);
   if (best.isLocal && call.tool.isAvailable?.() === false) {
@@ -72,7 +72,7 @@ function candidates(tool: RegisteredTool, context: StageContext): readonly Route
   const elsewhere = tool.hubs || isPortable(tool) ? context.tools.hubsOf(tool) : [];
   const peers = context.mesh?.peers().filter(({ id }) => elsewhere.includes(id)) ?? [];
   const others = peers.map((peer) => ({ ...peer, isLocal: false, isOnline: true, roundTripMs: peer.roundTripMs ?? Number.MAX_VALUE }));
-  return tool.hubs || tool.missingSetting !== undefined ? others : [here(context), ...others];
+  return tool.hubs || tool.missingSetting?.() !== undefined ? others : [here(context), ...others];
 }
 
 function here(context: StageContext): RouteCandidate {

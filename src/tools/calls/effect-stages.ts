@@ -39,7 +39,7 @@ export function checkMayTry(call: Call, { authorizer }: StageContext): void {
 
 /** Permission and risk belong to what the call will really do, which only a hub that has the tool can tell. */
 export function authorizeEffects(call: Call, context: StageContext): void {
-  if (call.isElsewhere) checkMayTry(call, context);
+  if (isJudgedElsewhere(call)) checkMayTry(call, context);
   else call.effects = authorizedEffects(call, context);
 }
 
@@ -49,13 +49,18 @@ export function authorizeEffects(call: Call, context: StageContext): void {
  */
 export function confirmEffects(call: Call, context: StageContext): void {
   requireValidToken(call, context);
-  if (call.isElsewhere) return;
+  if (isJudgedElsewhere(call)) return;
   const isSameTool = context.registry.get(call.tool.id) === call.tool;
   const known = new Set(call.effects.map(effectKey));
   const effects = isSameTool ? authorizedEffects(call, context) : [];
   call.effects = effects;
   if (isSameTool && effects.every((effect) => known.has(effectKey(effect)))) return;
   throw new AtmoError('CONFLICT', `What ${call.tool.id} would do has changed while the call waited; nothing was done, call it again`);
+}
+
+/** Here nothing is known of what a tool of another hub does, and of one that lacks its setting here. */
+function isJudgedElsewhere({ isElsewhere, tool }: Call): boolean {
+  return isElsewhere || tool.missingSetting?.() !== undefined;
 }
 
 function effectKey({ permission, risk, target }: Effect): string {

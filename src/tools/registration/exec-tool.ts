@@ -1,13 +1,16 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { effectsOf } from '../calls/effect-stages.ts';
-import { notConfigured } from '../missing-setting.ts';
+import { whileConfigured, withoutSetting } from '../missing-setting.ts';
 import { type ProgramOrder, type ProgramResult, type ProgramSandbox, programPermissions } from '../program-sandbox.ts';
 import type { RegisteredTool, ToolContext, ToolDefinition } from '../tool-definition.ts';
 import { toolId } from '../tool-name.ts';
 import { argumentText, fillArguments } from './exec-arguments.ts';
 import { outputOf } from './exec-output.ts';
 import type { ExecRecord } from './exec-record.ts';
+
+/** What is missing where no programs can run at all. */
+export const NO_SANDBOX = 'this hub has no sandbox for programs';
 
 const SHOWN = 300;
 const STDIN = 'stdin';
@@ -40,29 +43,23 @@ export function execDefinition(draft: ToolDefinition, exec: ExecRecord, programs
 export function execTool(definition: ToolDefinition, exec: ExecRecord, programs: ProgramSandbox | undefined): RegisteredTool {
   const id = toolId(definition);
   const plain = { id, definition };
-  const missing = () => (programs ? programs.missingSetting(exec.type) : 'this hub has no sandbox for programs');
-  const ready = (): ProgramSandbox => {
-    const setting = missing();
-    if (programs && setting === undefined) return programs;
-    throw notConfigured(id, setting ?? '');
-  };
-  return {
+  if (!programs) return withoutSetting({ ...plain, isolation: 'process', handler: async () => null }, NO_SANDBOX);
+  const tool: RegisteredTool = {
     ...plain,
     isolation: 'process',
-    isAvailable: () => missing() === undefined,
     effects: (params) => {
       const { program, args } = orderOf(exec, params);
-      if (exec.type === 'cmd') ready().requireSafe([program, ...args]);
-      else ready();
+      if (exec.type === 'cmd') programs.requireSafe([program, ...args]);
       return effectsOf({ ...plain, handler: async () => null }, params);
     },
     handler: async (params, context) => {
       const { maxMemoryBytes } = definition.execution;
       const bound = maxMemoryBytes === undefined ? {} : { maxMemoryBytes };
       const order = { ...orderOf(exec, params), ...bound, signal: context.signal };
-      return outputOf(successOf(await runToEnd(ready(), order, { definition, context }), order).stdout);
+      return outputOf(successOf(await runToEnd(programs, order, { definition, context }), order).stdout);
     },
   };
+  return whileConfigured(tool, () => programs.missingSetting(exec.type));
 }
 
 function orderOf(exec: ExecRecord, params: JsonObject): Omit<ProgramOrder, 'signal'> {

@@ -14,7 +14,7 @@ const DEFAULT_LIMIT = 10;
 /** What has less than this share of the best score is no match. */
 const FLOOR = 0.3;
 const MAX_NEAR_MISSES = 5;
-/** How many more are ranked, as some may be left out for want of a setting. */
+/** How many more are ranked where some are left out for want of a setting. */
 const SPARE = 16;
 
 /** Finds tools by words, their meanings, actions and units, without any model: the same answer for the same list on every machine. */
@@ -36,22 +36,23 @@ export class LexicalToolSearch implements ToolSearch {
   ): ToolSearchResult {
     this.#followNames();
     const members = this.#index.membersOf(tools);
-    const accepts = (document: number): boolean => {
-      const tool = members[document] ? this.#index.item(document) : undefined;
-      return tool !== undefined && isVisible(tool);
-    };
+    const accepts = (document: number): boolean => Boolean(members[document]) && this.#is(document, isVisible);
     const tieBreak = (document: number) => this.#index.item(document)?.id ?? '';
-    const ranking = rank(this.#index, { needs: needsOf(text), limit: limit + MAX_NEAR_MISSES + SPARE, tieBreak }, accepts);
-    return this.#result(ranking, { limit, isReady });
+    const needs = needsOf(text);
+    const best = (count: number) => rank(this.#index, { needs, limit: count, tieBreak }, accepts);
+    const ranking = best(limit + MAX_NEAR_MISSES);
+    const isComplete = ranking.ranked.every(({ document }) => this.#is(document, isReady));
+    return this.#result(isComplete ? ranking : best(limit + MAX_NEAR_MISSES + SPARE), { limit, isReady });
+  }
+
+  #is(document: number, condition: (tool: RegisteredTool) => boolean): boolean {
+    const tool = this.#index.item(document);
+    return tool !== undefined && condition(tool);
   }
 
   #result({ ranked, needs }: Ranking, { limit, isReady }: Required<Pick<SearchQuery, 'limit' | 'isReady'>>): ToolSearchResult {
     const floor = (ranked[0]?.score ?? 0) * FLOOR;
-    const isReadyOne = ({ document }: Ranked) => {
-      const tool = this.#index.item(document);
-      return tool !== undefined && isReady(tool);
-    };
-    const ready = ranked.filter(isReadyOne);
+    const ready = ranked.filter(({ document }) => this.#is(document, isReady));
     const matches = ready.slice(0, limit).filter(({ score }) => score >= floor);
     const unready = ranked.slice(0, ready[0] ? ranked.indexOf(ready[0]) : undefined).filter(({ score }) => score >= floor);
     const others = ready.slice(matches.length, limit + MAX_NEAR_MISSES).filter((one) => missing(one, needs).length > 0);
@@ -67,7 +68,7 @@ export class LexicalToolSearch implements ToolSearch {
   #unready(one: Ranked, needs: readonly Need[]): readonly ToolMatch[] {
     return this.#match(one, needs).map((match) => ({
       ...match,
-      reasons: [...match.reasons, `not configured: ${match.tool.missingSetting ?? 'this hub cannot run it'}`],
+      reasons: [...match.reasons, `not configured: ${match.tool.missingSetting?.() ?? 'this hub cannot run it'}`],
     }));
   }
 
@@ -93,7 +94,7 @@ export class LexicalToolSearch implements ToolSearch {
 }
 
 function isConfigured({ missingSetting }: RegisteredTool): boolean {
-  return missingSetting === undefined;
+  return missingSetting?.() === undefined;
 }
 
 function missing({ metBy }: Ranked, needs: readonly Need[]): readonly string[] {

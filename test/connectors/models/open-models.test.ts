@@ -46,7 +46,7 @@ describe('models, cameras and documents', () => {
   test('bring what they can, and no more', () => {
     const having = (...tasks: readonly ModelTask[]) => {
       const { connector } = opened({ models: models(...tasks) });
-      const ready = connector.tools.filter(({ missingSetting }) => missingSetting === undefined);
+      const ready = connector.tools.filter(({ missingSetting }) => missingSetting?.() === undefined);
       return [connector.capabilities?.map(({ type }) => type), ready.map(({ definition }) => definition.name)];
     };
     expect(having('llm')).toEqual([

@@ -149,9 +149,17 @@ describe('commands that the owner allows', () => {
     });
   });
 
-  test('are listed as unavailable where there is no sandbox', () => {
-    const { registry } = open(undefined, 'install bubblewrap');
+  test('are listed as unavailable where there is no sandbox, and nobody is asked to approve them', async () => {
+    const { registry, call } = open(undefined, 'install bubblewrap');
     expect(registry.find('command:disk_usage')?.isAvailable?.()).toBe(false);
+    for (const [tool, params] of [
+      ['command:write', { path: '/srv/out' }],
+      ['exec', { cmd: 'touch -- /srv/out' }],
+    ] as const) {
+      expect(await call(tool, params)).toMatchObject({
+        error: { code: 'NOT_CONFIGURED', message: expect.stringContaining('install bubblewrap') },
+      });
+    }
   });
 
   test.each([
