@@ -11,6 +11,7 @@ import { LOG_LEVELS, type LogLevel } from './core/logger.ts';
 import { parseGrant } from './core/permission.ts';
 import type { MeshSettings } from './mesh/mesh-session.ts';
 import { SENSORS_SECTION, type SensorsConfig } from './sensors/sensor-config.ts';
+import { checkRoles } from './tools/builtin/token-role.ts';
 
 /** What a token minted for a role may do. */
 export interface RoleConfig {
@@ -105,13 +106,16 @@ export interface HubConfig {
 
 const BYTES_PER_MB = 1_048_576;
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Variables of the process, as far as they are set. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the file named by ATMO_CONFIG, else `config.yaml` in the state directory or in /etc/atmosphere-edge; environment
  * variables win over the file. Throws CONFIG_INVALID with file and line, or the variable's name.
  */
 export function loadConfig(env: Environment, stateDir: string, file = readConfigFile(env, stateDir)): HubConfig {
+  const roles = Object.fromEntries(Object.entries(file.roles).map(([name, role]) => [name, roleOf(role)]));
+  checkRoles(roles);
   return {
     stateDir,
     logLevel: logLevelOf(env.ATMO_LOG) ?? file.log,
@@ -150,7 +154,7 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
     sensors: camelKeys(file.sensors, SENSORS_SECTION) as SensorsConfig,
     connectors: camelKeys(file.connectors, CONNECTORS_SECTION) as ConnectorsConfig,
     rulesFile: file.rules ?? join(stateDir, 'rules.yaml'),
-    roles: Object.fromEntries(Object.entries(file.roles).map(([name, role]) => [name, roleOf(role)])),
+    roles,
     clockTrust: file.clock.trust,
     audit: { keepDays: file.audit.keep_days, maxBytes: file.audit.max_mb * BYTES_PER_MB },
     profilesDir: file.profiles ?? join(stateDir, 'profiles'),

@@ -1,12 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type HubConfig, loadConfig, readConfigFile } from './config.ts';
+import { type Environment, type HubConfig, loadConfig, readConfigFile } from './config.ts';
 import type { ConfigFile } from './config-file.ts';
 import type { ConfigReload } from './core/config-reload.ts';
 import { isJsonObject } from './core/json.ts';
 import type { LogLevel } from './core/logger.ts';
-import { checkRoles } from './tools/builtin/token-role.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Keys of the file that hold as soon as it is read again. Rules and certificates are followed by those who use them. */
 const LIVE_KEYS = ['log', 'tools.disabled', 'tools.features', 'roles'] as const;
@@ -22,14 +19,12 @@ export interface LiveConfig extends HubConfig {
 export function liveConfig(env: Environment, stateDir: string): LiveConfig {
   let file = readConfigFile(env, stateDir);
   const config = loadConfig(env, stateDir, file);
-  checkRoles(config.roles);
   // These very objects are what the rooms hold on to.
   const [disabled, features, roles] = [[...config.tools.disabled], { ...config.tools.features }, { ...config.roles }];
   let logLevel = config.logLevel;
   const reload = (): ConfigReload => {
     const nextFile = readConfigFile(env, stateDir);
     const next = loadConfig(env, stateDir, nextFile);
-    checkRoles(next.roles);
     const changed = changedKeys(file, nextFile);
     disabled.splice(0, disabled.length, ...next.tools.disabled);
     replaceMembers(features, next.tools.features);

@@ -1,9 +1,7 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { configFileOf, type HubConfig, loadConfig } from './config.ts';
+import { configFileOf, type Environment, type HubConfig, loadConfig } from './config.ts';
 import { AtmoError } from './core/errors.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The configuration file and the files that it names, as far as they are there and lie outside of the state directory: absolute

@@ -4,6 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import semver from 'semver';
 import { packageVersion } from './cli/package-version.ts';
+import type { Environment } from './config.ts';
 import { systemClock } from './core/clock.ts';
 import { AtmoError } from './core/errors.ts';
 import { EventBus } from './core/events.ts';
@@ -28,8 +29,6 @@ import { AnnouncedEpoch } from './mesh/gossip/announced-epoch.ts';
 import { outsideFiles } from './outside-files.ts';
 import { rawPublicKey } from './wire/ed25519-key.ts';
 import { hubIdOf } from './wire/hub-id.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Backups of the hub whose state this machine holds, made and put back by files: whoever may read them is the owner. */
 export function stateArchive(env: Environment, derive = byScrypt): StateArchive {
