@@ -34,14 +34,15 @@ export function programTool(
   return execTool(execDefinition(draft, exec, programs), exec, programs);
 }
 
-/** The tool of a file with `sandbox: true`; its code is not even loaded into the hub. */
+/** The tool of a file with `sandbox: true`; its code is not even loaded into the hub. With powers it counts as a program with them. */
 export function sandboxedTool(
   { powers = [], entry, config, ...rest }: ManifestEntry,
   { specifier, manifestFile }: { readonly specifier: string; readonly manifestFile: string },
   programs: ProgramSandbox | undefined,
 ): RegisteredTool {
   requirePowers(powers, programs);
-  const definition = definitionOf(rest);
+  const draft = definitionOf(rest);
+  const definition = powers.length > 0 ? execDefinition(draft, { type: 'cmd', powers }, programs) : draft;
   const id = toolId(definition);
   const plain: RegisteredTool = { id, definition, isolation: 'process', handler: async () => null };
   if (!programs) return withoutSetting(plain, NO_SANDBOX);

@@ -83,6 +83,13 @@ describe('an entry of a manifest', () => {
     expect(JSON.parse(order?.stdin ?? '')).toMatchObject({ entry: 'createTool', config: { x: 1 }, params: { file: 'a' } });
   });
 
+  test('with a power to write acts, whatever it says, and takes the permission for it', async () => {
+    const file = `    source: file:./own/module.mjs\n    sandbox: true\n    powers: [out]\n${definition(', retries: 3, determinism: deterministic')}`;
+    const { tool } = await load(file, { programs: programsFake({ stdout: '' }) });
+    expect(tool?.definition.execution).toMatchObject({ hasSideEffects: true, retries: 0, determinism: 'nondeterministic' });
+    expect(tool?.definition.requires.permissions).toEqual(['proc:exec', 'proc:power:out']);
+  });
+
   test('is listed as unavailable without a sandbox', async () => {
     const file = `    source: file:./own/module.mjs\n    sandbox: true\n${definition()}`;
     for (const entry of [`    source: cmd:ls\n${definition()}`, file]) {
