@@ -4,6 +4,7 @@
 interface Machine {
   readonly audit: number;
   readonly socket: number;
+  readonly clone: number;
   readonly numbers: readonly number[];
 }
 
@@ -24,22 +25,28 @@ const ARM64 = [
 const NEW_CALLS = [425, 426, 427, 428, 429, 430, 431, 432, 433, 442];
 
 const MACHINES: Readonly<Record<string, Machine>> = {
-  x64: { audit: 0xc000003e, socket: 41, numbers: [...X64, ...NEW_CALLS] },
-  arm64: { audit: 0xc00000b7, socket: 198, numbers: [...ARM64, ...NEW_CALLS] },
+  x64: { audit: 0xc000003e, socket: 41, clone: 56, numbers: [...X64, ...NEW_CALLS] },
+  arm64: { audit: 0xc00000b7, socket: 198, clone: 220, numbers: [...ARM64, ...NEW_CALLS] },
 };
 /** AF_INET, AF_INET6, AF_NETLINK. */
 const NETWORK_FAMILIES = [2, 10, 16];
 /** AF_UNIX: its abstract addresses belong to a network, and in that of the machine its services listen at some. */
 const UNIX_FAMILY = 1;
+/** CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET: whoever makes a namespace of users has all rights in it. */
+const NEW_NAMESPACES = 0x7e020000;
+/** It has its flags in memory, where no filter sees them; libraries that find it missing use `clone`. */
+const CLONE3 = 435;
 /** System calls of the x32 interface on x86-64. */
 const X32 = 0x40000000;
 
 const LOAD = 0x20;
 const JUMP_EQUAL = 0x15;
 const JUMP_NOT_BELOW = 0x35;
+const JUMP_ANY_BIT = 0x45;
 const RETURN = 0x06;
 const ALLOW = 0x7fff0000;
 const REFUSE_EPERM = 0x00050001;
+const REFUSE_ENOSYS = 0x00050026;
 const KILL = 0x80000000;
 /** Offsets in `struct seccomp_data`. */
 const AT = { number: 0, arch: 4, firstArgument: 16 } as const;
@@ -52,7 +59,7 @@ export function seccompFilter(hasNetwork: boolean): Buffer | undefined {
   return machine && encode(programOf(machine, hasNetwork ? NETWORK_FAMILIES : [...NETWORK_FAMILIES, UNIX_FAMILY]));
 }
 
-function programOf({ audit, socket, numbers }: Machine, allowed: readonly number[]): readonly Instruction[] {
+function programOf({ audit, socket, clone, numbers }: Machine, allowed: readonly number[]): readonly Instruction[] {
   const families: Instruction[] = allowed.map((family, index) => [JUMP_EQUAL, allowed.length - index, 0, family]);
   const denials: Instruction[] = numbers.map((number, index) => [JUMP_EQUAL, numbers.length - index, 0, number]);
   return [
@@ -62,6 +69,13 @@ function programOf({ audit, socket, numbers }: Machine, allowed: readonly number
     [LOAD, 0, 0, AT.number],
     [JUMP_NOT_BELOW, 0, 1, X32],
     [RETURN, 0, 0, REFUSE_EPERM],
+    [JUMP_EQUAL, 0, 1, CLONE3],
+    [RETURN, 0, 0, REFUSE_ENOSYS],
+    [JUMP_EQUAL, 0, 4, clone],
+    [LOAD, 0, 0, AT.firstArgument],
+    [JUMP_ANY_BIT, 0, 1, NEW_NAMESPACES],
+    [RETURN, 0, 0, REFUSE_EPERM],
+    [RETURN, 0, 0, ALLOW],
     // Any other call than `socket` goes on behind the families.
     [JUMP_EQUAL, 0, families.length + 3, socket],
     [LOAD, 0, 0, AT.firstArgument],

@@ -101,6 +101,21 @@ for name, args in (('msgget', (0, 0o1600)), ('semget', (0, 32000, 0o1600)), ('sh
     expect(stdout.trim().split('\n')).toEqual(['msgget -1 1', 'semget -1 1', 'shmget -1 1']);
   });
 
+  test.skipIf(!python || process.arch !== 'x64')('makes no namespace of its own, in which it would be root', async () => {
+    const script = `
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+for name, call, flags in (('clone', 56, 0x10000000 | 17), ('clone', 56, 0x40000000 | 17), ('clone3', 435, 0)):
+    pid = libc.syscall(call, flags, 0, 0, 0, 0)
+    if pid == 0: libc._exit(0)
+    print(name, pid > 0, ctypes.get_errno())
+import threading, subprocess
+thread = threading.Thread(target=print, args=('thread',)); thread.start(); thread.join()
+print(subprocess.run(['/bin/echo', 'process'], capture_output=True, text=True).stdout.strip())`;
+    const { stdout } = await run(python ?? '', ['-c', script]);
+    expect(stdout.trim().split('\n')).toEqual(['clone False 1', 'clone False 1', 'clone3 False 38', 'thread', 'process']);
+  });
+
   test.skipIf(!python)('reaches no service of the machine over a socket without an address of the network', async () => {
     const name = `atmo-attack-${process.pid}`;
     const server = createServer((socket) => socket.end('inside')).listen(`\0${name}`);

@@ -172,7 +172,7 @@ describe.skipIf(bubblewrap === undefined)('bounds end', () => {
   });
 
   test('waiting for room, when the caller gives up', async () => {
-    const sandbox = open({ maxConcurrent: 1 });
+    const sandbox = open({ max_concurrent: 1 });
     const first = sandbox.run(order('sleep 0.6; echo first'));
     await pause(200);
     await expect(sandbox.run(order('echo second', { signal: AbortSignal.timeout(100) }))).rejects.toThrow(/timeout/i);
