@@ -13,7 +13,7 @@ import { basicTools } from './tools/builtin/basic-tools.ts';
 import { registrationTools } from './tools/builtin/registration-tools.ts';
 import { thermalTool } from './tools/builtin/thermal-tool.ts';
 import type { ProgramSandbox } from './tools/program-sandbox.ts';
-import { probeBoard } from './tools/registration/board-probe.ts';
+import { probeBoard, toolsOfBoard } from './tools/registration/board-probe.ts';
 import { readBootstrap } from './tools/registration/bootstrap-file.ts';
 import { SeedDiscovery } from './tools/registration/seed-discovery.ts';
 import { ToolRecordStore } from './tools/registration/tool-record-store.ts';
@@ -45,7 +45,7 @@ interface RegistrationOptions {
 export async function openRegistration(
   ground: RegistrationGround,
   workshop: Workshop,
-  { config: { tools }, programs, stack }: RegistrationOptions,
+  { config: { tools, sensors }, programs, stack }: RegistrationOptions,
 ): Promise<ToolRegistrar> {
   await loadOwnTools(ground, workshop, { tools, programs });
   const parts = { ...ground, ...workshop, programs, authorizer: ground.access.authorizer, records: new ToolRecordStore(ground) };
@@ -53,8 +53,8 @@ export async function openRegistration(
   const seed = new SeedDiscovery({
     ...parts,
     registrar,
-    nucleus: basicTools,
-    probe: () => probeBoard(),
+    nucleus: [...basicTools, ...toolsOfBoard(workshop.registry.all())],
+    probe: () => probeBoard(sensors.sysfs),
     bootstrap: () => readBootstrap(tools.bootstrapFiles),
     owner: OWNER,
   });

@@ -102,7 +102,7 @@ function discoverTools({ discover }: RegistrationPorts): RegisteredTool {
       name: 'discover_tools',
       title: 'Register what the hub brings',
       description:
-        'Registers tools that the hub brings, that its board makes possible (such as its temperature), or that stand in the bootstrap file, where they are not registered already.',
+        'Registers tools that the hub brings, that its board makes possible (its temperature, outputs, cameras, containers), or that stand in the bootstrap file, where they are not registered already.',
       isIdempotent: true,
       parameters: {},
       returns: {

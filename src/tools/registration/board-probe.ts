@@ -5,6 +5,15 @@ import { thermalTool } from '../builtin/thermal-tool.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 
 const MAX_ZONES = 8;
+const GPIO = 'gpio';
+const OF_BOARD: ReadonlySet<string> = new Set(['docker_list', 'get_camera_frame']);
+
+/** Of a hub's tools those that are there because of what is on its board and configured: GPIO outputs, cameras, a container engine. */
+export function toolsOfBoard(tools: readonly RegisteredTool[]): readonly RegisteredTool[] {
+  return tools
+    .filter(({ definition: { namespace, name } }) => namespace === GPIO || (namespace === 'core' && OF_BOARD.has(name)))
+    .filter(({ missingSetting }) => missingSetting?.() === undefined);
+}
 
 /** Tools that this board makes possible: one for each thermal zone of the kernel. Nothing is an error here, it is just not there. */
 export async function probeBoard(root = '/sys'): Promise<readonly RegisteredTool[]> {

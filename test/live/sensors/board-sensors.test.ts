@@ -42,8 +42,10 @@ function start(): Promise<RunningHub> {
       },
       pond: { source: 'w1:28-000005e2fdc3', area: 'Pond' },
     },
+    gpio: { backend: 'sim', outputs: { pump: { line: 'GPIO27' } } },
   };
-  writeFileSync(join(stateDir, 'config.yaml'), JSON.stringify({ matter: { enabled: false }, sensors }));
+  const connectors = { sandbox: { container_engine: 'podman' } };
+  writeFileSync(join(stateDir, 'config.yaml'), JSON.stringify({ matter: { enabled: false }, sensors, connectors }));
   return RunningHub.start({ stateDir });
 }
 
@@ -61,6 +63,14 @@ async function pondCelsius(): Promise<unknown> {
   const answer = await hub.call('read_temperature', { location: 'Pond' });
   return answer.status === 'success' ? (answer.result as JsonObject).value : undefined;
 }
+
+test('discovery tells what this board makes possible', async () => {
+  const response = await hub.request('/api/v1/tools/discover', { method: 'POST' });
+  const { known } = (await response.json()) as { readonly known: readonly string[] };
+  const ofBoard = ['core:docker_list@1.0.0', 'gpio:pump_pulse@1.0.0', 'gpio:pump_turn_off@1.0.0', 'gpio:pump_turn_on@1.0.0'];
+  expect(known).toEqual(expect.arrayContaining([...ofBoard, expect.stringMatching(/^custom:board_temperature_/)]));
+  expect(known).not.toContain('core:get_camera_frame@1.0.0');
+});
 
 describe("the board's own sensors", () => {
   test('are read by room, with the calibration of the owner', async () => {

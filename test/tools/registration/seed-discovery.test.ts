@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { probeBoard } from '../../../src/tools/registration/board-probe.ts';
+import { withoutSetting } from '../../../src/tools/missing-setting.ts';
+import { probeBoard, toolsOfBoard } from '../../../src/tools/registration/board-probe.ts';
 import { readBootstrap } from '../../../src/tools/registration/bootstrap-file.ts';
 import { SeedDiscovery } from '../../../src/tools/registration/seed-discovery.ts';
 import { codeOf, makeTool, owner } from '../tool-room.ts';
@@ -47,6 +48,15 @@ describe('seed discovery', () => {
     mkdirSync(join(folder, 'class/thermal/cooling_device0'));
     expect((await seed.discover()).registered).toEqual(['custom:board_temperature_cpu_thermal_0@1.0.0']);
     expect(await call('board_temperature_cpu_thermal_0')).toMatchObject({ result: { value: 47.25, unit: 'celsius' } });
+  });
+
+  test('knows what the owner configured of the board, and nothing that is not configured', () => {
+    const camera = makeTool({ name: 'get_camera_frame' });
+    const engine = makeTool({ name: 'docker_list' });
+    const pump = makeTool({ namespace: 'gpio', name: 'pump_turn_on' });
+    const others = [makeTool({ name: 'notify' }), makeTool({ namespace: 'custom', name: 'docker_list' })];
+    expect(toolsOfBoard([camera, engine, pump, ...others])).toEqual([camera, engine, pump]);
+    expect(toolsOfBoard([withoutSetting(camera, 'set connectors.cameras'), withoutSetting(engine, 'set it')])).toEqual([]);
   });
 
   test('registers the tools of the bootstrap file for the owner, in whatever order they call each other', async () => {
