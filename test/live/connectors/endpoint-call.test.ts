@@ -1,9 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callEndpoint, type EndpointCall, jsonOf } from '../../../src/connectors/http/endpoint-call.ts';
+import { type LoopbackServer, onLoopback } from './loopback-server.ts';
 
-let server: Server;
+let server: LoopbackServer;
 const ROUTES: Readonly<Record<string, (response: ServerResponse, request: IncomingMessage) => unknown>> = {
   '/ok': (response, request) => request.pipe(response.writeHead(201, { 'x-method': request.method ?? '' })),
   '/html': (response) => response.end('<html>'),
@@ -19,17 +19,13 @@ const ROUTES: Readonly<Record<string, (response: ServerResponse, request: Incomi
 };
 
 beforeAll(async () => {
-  server = createServer((request, response) => ROUTES[request.url ?? '']?.(response, request));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  server = await onLoopback(createServer((request, response) => ROUTES[request.url ?? '']?.(response, request)));
 });
 
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
 function call(path: string, options: Partial<EndpointCall> = {}) {
-  const url = new URL(path, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const url = new URL(path, server.url);
   return callEndpoint({ service: 'The server', url, method: 'GET', isActing: false, signal: new AbortController().signal, ...options });
 }
 
@@ -65,10 +61,9 @@ describe('a refusal', () => {
 
 describe('an answer that does not come', () => {
   test('because nobody is there was never sent, acting or not', async () => {
-    const gone = createServer();
-    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
-    const url = new URL(`http://127.0.0.1:${(gone.address() as AddressInfo).port}`);
-    await new Promise((resolve) => gone.close(resolve));
+    const gone = await onLoopback(createServer());
+    const url = new URL(gone.url);
+    await gone[Symbol.asyncDispose]();
     for (const options of [{}, acting]) {
       await expect(call('/', { ...options, url })).rejects.toMatchObject({
         code: 'SERVICE_UNAVAILABLE',

@@ -1,12 +1,12 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
 import { gpsdPosition } from '../../../src/connectors/location/gpsd-client.ts';
 import { openLocation } from '../../../src/connectors/location/open-location.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { makeRoom, owner } from '../../tools/tool-room.ts';
+import { onLoopback } from './loopback-server.ts';
 import { freePort, type StartedServer, startServer } from './started-server.ts';
 
 const within = (limitMs: number) => AbortSignal.timeout(limitMs);
@@ -61,23 +61,15 @@ describe.skipIf(!findDebianTool('gpsd'))('a receiver behind gpsd (programs of De
 });
 
 describe('what answers in the place of gpsd', () => {
-  const open: (() => Promise<void>)[] = [];
+  let stack = new AsyncDisposableStack();
   afterEach(async () => {
-    for (const close of open.splice(0)) await close();
+    await stack.disposeAsync();
+    stack = new AsyncDisposableStack();
   });
 
   async function serverThat(answer: (socket: Socket) => void): Promise<{ readonly host: string; readonly port: number }> {
-    const sockets: Socket[] = [];
-    const server = createServer((socket) => {
-      sockets.push(socket.on('error', () => {}));
-      answer(socket);
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    open.push(async () => {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    });
-    return { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
+    const { port } = stack.use(await onLoopback(createServer(answer)));
+    return { host: '127.0.0.1', port };
   }
 
   test('is asked to watch, and told about in pieces is as good as at once', async () => {

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { createServer as createTcpServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { onLoopback } from './loopback-server.ts';
 
 /** A mail as a server took it. */
 interface TakenMail {
@@ -52,10 +53,7 @@ export const CONNECTED = '(connected)';
 
 /** A server that says what `answer` makes of each line, nothing where it answers nothing, and ends where it answers null. */
 export async function lineServer(answer: (line: string) => string | undefined | null) {
-  const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
     const say = (line: string) => {
       const said = answer(line);
       if (said === null) socket.destroy();
@@ -69,13 +67,5 @@ export async function lineServer(answer: (line: string) => string | undefined | 
       for (const line of lines) say(line);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    port,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return onLoopback(server);
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { onLoopback } from './loopback-server.ts';
 
 /** What it was asked: the path below `/v1`, the bearer, and the JSON or the fields of the form. */
 interface AskedModel {
@@ -27,17 +27,8 @@ export async function modelServer() {
     if (answer !== undefined) send(response, 200, answer);
     else if (!response.headersSent && body.model !== 'hangs') send(response, 404, { error: { message: 'No such path' } });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/v1`,
-    asked,
-    last: () => asked.at(-1),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  const listening = await onLoopback(server);
+  return { ...listening, url: `${listening.url}/v1`, asked, last: () => asked.at(-1) };
 }
 
 const HANDLERS: Readonly<Record<string, Handler>> = {

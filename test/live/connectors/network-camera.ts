@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { promisify } from 'node:util';
+import { onLoopback } from './loopback-server.ts';
 
 const execute = promisify(execFile);
 const FRAME_EVERY_MS = 40;
@@ -47,15 +48,7 @@ export async function httpCamera(picture: Buffer, login: string) {
     if (request.url === '/page') return response.end('<html>Please update your browser</html>');
     return undefined;
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return onLoopback(server);
 }
 
 /** The file that a hostile playlist would have the hub read. */

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { onLoopback } from './loopback-server.ts';
 
 /** A request as a service got it. */
 interface HeardRequest {
@@ -27,14 +27,5 @@ export async function spokenService(answer: (request: HeardRequest) => SpokenAns
     if (said === 'break') request.socket.destroy();
     else if (said !== 'hang') response.writeHead(said.status, said.headers).end(said.body);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    heard,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { ...(await onLoopback(server)), heard };
 }

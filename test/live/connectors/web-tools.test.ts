@@ -1,18 +1,18 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openWeb } from '../../../src/connectors/web/open-web.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { makeRoom, owner } from '../../tools/tool-room.ts';
 import { HostileSite } from './hostile-site.ts';
+import { type LoopbackServer, onLoopback } from './loopback-server.ts';
 
 let site: HostileSite;
-let searxng: Server;
+let searxng: LoopbackServer;
 const searches: URL[] = [];
 
 beforeAll(async () => {
   site = await HostileSite.start();
-  searxng = createServer((request, response) => {
+  const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://searxng');
     searches.push(url);
     if (url.searchParams.get('q') === 'html only') return response.writeHead(403).end('Forbidden');
@@ -20,13 +20,12 @@ beforeAll(async () => {
     if (url.searchParams.get('q') === 'other json') return response.end('[]');
     return response.end(JSON.stringify(pageOf(Number(url.searchParams.get('pageno')))));
   });
-  await new Promise<void>((resolve) => searxng.listen(0, '127.0.0.1', resolve));
+  searxng = await onLoopback(server);
 });
 
 afterAll(async () => {
   await site?.[Symbol.asyncDispose]();
-  searxng?.closeAllConnections();
-  searxng?.close();
+  await searxng?.[Symbol.asyncDispose]();
 });
 
 /** Three pages of results: 4, 3 and the same 3 again. */
@@ -38,7 +37,7 @@ function pageOf(page: number): JsonObject {
 }
 
 function call(tool: string, params: JsonObject) {
-  const url = `http://127.0.0.1:${(searxng.address() as AddressInfo).port}/sub`;
+  const url = `${searxng.url}/sub`;
   const config = { web: { allowedHosts: ['127.0.0.1'] }, search: { url, language: 'de', token: 'env:SEARCH' } };
   const { tools } = openWeb({ env: { SEARCH: 'hush' } }, config);
   const room = makeRoom({ capabilities: () => ['internet'] });
