@@ -108,6 +108,10 @@ test('every part of the hub that is loaded on demand loads in another place, wit
   const paths = chunks.map((file) => join(release, 'dist', file));
   const failures = execFileSync(process.execPath, ['--input-type=module', '--eval', LOADER, ...paths], { encoding: 'utf8', cwd: release });
   expect(JSON.parse(failures)).toEqual([]);
+  // The hub's settings of matter.js come before matter.js reads them, which a chunk of their own would not be.
+  const ofMatter = paths.map((path) => readFileSync(path, 'utf8')).find((text) => /defaultDriver ?= ?"file"/.test(text)) ?? '';
+  expect(ofMatter.indexOf('storageDriver="sqlite"')).toBeGreaterThan(0);
+  expect(ofMatter.indexOf('storageDriver="sqlite"')).toBeLessThan(ofMatter.search(/defaultDriver ?= ?"file"/));
 });
 
 test('every package that is loaded on demand works in the bundle, with the names that the hub takes from it', {

@@ -1,20 +1,24 @@
+import '../matter-platform.ts';
 import { BlobStorageDriver, Minutes } from '@matter/main';
 import type { ServerNode } from '@matter/main/node';
 import { BdxProtocol, type BdxSession, Flow, PeerAddress, ScopedStorage } from '@matter/main/protocol';
+import { EndableImage } from './endable-image.ts';
 import type { UpdateCourse } from './update-course.ts';
 
 const SCOPE = 'ota';
 /** How long a transfer waits for the device's next message (Core §11.22.3.2). */
 const MESSAGE_LIMIT = Minutes(5);
+/** How long a device has to ask for its next block, and hear that there is none. */
+const GOODBYE_MS = 3_000;
 
 /** Storage of matter.js that holds one image and nothing else, so that no other file can be asked for. */
 class OneImage extends BlobStorageDriver {
   readonly initialized = true;
-  readonly #blob: Blob;
+  readonly #image: EndableImage;
 
-  constructor(blob: Blob) {
+  constructor(image: EndableImage) {
     super();
-    this.#blob = blob;
+    this.#image = image;
   }
 
   initialize(): void {}
@@ -36,14 +40,16 @@ class OneImage extends BlobStorageDriver {
   }
 
   openBlob(): Blob {
-    return this.#blob;
+    // Of a blob, the transfer uses these members only.
+    return this.#image as unknown as Blob;
   }
 }
 
 /** Lets one node download the image of its update over BDX (Core §11.22) and tells the course of it; disposal ends that. */
 export function openTransfer(node: ServerNode, peer: PeerAddress, course: UpdateCourse): AsyncDisposable {
   const bdx = node.env.get(BdxProtocol);
-  const storage = new ScopedStorage(new OneImage(course.image.blob), [], SCOPE);
+  const end = new AbortController();
+  const storage = new ScopedStorage(new OneImage(new EndableImage(course.image.blob, end.signal)), [], SCOPE);
   const hear = (session: BdxSession, scope: string): void => {
     if (scope !== SCOPE || !PeerAddress.is(session.peerAddress, peer)) return;
     session.progressInfo.on((bytes) => course.downloaded(bytes));
@@ -53,7 +59,17 @@ export function openTransfer(node: ServerNode, peer: PeerAddress, course: Update
   return {
     async [Symbol.asyncDispose]() {
       bdx.sessionStarted.off(hear);
+      end.abort();
+      await ended(bdx.sessionFor(peer, SCOPE));
       await bdx.disablePeerForScope(peer, storage, true);
     },
   };
+}
+
+function ended(session: BdxSession | undefined): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (session === undefined) return Promise.resolve();
+  session.closed.once(() => resolve());
+  const timer = setTimeout(resolve, GOODBYE_MS);
+  return promise.finally(() => clearTimeout(timer));
 }

@@ -1,3 +1,4 @@
+import '../matter-platform.ts';
 import { Crypto } from '@matter/main';
 import type { Clock } from '../../core/clock.ts';
 import type { MatterDevices } from '../devices/matter-devices.ts';

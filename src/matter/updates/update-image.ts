@@ -1,3 +1,4 @@
+import '../matter-platform.ts';
 import { openAsBlob } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';

@@ -1,3 +1,4 @@
+import '../matter-platform.ts';
 import { Endpoint } from '@matter/main';
 import { AccessControlServer } from '@matter/main/behaviors/access-control';
 import { OtaSoftwareUpdateProviderBehavior } from '@matter/main/behaviors/ota-software-update-provider';
