@@ -28,7 +28,7 @@ interface Attempts<T> {
 }
 
 /**
- * Runs within the deadline and repeats by the policy: only where the tool allows it, the error says "later", and nothing
+ * Runs within the deadline and repeats by the policy: only where the tool allows it, the error says "later" and is not permanent, and nothing
  * was delivered or a repeat is harmless. Throws AtmoError, or what the tool threw when that was a bug.
  */
 export async function runAttempts<T>(attempts: Attempts<T>): Promise<T> {
@@ -47,7 +47,8 @@ export async function runAttempts<T>(attempts: Attempts<T>): Promise<T> {
 }
 
 function isRepeatable(error: unknown, definition: ToolDefinition): boolean {
-  const { code } = toAtmoError(error);
+  const { code, details } = toAtmoError(error);
+  if (details.permanent === true) return false;
   return ERROR_CODES[code].retry === 'later' && (NOTHING_DELIVERED.has(code) || definition.execution.isIdempotent);
 }
 

@@ -340,7 +340,7 @@ describe('deadlines and cancelling', () => {
 });
 
 describe('repeats', () => {
-  const failing = (code: 'DEVICE_UNREACHABLE' | 'OUTCOME_UNKNOWN' | 'STORAGE_FAILED', execution: object) => {
+  const failing = (code: 'DEVICE_UNREACHABLE' | 'OUTCOME_UNKNOWN' | 'STORAGE_FAILED', execution: object, details = {}) => {
     const room = makeRoom();
     const seen: number[] = [];
     room.registry.register(
@@ -349,7 +349,7 @@ describe('repeats', () => {
         execution,
         handler: async (_, context) => {
           seen.push(context.clock.now());
-          throw new AtmoError(code, 'no');
+          throw new AtmoError(code, 'no', details);
         },
       }),
     );
@@ -378,6 +378,12 @@ describe('repeats', () => {
       expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({ error: { code } });
       expect(seen).toHaveLength(1);
     }
+  });
+
+  test('what time alone does not mend is not tried again', async () => {
+    const { pipeline, seen } = failing('DEVICE_UNREACHABLE', { ...acting, retries: 2 }, { permanent: true });
+    expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({ error: { retryable: false } });
+    expect(seen).toHaveLength(1);
   });
 
   test('no repeat is begun that the deadline forbids', async () => {
