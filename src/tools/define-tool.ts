@@ -1,6 +1,7 @@
 import type { Effect } from '../core/authorizer.ts';
 import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
 import { INVOCATION_POLICY } from './calls/invocation-policy.ts';
+import { ownSchema } from './schema/own-schema.ts';
 import { objectSchema, type Shape, type ValuesOf } from './schema/parameter-builder.ts';
 import type { CallerView, RegisteredTool, ToolContext, ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-name.ts';
@@ -32,6 +33,10 @@ export interface ToolDeclaration<S extends Shape> {
   /** What the journal keeps beside hashes; default everything but secrets. */
   readonly audit?: Partial<Metadata['audit']>;
   readonly needsNetwork?: boolean;
+  /** It tells parts of its result with `context.progress`. */
+  readonly isStreamSupported?: boolean;
+  /** Goes to a hub with a GPU where one has it as well. */
+  readonly isGpuPreferred?: boolean;
   readonly determinism?: ToolDefinition['execution']['determinism'];
   /** The hub's default when absent. */
   readonly timeoutMs?: number;
@@ -73,21 +78,21 @@ function definitionOf<S extends Shape>(declaration: ToolDeclaration<S>): ToolDef
     namespace: declaration.namespace ?? 'core',
     version: declaration.version ?? '1.0.0',
     description: declaration.description,
-    parameters: objectSchema(declaration.parameters),
-    returns: declaration.returns ?? {},
+    parameters: ownSchema(objectSchema(declaration.parameters)),
+    returns: ownSchema(declaration.returns ?? {}),
     requires: {
       capabilities: declaration.capabilities ?? [],
       permissions: declaration.permissions ?? [],
       network,
       gpu: false,
-      gpuPreferred: false,
+      gpuPreferred: declaration.isGpuPreferred ?? false,
     },
     execution: executionOf(declaration),
     routing: {
       preferLocal: declaration.preferLocal ?? false,
       nodeAffinity: declaration.nodeAffinity ?? [],
       hopLimit: declaration.hopLimit ?? 3,
-      preferGpu: false,
+      preferGpu: declaration.isGpuPreferred ?? false,
     },
     metadata: {
       title: declaration.title,
@@ -110,7 +115,7 @@ function executionOf<S extends Shape>(declaration: ToolDeclaration<S>): ToolDefi
     retries: declaration.retries ?? (declaration.needsNetwork ? INVOCATION_POLICY.retries : 0),
     isIdempotent: declaration.isIdempotent ?? !declaration.hasSideEffects,
     isAsyncAllowed: declaration.isAsyncAllowed ?? false,
-    isStreamSupported: false,
+    isStreamSupported: declaration.isStreamSupported ?? false,
     hasSideEffects: declaration.hasSideEffects,
     determinism: declaration.determinism ?? 'nondeterministic',
     ...(declaration.maxParamsBytes !== undefined && { maxParamsBytes: declaration.maxParamsBytes }),

@@ -5,11 +5,11 @@ import type { FetchPublic } from '../web/fetch-public.ts';
 import { LOOK_RETURNS, look, lookParameters } from './look.ts';
 import { loadMedia } from './media-source.ts';
 import type { ModelBook } from './model-book.ts';
-import { LOOKING_LIMIT_MS, MAX_MEDIA_PARAMS_BYTES, modelParameter, preferringGpu } from './model-tool.ts';
+import { LOOKING_LIMIT_MS, MAX_MEDIA_PARAMS_BYTES, modelParameter } from './model-tool.ts';
 
 /** `analyze_image` (source 000 §8.2) over models that see. */
 export function analyzeImageTool(book: ModelBook, fetchPublic: FetchPublic): RegisteredTool {
-  const tool = defineTool(
+  return defineTool(
     {
       name: 'analyze_image',
       title: 'Analyze an image',
@@ -21,6 +21,7 @@ export function analyzeImageTool(book: ModelBook, fetchPublic: FetchPublic): Reg
       permissions: ['vision:analyze'],
       hasSideEffects: false,
       isAsyncAllowed: true,
+      isGpuPreferred: true,
       timeoutMs: LOOKING_LIMIT_MS,
       maxParamsBytes: MAX_MEDIA_PARAMS_BYTES,
       retries: 1,
@@ -43,5 +44,4 @@ export function analyzeImageTool(book: ModelBook, fetchPublic: FetchPublic): Reg
       return { ...found, model_used: model.name, processing_ms: Math.round(clock.monotonic() - startMs) };
     },
   );
-  return preferringGpu(tool);
 }

@@ -4,14 +4,14 @@ import type { RegisteredTool, ToolContext } from '../../tools/tool-definition.ts
 import { chat, messagesOf, streamedChat } from './chat.ts';
 import type { ChatAnswer } from './chat-answer.ts';
 import type { ModelBook, NamedModel } from './model-book.ts';
-import { modelParameter, streaming, WRITING_LIMIT_MS } from './model-tool.ts';
+import { modelParameter, WRITING_LIMIT_MS } from './model-tool.ts';
 
 /** Longest piece of text that one part tells, in characters. */
 const MAX_PIECE = 4_000;
 
 /** `llm_complete` (source 000 §8.7): text from a language model, on request told while it is written. */
 export function llmCompleteTool(book: ModelBook): RegisteredTool {
-  const tool = defineTool(
+  return defineTool(
     {
       name: 'llm_complete',
       title: 'Complete with a language model',
@@ -24,6 +24,7 @@ export function llmCompleteTool(book: ModelBook): RegisteredTool {
       hasSideEffects: false,
       isAsyncAllowed: true,
       timeoutMs: WRITING_LIMIT_MS,
+      isStreamSupported: true,
       retries: 1,
       tags: ['llm', 'text', 'model'],
       examples: [
@@ -62,7 +63,6 @@ export function llmCompleteTool(book: ModelBook): RegisteredTool {
       return completion(model, await written);
     },
   );
-  return streaming(tool);
 }
 
 function completion({ name }: NamedModel, { text, finishReason, tokens }: ChatAnswer) {

@@ -1,5 +1,4 @@
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 
 /** Parameter of every tool that asks a model. */
 export const modelParameter = p
@@ -12,16 +11,3 @@ export const LOOKING_LIMIT_MS = 60_000;
 
 /** Pictures of cameras and some minutes of speech, in base64. */
 export const MAX_MEDIA_PARAMS_BYTES = 16 * 1_048_576;
-
-/** The tool as one that tells parts of its answer before it is done. */
-export function streaming(tool: RegisteredTool): RegisteredTool {
-  const { definition } = tool;
-  return { ...tool, definition: { ...definition, execution: { ...definition.execution, isStreamSupported: true } } };
-}
-
-/** The tool as one that goes to a hub with a GPU where one has it as well. */
-export function preferringGpu(tool: RegisteredTool): RegisteredTool {
-  const { definition } = tool;
-  const requires = { ...definition.requires, gpuPreferred: true };
-  return { ...tool, definition: { ...definition, requires, routing: { ...definition.routing, preferGpu: true } } };
-}
