@@ -46,3 +46,9 @@ export interface ToolCompanions {
 
 /** Keyword of a result schema: the result is `{content}` with content blocks of MCP (text, image, audio, resources) for the agent. */
 export const CONTENT_BLOCKS = 'x-content-blocks';
+
+/**
+ * Keyword of a result schema: the name of a member that holds a picture in base64, which agents are shown as a picture instead of
+ * as text where its form is one that they can look at (JPEG, PNG, GIF, WebP).
+ */
+export const IMAGE_MEMBER = 'x-image-member';

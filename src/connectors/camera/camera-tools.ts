@@ -3,6 +3,7 @@ import type { Capability } from '../../tools/capability-catalogue.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { withoutSetting } from '../../tools/missing-setting.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
+import { IMAGE_MEMBER } from '../../tools/tool-companions.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { cameraParameter, requireCamera } from './camera-parameter.ts';
 import type { Cameras } from './cameras.ts';
@@ -47,6 +48,7 @@ export function cameraFrameTool(cameras: Cameras): RegisteredTool {
       },
       returns: {
         type: 'object',
+        [IMAGE_MEMBER]: 'image',
         required: ['image', 'format', 'width', 'height', 'timestamp'],
         properties: {
           image: { type: 'string', contentEncoding: 'base64' },

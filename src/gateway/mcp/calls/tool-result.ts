@@ -1,6 +1,6 @@
 import type { ErrorBody } from '../../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
-import { CONTENT_BLOCKS } from '../../../tools/tool-companions.ts';
+import { CONTENT_BLOCKS, IMAGE_MEMBER } from '../../../tools/tool-companions.ts';
 import type { RegisteredTool } from '../../../tools/tool-definition.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 import type { ToolRun } from './tool-run.ts';
@@ -14,7 +14,29 @@ export function successResult(value: Json): JsonObject {
 /** What a tool found; blocks of content go to the client as they are. */
 export function toolResult(tool: Pick<RegisteredTool, 'definition'> | undefined, result: Json): JsonObject {
   const isContent = tool?.definition.returns[CONTENT_BLOCKS] === true && isJsonObject(result) && Array.isArray(result.content);
-  return isContent ? { content: result.content ?? [] } : successResult(result);
+  return isContent ? { content: result.content ?? [] } : (pictureResult(tool, result) ?? successResult(result));
+}
+
+/** Base64 of how pictures begin that agents can look at. */
+const PICTURES: readonly (readonly [RegExp, string])[] = [
+  [/^\/9j\//, 'image/jpeg'],
+  [/^iVBORw0KGgo/, 'image/png'],
+  [/^R0lGOD[dl]h/, 'image/gif'],
+  [/^UklGR.{6}XRUJQ/, 'image/webp'],
+];
+
+/** The picture as one, and all else as text: a model reads nothing from base64. Programs get the whole result. */
+function pictureResult(tool: Pick<RegisteredTool, 'definition'> | undefined, result: Json): JsonObject | undefined {
+  const member = tool?.definition.returns[IMAGE_MEMBER];
+  if (typeof member !== 'string' || !isJsonObject(result)) return undefined;
+  const { [member]: data, ...rest } = result;
+  const mimeType = typeof data === 'string' && PICTURES.find(([beginning]) => beginning.test(data))?.[1];
+  if (typeof data !== 'string' || !mimeType) return undefined;
+  const content = [
+    { type: 'image', data, mimeType },
+    { type: 'text', text: JSON.stringify(rest) },
+  ];
+  return { content, structuredContent: result };
 }
 
 /**
