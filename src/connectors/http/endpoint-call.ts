@@ -1,6 +1,7 @@
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { readBounded } from './bounded-body.ts';
+import { certificateFailure } from './certificate-failure.ts';
 import { connectionCode } from './connection-code.ts';
 
 /** A request to an address that the owner configured; it may be in the owner's own network. */
@@ -30,8 +31,7 @@ export interface EndpointAnswer {
 const MAX_BYTES = 1_048_576;
 const SHOWN = 300;
 /** The connection was never made: nothing was sent. */
-const NOT_CONNECTED =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ERR_TLS)/;
 
 /**
  * Calls a service that the owner configured. Errors: SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (any status
@@ -75,6 +75,8 @@ async function received(call: EndpointCall, response: Response): Promise<Uint8Ar
 }
 
 function failure({ service, isActing }: Pick<EndpointCall, 'service' | 'isActing'>, signal: AbortSignal, code: string): unknown {
+  const certificate = certificateFailure(service, code);
+  if (certificate) return certificate;
   if (NOT_CONNECTED.test(code)) {
     return new AtmoError('SERVICE_UNAVAILABLE', `${service} cannot be reached (${code}); nothing was sent`, { reason: code });
   }

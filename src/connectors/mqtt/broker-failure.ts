@@ -1,4 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
+import { certificateFailure } from '../http/certificate-failure.ts';
 
 /** Nobody listens to the topic (MQTT 5.0 §3.4.2.1). */
 export const NO_MATCHING_SUBSCRIBERS = 0x10;
@@ -12,6 +13,8 @@ export function reasonOf(error: unknown): string {
 
 /** SERVICE_UNAVAILABLE: there was no connection to send anything over. */
 export function notConnected(reason: string): AtmoError {
+  const certificate = certificateFailure('The MQTT broker', reason);
+  if (certificate) return certificate;
   return new AtmoError('SERVICE_UNAVAILABLE', `The MQTT broker cannot be reached (${reason}); nothing was sent`, { reason });
 }
 

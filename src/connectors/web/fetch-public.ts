@@ -5,6 +5,7 @@ import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { AtmoError } from '../../core/errors.ts';
 import { orAborted } from '../../core/or-aborted.ts';
+import { certificateFailure } from '../http/certificate-failure.ts';
 import { connectionCode } from '../http/connection-code.ts';
 import { hostRule } from './allowed-hosts.ts';
 import { readDecoded } from './decoded-body.ts';
@@ -161,6 +162,8 @@ function forbidden({ hostname }: URL): AtmoError {
 }
 
 function unreachable(hostname: string, code: string): AtmoError {
+  const certificate = certificateFailure(hostname, code);
+  if (certificate) return certificate;
   return new AtmoError('SERVICE_UNAVAILABLE', `${hostname} cannot be reached (${code})`, { host: hostname, reason: code });
 }
 

@@ -228,12 +228,17 @@ describe('mail and TLS', () => {
     };
     const stranger = await own(mailServer({ pem, onAuth: noting }));
     const bare = await own(mailServer({ onAuth: noting }));
-    const codes = await Promise.all(
-      [stranger, bare].map(async ({ port }) =>
-        codeOf(await messageRoom(secured(port), { env: { MAIL: 'right' } }).call('send_email', letter)),
-      ),
-    );
-    expect(codes).toEqual(['SERVICE_UNAVAILABLE', 'SERVICE_REFUSED']);
+    const send = ({ port }: { readonly port: number }) => messageRoom(secured(port), { env: { MAIL: 'right' } }).call('send_email', letter);
+    const reason = 'DEPTH_ZERO_SELF_SIGNED_CERT';
+    expect(await send(stranger)).toMatchObject({
+      error: {
+        code: 'SERVICE_UNAVAILABLE',
+        message: expect.stringContaining('certificate'),
+        details: { reason, permanent: true },
+        retryable: false,
+      },
+    });
+    expect(codeOf(await send(bare))).toBe('SERVICE_REFUSED');
     expect([asked, stranger.taken, bare.taken]).toEqual([[], [], []]);
   });
 });
