@@ -23,6 +23,8 @@ export interface ArchiveTable {
 export const OUTSIDE = 'outside';
 const MAX_ENTRIES = 10_000;
 const MAX_PATH_LENGTH = 512;
+/** What a restore itself works with: an archive that brought these could have the next start move other folders. */
+const RESERVED = /^(lock\.db|restore\.|before-restore-)/;
 const SEGMENT = /^(?!\.{1,2}$)[^/\0]{1,255}$/;
 
 export function tableText({ version, hub, madeAt, entries }: ArchiveTable): string {
@@ -46,6 +48,7 @@ function entryOf(value: unknown): ArchiveEntry {
   if (typeof path !== 'string' || path.length > MAX_PATH_LENGTH || !path.split('/').every((segment) => SEGMENT.test(segment))) {
     throw malformed(`${JSON.stringify(path)} is no path of a file`);
   }
+  if (RESERVED.test(path)) throw malformed(`${path} belongs to a restore, and to no backup`);
   if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0) throw malformed(`${path} has no size`);
   return { path, bytes, isExecutable: executable === true };
 }
