@@ -90,4 +90,12 @@ describe('bodies', () => {
     const answer = await ask(gateway, PATH, { body });
     expect(answer.status).toBe(body === '' ? 200 : 400);
   });
+
+  test('nest by the brackets outside of their texts alone', async () => {
+    const { gateway, calls } = makeEcho();
+    const text = `${'['.repeat(100)}"\\${'{'.repeat(100)}`;
+    expect((await ask(gateway, PATH, { body: { text } })).status).toBe(200);
+    expect(calls).toEqual([{ text }]);
+    expect((await ask(gateway, PATH, { body: `{"text":"\\\\","a":${'['.repeat(40)}${']'.repeat(40)}}` })).text).toContain('deeper');
+  });
 });

@@ -219,6 +219,22 @@ describe('size and memory', () => {
     expect(codeOf(await call(65_536))).toBe('PAYLOAD_TOO_LARGE');
   });
 
+  test('a tool has a bound of its own where it says one, above and below that of the hub', async () => {
+    const room = makeRoom();
+    room.registry.register(makeTool({ ...texts, execution: { max_params_bytes: 2_000_000 } }));
+    room.registry.register(makeTool({ ...texts, name: 'tiny', execution: { max_params_bytes: 100 } }));
+    const call = (tool: string, length: number) => room.pipeline.call({ principal: owner, tool, params: { text: 'x'.repeat(length) } });
+    expect(codeOf(await call('probe', 1_999_989))).toBe('success');
+    expect(codeOf(await call('probe', 1_999_990))).toBe('PAYLOAD_TOO_LARGE');
+    expect([codeOf(await call('tiny', 89)), codeOf(await call('tiny', 90))]).toEqual(['success', 'PAYLOAD_TOO_LARGE']);
+    expect(JSON.stringify([room.audited, room.heard]).length).toBeLessThan(10_000);
+  });
+
+  test('no tool may ask for more than 16 MiB', () => {
+    const tool = makeTool({ ...texts, execution: { max_params_bytes: 16_777_217 } });
+    expect(() => makeRoom().registry.register(tool)).toThrow(/max_params_bytes/);
+  });
+
   test('no call begins while memory is short; the system is asked once a second', async () => {
     let free = 20_000_000;
     let looks = 0;

@@ -56,6 +56,33 @@ const refuses = (code: ErrorCode, details = {}): RouterFake =>
     throw new AtmoError(code, 'no', details);
   });
 
+const LARGE = {
+  parameters: { type: 'object', properties: { text: { type: 'string', description: 'x' } } },
+  execution: { max_params_bytes: 1_000_000 },
+};
+
+describe('parameters above the bound of the hub', () => {
+  const params = { text: 'x'.repeat(100_000) };
+
+  test('never go to another hub', async () => {
+    const { call, router } = makeHouse({ others: [toolOf(['hub-2'], LARGE)] });
+    expect(await call({ params })).toMatchObject({ error: { code: 'PAYLOAD_TOO_LARGE', message: expect.stringContaining('another hub') } });
+    const missing = makeHouse({ own: [withoutSetting(makeTool(LARGE), 'set x')], others: [] });
+    expect(codeOf(await missing.call({ params }))).toBe('NOT_CONFIGURED');
+    expect(router.asked).toEqual([]);
+  });
+
+  test('stay here although another hub is preferred, and are refused where only that one may run it', async () => {
+    const own = makeTool(LARGE);
+    const remote = new RemoteToolsFake([], { [own.id]: ['hub-2'] });
+    const { call, router } = makeHouse({ own: [own] }, { remote });
+    expect(await call({ params, routing: { prefer_nodes: ['hub-2'], exclude_nodes: [] } })).toMatchObject({ result: { ok: true } });
+    const refused = await call({ params, routing: { only_nodes: ['hub-2'] } });
+    expect(refused).toMatchObject({ error: { code: 'PAYLOAD_TOO_LARGE', details: { max_bytes: 65_536 } } });
+    expect(router.asked).toEqual([]);
+  });
+});
+
 describe('a call of a tool that only another hub has', () => {
   test('goes there and is answered as one that ran here, with the hub that ran it', async () => {
     const { call, router } = makeHouse({ others: [toolOf(['hub-2'])] });
