@@ -1,5 +1,6 @@
 import { type Device, REACHABILITIES } from '../core/device-model.ts';
 import type { JsonSchema } from '../core/json.ts';
+import { ownSchema } from '../tools/schema/own-schema.ts';
 import type { ToolDefinition } from '../tools/tool-definition.ts';
 import type { DeviceTool } from './compiled-device.ts';
 import { quoted, words } from './words.ts';
@@ -13,8 +14,8 @@ export function deviceToolDefinition(device: Device, tool: DeviceTool, name: str
     namespace: 'matter',
     version: '1.0.0',
     description: describe(device, tool),
-    parameters: tool.parameters,
-    returns: returnsOf(tool),
+    parameters: ownSchema(tool.parameters),
+    returns: ownSchema(returnsOf(tool)),
     requires: {
       capabilities: ['matter_bridge'],
       permissions: [`${tool.isAdministrative ? 'admin:device' : isRead ? 'device:read' : 'device:control'}:${device.id}`],

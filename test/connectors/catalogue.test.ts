@@ -159,12 +159,15 @@ describe('a hub with everything configured', () => {
 });
 
 describe('what no start proves again', () => {
-  test.each(everything.registry.all().map(({ id, definition }) => [id, definition] as const))('%s: schemas are sound, examples fit', (_, definition) => {
-    const validator = new SchemaValidator();
-    // A copy counts as one from outside.
-    for (const schema of [definition.parameters, definition.returns]) validator.compile({ ...schema });
-    expect(lintDefinition(definition, validator, 'script')).toEqual([]);
-  });
+  test.each(everything.registry.all().map(({ id, definition }) => [id, definition] as const))(
+    '%s: schemas are sound, examples fit',
+    (_, definition) => {
+      const validator = new SchemaValidator();
+      // A copy counts as one from outside.
+      for (const schema of [definition.parameters, definition.returns]) validator.compile({ ...schema });
+      expect(lintDefinition(definition, validator, 'script')).toEqual([]);
+    },
+  );
 });
 
 describe('a hub with nothing configured', () => {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { defineTool } from '../../src/tools/define-tool.ts';
+import { p } from '../../src/tools/schema/parameter-builder.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { tellToolChanges } from '../../src/tools/tool-events.ts';
 import { type ToolChange, ToolRegistry } from '../../src/tools/tool-registry.ts';
@@ -18,6 +20,21 @@ const code = (work: () => unknown) => {
   }
   return undefined;
 };
+
+test('examples of tools from outside are checked; those of our own compile nothing at a start', () => {
+  const validator = new SchemaValidator();
+  const registry = new ToolRegistry({ validator });
+  const declaration = { name: 'own', title: 'Own', description: 'Answers', category: 'computing', hasSideEffects: false } as const;
+  const parameters = { count: p.integer({ description: 'How many' }) };
+  const examples = [{ description: 'One', params: { count: 1 } }];
+  registry.register(defineTool({ ...declaration, parameters, examples }, async () => ({})));
+  expect(validator.stats.compilations).toBe(0);
+  const metadata = { examples: [{ description: 'One', params: { count: 'one' } }] };
+  const outside = { type: 'object', properties: { count: { type: 'integer', description: 'How many' } } };
+  expect(code(() => registry.register(makeTool({ name: 'outside', parameters: outside, metadata })))).toMatchObject({
+    code: 'VALIDATION_ERROR',
+  });
+});
 
 describe('resolving', () => {
   test('a bare name means the core tool, newest version', () => {

@@ -1,7 +1,8 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { isOwnSchema } from './own-schema.ts';
 import { copyJson, DEFAULT_JSON_LIMITS, type JsonLimits } from './plain-json.ts';
 import { schemaKey, withoutAnnotations } from './schema-key.ts';
 import { describeProblems, type SchemaProblem, summarize } from './schema-problems.ts';
@@ -34,7 +35,7 @@ export class SchemaValidator {
   readonly #keys = new WeakMap<JsonSchema, string>();
   readonly #lengths = new WeakMap<JsonSchema, number>();
   readonly #compiled = new Map<string, ValidateFunction>();
-  readonly #ajvs = new Map<Told, Ajv2020>();
+  readonly #ajvs = new Map<string, Ajv2020>();
   #compilations = 0;
 
   constructor(options: ValidatorOptions = {}) {
@@ -100,8 +101,11 @@ export class SchemaValidator {
   #compile(schema: JsonSchema, told: Told): ValidateFunction {
     if (this.#compilations % this.#rotateAfter === 0) this.#ajvs.clear();
     this.#compilations++;
-    const ajv = this.#ajvs.get(told) ?? createAjv(told);
-    this.#ajvs.set(told, ajv);
+    // The schema of schemas takes longer to compile than a hub's first hundred tools.
+    const validateSchema = !isOwnSchema(schema);
+    const form = `${told} ${validateSchema}`;
+    const ajv = this.#ajvs.get(form) ?? createAjv(told, { validateSchema, meta: validateSchema });
+    this.#ajvs.set(form, ajv);
     try {
       return ajv.compile(withoutAnnotations(schema));
     } catch (error) {
@@ -116,8 +120,8 @@ export class SchemaValidator {
 /** Which mistakes of a value are told. */
 type Told = 'all' | 'first';
 
-function createAjv(told: Told): Ajv2020 {
-  const ajv = new Ajv2020({ allErrors: told === 'all', useDefaults: true, coerceTypes: false, strict: false, logger: false });
+function createAjv(told: Told, proof: Pick<Options, 'validateSchema' | 'meta'>): Ajv2020 {
+  const ajv = new Ajv2020({ ...proof, allErrors: told === 'all', useDefaults: true, coerceTypes: false, strict: false, logger: false });
   addFormats.default(ajv);
   // The draft only annotates contentEncoding; here base64 has to be base64 (a URI must not pass for it).
   ajv.removeKeyword('contentEncoding');
