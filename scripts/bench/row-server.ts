@@ -1,6 +1,7 @@
 import { createServer as createHttpServer } from 'node:http';
-import type { AddressInfo, Server } from 'node:net';
+import type { Server } from 'node:net';
 import { SMTPServer } from 'smtp-server';
+import { onLoopback } from '../../test/live/connectors/loopback-server.ts';
 import { freePort, startServer } from '../../test/live/connectors/started-server.ts';
 import { type DebianToolName, findDebianTool } from '../network-lab/debian-tool.ts';
 import type { ConnectorRow, RowServer } from './connector-rows.ts';
@@ -27,11 +28,11 @@ export async function startRowServer({ server, answer = {} }: ConnectorRow): Pro
     case 'none':
       return { port: 0, [Symbol.asyncDispose]: async () => {} };
     case 'http':
-      return listening(
+      return onLoopback(
         createHttpServer((_, response) => response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))),
       );
     case 'smtp':
-      return listening(smtpServer());
+      return onLoopback(smtpServer());
     default: {
       const port = await freePort();
       const started = await startServer(server, ARGUMENTS[server](port), port);
@@ -43,10 +44,4 @@ export async function startRowServer({ server, answer = {} }: ConnectorRow): Pro
 function smtpServer(): Server {
   const options = { authOptional: true, disabledCommands: ['STARTTLS'] };
   return new SMTPServer({ ...options, onData: (stream, _, done) => void stream.on('end', () => done()).resume() }).server;
-}
-
-async function listening(server: Server): Promise<RunningRowServer> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return { port, [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())) };
 }
