@@ -76,8 +76,8 @@ describe('parameters above the bound of the hub', () => {
     const own = makeTool(LARGE);
     const remote = new RemoteToolsFake([], { [own.id]: ['hub-2'] });
     const { call, router } = makeHouse({ own: [own] }, { remote });
-    expect(await call({ params, routing: { prefer_nodes: ['hub-2'], exclude_nodes: [] } })).toMatchObject({ result: { ok: true } });
-    const refused = await call({ params, routing: { only_nodes: ['hub-2'] } });
+    expect(await call({ params, routing: { prefer_nodes: ['hub-2'] } })).toMatchObject({ result: { ok: true } });
+    const refused = await call({ params, routing: { exclude_nodes: ['hub-1'] } });
     expect(refused).toMatchObject({ error: { code: 'PAYLOAD_TOO_LARGE', details: { max_bytes: 65_536 } } });
     expect(router.asked).toEqual([]);
   });
