@@ -10,8 +10,6 @@ export type SafetyPattern =
 /** Options that are the same thing, as the programs of GNU name them. */
 const LONG: Readonly<Record<string, readonly string[]>> = { r: ['recursive'], R: ['recursive'], f: ['force'] };
 const REGEXP_SIGNS = /[.*+?^${}()|[\]\\]/g;
-/** Fewer letters of a long option mean nothing by themselves. */
-const MIN_LONG = 3;
 
 /**
  * Reads a pattern: `/etc/shadow` is that path and all below it, `.ssh/` a folder of the name anywhere, anything else a program by
@@ -52,10 +50,11 @@ function hasLetter(option: string, letter: string): boolean {
   return (LONG[letter] ?? []).some((name) => isLong(option, name));
 }
 
+/** Programs of GNU take as few letters as are not those of another option too: `rm --r` is `rm --recursive`. */
 function isLong(option: string, name: string): boolean {
   if (!option.startsWith('--')) return false;
   const given = option.slice(2).split('=', 1)[0] ?? '';
-  return given.length >= MIN_LONG && name.startsWith(given);
+  return given !== '' && name.startsWith(given);
 }
 
 /** What an argument may name on the disk: itself, what stands after `=`, with and without the links on its way. */

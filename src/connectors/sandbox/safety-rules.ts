@@ -55,6 +55,8 @@ const RUNNERS = /^(env|nice|ionice|nohup|setsid|stdbuf|time|timeout|xargs|busybo
 const SHELLS = /^(sh|bash|dash|ash|zsh|ksh|fish)$/;
 /** What separates commands and words for a shell. */
 const SEPARATORS = /[;&|\n(){}`]|\$\(/;
+/** What a shell may have in front of a command: its own words, and variables of the command. */
+const IN_FRONT = /^(eval|exec|command|builtin|if|then|else|elif|do|while|until|!|[A-Za-z_]\w*=.*)$/;
 
 /** The rules, ready to be asked. */
 export class SafetyRules {
@@ -80,10 +82,22 @@ export class SafetyRules {
 function commandsIn(argv: readonly string[]): readonly (readonly string[])[] {
   const program = basename(argv[0] ?? '');
   const inner = argv.slice(1);
-  if (RUNNERS.test(program)) return [argv, ...inner.flatMap((_, index) => commandsBehind(inner.slice(index)))];
-  if (!SHELLS.test(program)) return [argv];
-  const scripts = inner.flatMap((text) => text.split(SEPARATORS)).map(wordsOf);
-  return [argv, ...scripts.filter((words) => words.length > 0).flatMap(commandsBehind)];
+  if (SHELLS.test(program)) return [argv, ...inner.flatMap(commandsOfText)];
+  if (!RUNNERS.test(program)) return [argv];
+  // `env -S`, `watch` and `script -c` take a whole command line as one argument.
+  const lines = inner.filter((arg) => /\s/.test(arg)).map((arg) => arg.replace(/^--[a-z-]+=/, ''));
+  return [argv, ...inner.flatMap((_, index) => commandsBehind(inner.slice(index))), ...lines.flatMap(commandsOfText)];
+}
+
+/** The commands in the text of a shell. */
+function commandsOfText(text: string): readonly (readonly string[])[] {
+  const commands = text.split(SEPARATORS).map((part) => afterFront(wordsOf(part)));
+  return commands.filter((words) => words.length > 0).flatMap(commandsBehind);
+}
+
+function afterFront(words: readonly string[]): readonly string[] {
+  const first = words.findIndex((word) => !IN_FRONT.test(word));
+  return first === -1 ? [] : words.slice(first);
 }
 
 /** A runner runs no deeper than once more: whoever hides better is in a sandbox with nothing to harm. */

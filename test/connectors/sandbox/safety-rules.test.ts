@@ -19,6 +19,7 @@ describe('the rules that every hub has', () => {
     'rm x -R',
     '/bin/rm --recursive x',
     'rm --rec x',
+    'rm --r x',
     'env A=1 rm -rf x',
     'env nice -n 5 rm -rf x',
     'timeout 5 dd if=/dev/zero of=/dev/sda',
@@ -45,15 +46,32 @@ describe('the rules that every hub has', () => {
     expect(judge(line)).toBe('RULE_BLOCKED');
   });
 
-  test.each(['ls; rm -rf x', 'true && "r"m -rf x', 'x=$(dd if=/dev/sda)', 'env sudo ls', 'cat /etc/shadow | wc'])(
-    'read the text of a shell: %s',
-    (script) => {
-      for (const shell of ['sh', '/bin/bash']) expect(() => rules.require([shell, '-c', script], '/')).toThrow(/safety rule/);
-    },
-  );
+  test.each([
+    ['env', '-S', 'rm -rf x'],
+    ['env', '--split-string=A=1 rm -rf x'],
+    ['watch', 'ls; rm -rf x'],
+  ])('read a line that a program runs: %s %s', (...argv) => {
+    expect(() => rules.require(argv, '/')).toThrow(/safety rule/);
+  });
+
+  test.each([
+    'if true; then rm -rf x; fi',
+    '! rm -rf x',
+    'A=1 rm -rf x',
+    'exec rm -rf x',
+    'eval "rm -rf x"',
+    'ls; rm -rf x',
+    'true && "r"m -rf x',
+    'x=$(dd if=/dev/sda)',
+    'env sudo ls',
+    'cat /etc/shadow | wc',
+  ])('read the text of a shell: %s', (script) => {
+    for (const shell of ['sh', '/bin/bash']) expect(() => rules.require([shell, '-c', script], '/')).toThrow(/safety rule/);
+  });
 
   test.each([
     'rm file',
+    'rm --interactive x',
     'rm -- -rf',
     'ls -lar /srv',
     'echo format mkfs dd',
@@ -63,6 +81,7 @@ describe('the rules that every hub has', () => {
     'cat /etc/passwd-of-the-day',
     'ls my.sshkeys',
     'sh -c echo-ddx',
+    'sh -c A=dd',
     'find . -name x',
     'add 1',
   ])('have nothing against %s', (line) => {
