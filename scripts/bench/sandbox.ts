@@ -1,5 +1,5 @@
 /** What it costs to start a tool, by where its code runs: in the hub, in a thread, in a process, in the sandbox. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -30,6 +30,8 @@ type Work = () => Promise<unknown>;
 /** One round makes each once, one after the other, so that a busy machine slows all alike. */
 export async function run(): Promise<BenchFigure[]> {
   const directory = mkdtempSync(join(tmpdir(), 'atmo-bench-sandbox-'));
+  // Started by root, programs of the sandbox are nobody's.
+  chmodSync(directory, 0o755);
   try {
     const kinds = kindsOf(directory);
     const taken = new Map(Object.keys(kinds).map((name): [string, number[]] => [name, []]));
