@@ -28,7 +28,13 @@ export async function run(): Promise<BenchFigure[]> {
   const figures: BenchFigure[] = [];
   for (const [name, row] of Object.entries(CONNECTOR_ROWS)) {
     if (!hasRowServer(row)) console.error(`connectors: ${name} is left out, ${row.server} is not there`);
-    else figures.push(...(await weigh(name, row).then((weights) => figuresOf(name, weights), (error: unknown) => [failed(name, error)])));
+    else
+      figures.push(
+        ...(await weigh(name, row).then(
+          (weights) => figuresOf(name, weights),
+          (error: unknown) => [failed(name, error)],
+        )),
+      );
   }
   return figures;
 }
@@ -48,7 +54,15 @@ async function weigh(name: string, row: ConnectorRow): Promise<readonly Weight[]
 /** One connector that does not work in a bundle keeps nobody from knowing what the others weigh. */
 function failed(name: string, error: unknown): BenchFigure {
   console.error(`connectors: ${name} does not work: ${error instanceof Error ? error.message : String(error)}`);
-  return { name: `connectors.${name}.used`, value: 0, unit: 'MB', bar: null, ok: false, samples: 0, vs: 'it does not work, see standard error' };
+  return {
+    name: `connectors.${name}.used`,
+    value: 0,
+    unit: 'MB',
+    bar: null,
+    ok: false,
+    samples: 0,
+    vs: 'it does not work, see standard error',
+  };
 }
 
 function figuresOf(name: string, weights: readonly Weight[]): readonly BenchFigure[] {
