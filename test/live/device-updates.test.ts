@@ -17,6 +17,7 @@ const device = (name: string, number: number, updates?: UpdatesSpec): DeviceSpec
   passcode: 20202021 + number,
   discriminator: 0x100 * number + 7,
   port: 5760 + number,
+  ...(name !== 'Unlucky' && { group: 'updates' }),
   ...(updates && { updates }),
 });
 
@@ -71,15 +72,13 @@ const ended = (): boolean => false;
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'updates-'));
   mkdirSync(join(dir, 'state/updates'), { recursive: true });
-  [home, hub] = await Promise.all([
-    VirtualHome.start({ spec: SPEC, dir: join(dir, 'home') }),
-    RunningHub.start({ stateDir: join(dir, 'state') }),
-  ]);
+  home = await VirtualHome.start({ spec: SPEC, dir: join(dir, 'home') });
+  hub = await RunningHub.start({ stateDir: join(dir, 'state') });
   for (const { name } of SPEC.devices) {
     const answer = await hub.call('hub:commission_device', { code: home.device(name).pairing.qrCode, name, accept_attestation: true });
     expect(answer.status).toBe('success');
   }
-});
+}, 180_000);
 afterAll(async () => {
   await hub?.[Symbol.asyncDispose]();
   await home?.[Symbol.asyncDispose]();
@@ -149,20 +148,49 @@ test('a device that restarts with its old software is told as such', async () =>
   });
 });
 
+/** Starts the update with the large image, and waits until some of it has gone. */
+async function halfway(): Promise<string> {
+  const jobId = await start('unlucky', 'large.ota');
+  const { job } = await follow(jobId, ({ progress }) => Number((progress as JsonObject | undefined)?.fraction) > 0.02);
+  expect(job, JSON.stringify(job.error)).toMatchObject({ status: 'running' });
+  return jobId;
+}
+
 test('a device that loses power in the middle is told within seconds, with how far it came', async () => {
   await putImage('large.ota', 5, { bytes: 8_000_000 });
-  const jobId = await start('unlucky', 'large.ota');
-  await follow(jobId, ({ progress }) => Number((progress as JsonObject | undefined)?.fraction) > 0.02);
-  expect(await refusal({ device_id: 'unlucky', file: 'v2.ota' })).toMatchObject({
-    code: 'CONFLICT',
-    message: expect.stringContaining('is being updated'),
-  });
+  const jobId = await halfway();
   await home.device('Unlucky').powerOff();
   const offAtMs = Date.now();
   const { job } = await follow(jobId, ended);
-  expect(job).toMatchObject({
-    status: 'failed',
-    error: { code: 'DEVICE_UNREACHABLE', message: expect.stringMatching(/stopped answering after \d+ of 8\d+ bytes/) },
-  });
+  const message = expect.stringMatching(/stopped answering after \d+ of 8\d+ bytes/);
+  expect(job).toMatchObject({ status: 'failed', error: { code: 'DEVICE_UNREACHABLE', message } });
   expect(Date.now() - offAtMs).toBeLessThan(40_000);
 }, 100_000);
+
+test('it takes the same image once it is back, from a hub that has restarted too', async () => {
+  await putImage('large.ota', 5);
+  await hub.stop();
+  await home.device('Unlucky').powerOn();
+  hub = await RunningHub.start({ stateDir: join(dir, 'state') });
+  await expect.poll(() => hub.call('hub:ping_device', { device_id: 'unlucky' }), { timeout: 60_000 }).toMatchObject({ status: 'success' });
+  const { job } = await follow(await start('unlucky', 'large.ota'), ended);
+  expect(job).toMatchObject({ status: 'succeeded', result: { from: { number: 1 }, to: { number: 5 } } });
+}, 150_000);
+
+test('a cancelled update ends, and the device goes on as it was', async () => {
+  await putImage('large.ota', 6, { bytes: 8_000_000 });
+  const jobId = await halfway();
+  const again = await refusal({ device_id: 'unlucky', file: 'v2.ota' });
+  expect(again).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('is being updated') });
+  await hub.request(`/api/v1/jobs/${jobId}`, { method: 'DELETE' });
+  const { job } = await follow(jobId, ended);
+  expect(job, JSON.stringify(job.error)).toMatchObject({ status: 'cancelled' });
+  const unlucky = home.device('Unlucky');
+  await expect.poll(() => unlucky.get(0, 'OtaSoftwareUpdateRequestor', 'UpdateState'), { timeout: 30_000 }).toBe(1);
+  expect(await unlucky.get(0, 'BasicInformation', 'SoftwareVersion')).toBe(5);
+  await putImage('small.ota', 7);
+  expect((await follow(await start('unlucky', 'small.ota'), ended)).job).toMatchObject({
+    status: 'succeeded',
+    result: { to: { number: 7 } },
+  });
+}, 60_000);

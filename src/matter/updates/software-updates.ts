@@ -44,6 +44,8 @@ export class SoftwareUpdates {
   readonly #with: SoftwareUpdatesParts;
   readonly #courses = new Map<string, UpdateCourse>();
   readonly #busy = new Set<string>();
+  /** Transfers that are being ended, by node. */
+  readonly #goodbyes = new Map<string, PromiseLike<void>>();
   #provider: Promise<number> | undefined;
 
   constructor(parts: SoftwareUpdatesParts) {
@@ -119,7 +121,8 @@ export class SoftwareUpdates {
     const course = new UpdateCourse({ clock, onProgress }, { device: device.name, image, token: randomBytes(32) });
     const endpoint = await this.#openProvider();
     const clusters = new NodeClusters(devices.wholeNodes, device.id, signal);
-    await using _ = openTransfer(matter.node, peer, course);
+    await this.#goodbyes.get(device.nodeId);
+    const transfer = openTransfer(matter.node, peer, course);
     this.#courses.set(device.nodeId, course);
     try {
       onProgress({ step: 'querying', fraction: 0, note: `told the device of ${image.file}; it may wait for up to 10 minutes` });
@@ -130,6 +133,8 @@ export class SoftwareUpdates {
       return to;
     } finally {
       this.#courses.delete(device.nodeId);
+      // A device that still downloads is told so; whoever cancelled need not wait for that.
+      this.#goodbyes.set(device.nodeId, transfer[Symbol.asyncDispose]());
     }
   }
 

@@ -28,7 +28,7 @@ const LOOK_MS = 500;
 /** How long a device may be quiet in a step until it is asked. */
 const QUIET_MS: Readonly<Record<Step, number>> = { querying: 30_000, downloading: 8_000, applying: 2_000 };
 /** One that downloads is awake, even if it sleeps at other times. */
-const ANSWER_LIMIT_MS: Readonly<Record<Step, number>> = { querying: 40_000, downloading: 6_000, applying: 6_000 };
+const ANSWER_LIMIT_MS: Readonly<Record<Step, number>> = { querying: 40_000, downloading: 6_000, applying: 40_000 };
 /** A device may wait for 10 minutes before it asks for the announced image (Core §11.20.7.6.1), and then takes its time to install it. */
 const QUERY_LIMIT_MS = 11 * 60_000;
 const DOWNLOAD_QUIET_LIMIT_MS = 6 * 60_000;

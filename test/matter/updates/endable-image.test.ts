@@ -1,0 +1,37 @@
+import { BytesStreamReader } from '@matter/main';
+import { BdxError } from '@matter/main/protocol';
+import { expect, test } from 'vitest';
+import { EndableImage } from '../../../src/matter/updates/endable-image.ts';
+
+const BYTES = Uint8Array.from({ length: 20_000 }, (_, index) => index % 251);
+
+/** Blocks as matter.js's transfer takes them. */
+async function blocks(image: EndableImage, onBlock: (count: number) => void = () => undefined): Promise<Buffer> {
+  const taken: Uint8Array[] = [];
+  for await (const block of new BytesStreamReader(image.stream().getReader()).read(1024)) {
+    taken.push(new Uint8Array(block as Uint8Array));
+    onBlock(taken.length);
+  }
+  return Buffer.concat(taken);
+}
+
+test('an image, or the rest of it, goes out as it is', async () => {
+  const image = new EndableImage(new Blob([BYTES]), new AbortController().signal);
+  expect(image.size).toBe(20_000);
+  expect((await blocks(image)).equals(BYTES)).toBe(true);
+  const rest = image.slice(5000, 9096);
+  expect(rest.size).toBe(4096);
+  expect((await blocks(rest)).equals(BYTES.subarray(5000, 9096))).toBe(true);
+});
+
+test('one that is withdrawn ends within a few blocks, with an error that the device is told', async () => {
+  const end = new AbortController();
+  let sent = 0;
+  const image = new EndableImage(new Blob([BYTES]), end.signal);
+  const reading = blocks(image, (count) => {
+    sent = count;
+    if (count === 2) end.abort();
+  });
+  await expect(reading).rejects.toBeInstanceOf(BdxError);
+  expect(sent).toBeLessThanOrEqual(6);
+});
