@@ -105,7 +105,7 @@ function openPipeline(ground: WorkshopGround, parts: PipelineParts, config: HubC
       jobs: parts.jobStore,
       router: parts.outlook.router,
       mesh: parts.outlook.view,
-      idempotency: new IdempotencyStore({ store }),
+      idempotency: new IdempotencyStore({ store, clock }),
       validity: access.authenticator,
       sealSecret: (value) => access.key.sealSecret(value),
       features: { required: features, granted: featuresOf },

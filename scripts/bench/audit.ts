@@ -68,7 +68,7 @@ class Station implements AsyncDisposable {
       ...parts,
       nodeId: 'hub-bench',
       capabilities: () => [],
-      idempotency: new IdempotencyStore({ store }),
+      idempotency: new IdempotencyStore({ store, clock }),
       ...(audit && { audit }),
     });
     const authenticator = { authenticate: async () => ({ principal: owner }), isStillValid: () => true };

@@ -48,7 +48,7 @@ export function eventDoor({ events, readings, store }: DoorParts): HttpGateway {
       ...parts,
       outlook: new MeshOutlook(() => undefined),
       jobs: new KnownJobs({ jobs, places: { hubOf: () => undefined, list: () => [] } }),
-      pipeline: new CallPipeline({ ...parts, nodeId: SELF, capabilities: () => [], idempotency: new IdempotencyStore({ store }) }),
+      pipeline: new CallPipeline({ ...parts, nodeId: SELF, capabilities: () => [], idempotency: new IdempotencyStore({ store, clock }) }),
       capabilities: new CapabilityCatalogue(registry),
       search: new LexicalToolSearch(),
       entities: new LexicalEntitySearch(),

@@ -54,7 +54,7 @@ export async function agentRoom({ approvals, timeZone = 'UTC', isTimeTrusted = (
     events,
     authorizer,
     capabilities: () => ['agent_runtime'],
-    idempotency: new IdempotencyStore({ store }),
+    idempotency: new IdempotencyStore({ store, clock }),
     ...(approvals && { approvals }),
   });
   const readings = new CurrentReadings();

@@ -1,4 +1,5 @@
 import { familyOf } from '../../core/agent-id.ts';
+import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/key-value-store.ts';
@@ -35,6 +36,8 @@ export type ClaimResult =
 
 interface KeptAnswer {
   readonly id: string;
+  /** Since then it is no longer stored. */
+  readonly endsMs: number;
   readonly callHash: string;
   readonly length: number;
 }
@@ -47,12 +50,19 @@ interface Running {
 /** Makes repeats of a call with the same key harmless for ten minutes, restarts included (source 000 §4, idempotency_key). */
 export class IdempotencyStore {
   readonly #store: KeyValueStore;
+  readonly #clock: Pick<Clock, 'now'>;
   readonly #running = new Map<string, Running>();
   /** By caller, oldest first; those of before the last start are gone within ten minutes. */
   readonly #kept = new Map<string, { readonly answers: KeptAnswer[]; length: number }>();
 
-  constructor(collaborators: { readonly store: KeyValueStore }) {
-    this.#store = collaborators.store;
+  constructor({ store, clock }: { readonly store: KeyValueStore; readonly clock: Pick<Clock, 'now'> }) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Answers that count towards the bounds of their callers. */
+  get counted(): number {
+    return [...this.#kept.values()].reduce((sum, { answers }) => sum + answers.length, 0);
   }
 
   /** Claims a key, or answers what its first call answers. IDEMPOTENCY_CONFLICT for other parameters, OUTCOME_UNKNOWN after a crash. */
@@ -79,10 +89,22 @@ export class IdempotencyStore {
         if (!kept) this.#store.delete(SPACE, id);
         else {
           this.#store.set(SPACE, id, { call_hash: callHash, answer: kept }, { ttlMs: KEPT_MS });
-          this.#count(principalId, { id, callHash, length: JSON.stringify(kept).length });
+          this.#forgetEnded();
+          this.#count(principalId, { id, callHash, length: JSON.stringify(kept).length, endsMs: this.#clock.now() + KEPT_MS });
         }
       },
     };
+  }
+
+  /** What is no longer stored is not counted either; nothing is held for callers that are gone. */
+  #forgetEnded(): void {
+    const nowMs = this.#clock.now();
+    for (const [family, kept] of this.#kept) {
+      const firstLiving = kept.answers.findIndex(({ endsMs }) => endsMs > nowMs);
+      const ended = kept.answers.splice(0, firstLiving === -1 ? kept.answers.length : firstLiving);
+      kept.length -= ended.reduce((sum, { length }) => sum + length, 0);
+      if (kept.answers.length === 0) this.#kept.delete(family);
+    }
   }
 
   /** Whoever has too many answers kept loses the oldest ones: the keys stay used, so that no repeat acts a second time. */

@@ -47,6 +47,17 @@ describe('an idempotency key', () => {
     expect(await call({ n: 1, pin: '2222' })).toMatchObject({ error: { code: 'IDEMPOTENCY_CONFLICT' } });
   });
 
+  test('costs no memory when its ten minutes are over', async () => {
+    const { call, clock, idempotency } = countingRoom(async (run) => run);
+    for (let turn = 0; turn < 50; turn++) await call({ n: turn }, `early ${turn}`, turn % 2 === 0 ? me : agent('device:control', 'a:b'));
+    clock.advance(300_000);
+    await call({ n: 0 }, 'later');
+    expect(idempotency.counted).toBe(51);
+    clock.advance(300_000);
+    await call({ n: 0 }, 'last');
+    expect(idempotency.counted).toBe(2);
+  });
+
   test('keeps only so much for one caller; a key whose answer is gone stays used', async () => {
     const { call, counter, store } = countingRoom(async (run) => `${run} ${'x'.repeat(500_000)}`);
     const family = [agent('device:control'), { ...me, id: `${me.id}/child` }];
@@ -87,7 +98,10 @@ describe('an idempotency key', () => {
     const room = countingRoom(() => new Promise(() => {}));
     void room.call({ n: 1 });
     await settled();
-    const afterCrash = new CallPipeline({ ...room.collaborators, idempotency: new IdempotencyStore({ store: room.store }) });
+    const afterCrash = new CallPipeline({
+      ...room.collaborators,
+      idempotency: new IdempotencyStore({ store: room.store, clock: room.clock }),
+    });
     const answer = await afterCrash.call({ principal: me, tool: 'probe', params: { n: 1 }, idempotencyKey: 'k' });
     expect(answer).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
     expect(room.counter.runs).toBe(1);
