@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
-import { RunningPrograms } from '../sandbox/running-programs.ts';
+import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
 import { type Database, type DatabaseAnswer, type DatabaseQuery, MAX_ANSWER_BYTES, tooMuchData } from './database.ts';
 import { SQLITE_PROGRAM } from './sqlite-program.ts';
 
@@ -45,7 +45,7 @@ const CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
  */
 export class SqliteDatabase implements Database {
   readonly #options: SqliteOptions;
-  readonly #running = new RunningPrograms(MOST_AT_ONCE);
+  readonly #running = new ConcurrencyGate({ maxRunning: MOST_AT_ONCE });
 
   constructor(options: SqliteOptions) {
     this.#options = options;

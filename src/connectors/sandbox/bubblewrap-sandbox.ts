@@ -1,13 +1,13 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
 import { notConfigured } from '../../tools/missing-setting.ts';
 import type { ProgramKind, ProgramOrder, ProgramPower, ProgramResult, ProgramSandbox } from '../../tools/program-sandbox.ts';
 import { bubblewrapOptions, limitedCommand, PROGRAM_PATH, type SandboxView } from './bubblewrap-arguments.ts';
 import { type RunBounds, runBubblewrap } from './bubblewrap-run.ts';
 import type { ContainerEngine } from './container-engine.ts';
 import type { Granted, GrantedPowers } from './granted-powers.ts';
-import { RunningPrograms } from './running-programs.ts';
 import type { SafetyRules } from './safety-rules.ts';
 import type { SandboxConfig } from './sandbox-config.ts';
 
@@ -40,7 +40,7 @@ const ALLOW = 'allow user namespaces for the hub: docs/sandbox.md says how, for 
 export class BubblewrapSandbox implements ProgramSandbox {
   readonly #with: SandboxCollaborators;
   readonly #bounds: Bounds;
-  readonly #running: RunningPrograms;
+  readonly #running: ConcurrencyGate;
   /** What became of the trial; the first program makes it. */
   #trial: Promise<Way> | undefined;
   #problem: string | undefined;
@@ -48,7 +48,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
   constructor(collaborators: SandboxCollaborators, bounds: Bounds) {
     this.#with = collaborators;
     this.#bounds = bounds;
-    this.#running = new RunningPrograms(bounds.maxConcurrent);
+    this.#running = new ConcurrencyGate({ maxRunning: bounds.maxConcurrent });
   }
 
   missingSetting(kind: ProgramKind): string | undefined {

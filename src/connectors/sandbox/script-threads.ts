@@ -2,8 +2,8 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
 import type { ScriptEngine, ScriptRun } from '../../tools/script-engine.ts';
-import { RunningPrograms } from './running-programs.ts';
 import type { ScriptOrder, ScriptOutcome } from './script-worker.ts';
 
 /** Of JavaScript around the script; the script's own memory is another. */
@@ -21,7 +21,7 @@ const ENDED = -1;
  */
 export class ScriptThreads implements ScriptEngine {
   readonly #clock: Pick<Clock, 'after'>;
-  readonly #running = new RunningPrograms(MOST_AT_ONCE);
+  readonly #running = new ConcurrencyGate({ maxRunning: MOST_AT_ONCE });
   #idle: { readonly worker: Worker; readonly cancelEnd: () => void } | undefined;
 
   constructor({ clock }: { readonly clock: Pick<Clock, 'after'> }) {

@@ -1,20 +1,20 @@
 import { AtmoError } from '../../core/errors.ts';
+import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
-import { RunningPrograms } from '../sandbox/running-programs.ts';
 import { bodyText, mediaType } from './body-text.ts';
 import type { FetchPublic } from './fetch-public.ts';
 import { requirePage } from './fetch-tools.ts';
 import { pageElements } from './page-elements.ts';
 
-type Turns = Pick<RunningPrograms, 'run'>;
+type Turns = Pick<ConcurrencyGate, 'run'>;
 
 /** Room for the tree of a page: many times its bytes. */
 const PAGE_BYTES = 1_048_576;
 
 /** `html_scraper` (source 003): elements of a page by CSS selectors. The tree of a page may take 90 MB: one is read at a time. */
-export function scraperTool(fetchPublic: FetchPublic, reading: Turns = new RunningPrograms(1)): RegisteredTool {
+export function scraperTool(fetchPublic: FetchPublic, reading: Turns = new ConcurrencyGate({ maxRunning: 1 })): RegisteredTool {
   return defineTool(
     {
       name: 'html_scraper',

@@ -1,17 +1,17 @@
 import { AtmoError } from '../../core/errors.ts';
+import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
-import { RunningPrograms } from '../sandbox/running-programs.ts';
 import { searchText } from './search-text.ts';
 
-type Turns = Pick<RunningPrograms, 'run'>;
+type Turns = Pick<ConcurrencyGate, 'run'>;
 
 /** Each search may take 64 MB, and everybody may search. */
 const SEARCHES_AT_ONCE = 2;
 
 /** `json_parse` and `text_search` (source 003): they need nothing but their parameters. */
-export function textTools(searching: Turns = new RunningPrograms(SEARCHES_AT_ONCE)): readonly RegisteredTool[] {
+export function textTools(searching: Turns = new ConcurrencyGate({ maxRunning: SEARCHES_AT_ONCE })): readonly RegisteredTool[] {
   return [jsonParseTool(), textSearchTool(searching)];
 }
 

@@ -4,8 +4,8 @@ interface GateOptions {
   /** Whose bound it is, for the refusal; default `The hub`. */
   readonly holder?: string;
   readonly maxRunning: number;
-  /** How many may wait for a slot; the next one is refused. */
-  readonly maxWaiting: number;
+  /** How many may wait for a slot; the next one is refused. None is when absent. */
+  readonly maxWaiting?: number;
 }
 
 interface Waiter {
@@ -34,13 +34,23 @@ export class ConcurrencyGate {
   enter(signal: AbortSignal): (() => void) | Promise<() => void> {
     signal.throwIfAborted();
     if (this.#running < this.#options.maxRunning) return this.#take();
-    if (this.#waiting.size >= this.#options.maxWaiting) {
+    if (this.#waiting.size >= (this.#options.maxWaiting ?? Infinity)) {
       throw new AtmoError(
         'RESOURCE_EXCEEDED',
         `${this.#options.holder ?? 'The hub'} already has ${this.#running} calls running and ${this.#waiting.size} waiting; try again in a moment`,
       );
     }
     return this.#wait(signal);
+  }
+
+  /** Runs the work in a slot. Errors as those of `enter`. */
+  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const leave = await this.enter(signal);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
   }
 
   #wait(signal: AbortSignal): Promise<() => void> {

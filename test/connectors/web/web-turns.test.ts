@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { RunningPrograms } from '../../../src/connectors/sandbox/running-programs.ts';
 import { scraperTool } from '../../../src/connectors/web/scraper-tool.ts';
 import { textTools } from '../../../src/connectors/web/text-tools.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { ConcurrencyGate } from '../../../src/tools/calls/concurrency-gate.ts';
 import { makeRoom, owner } from '../../tools/tool-room.ts';
 
 const page = async () => ({
@@ -18,7 +18,7 @@ const CALLS: readonly (readonly [string, JsonObject, JsonObject])[] = [
 ];
 
 test.each(CALLS)('%s waits while as many run as the memory of a board allows', async (tool, params, result) => {
-  const turns = new RunningPrograms(1);
+  const turns = new ConcurrencyGate({ maxRunning: 1 });
   const room = makeRoom({ clock: systemClock, capabilities: () => ['internet'] });
   for (const one of [scraperTool(page, turns), ...textTools(turns)]) room.registry.register(one);
   const call = (timeoutMs: number) => room.pipeline.call({ principal: owner, tool, params, timeoutMs });
