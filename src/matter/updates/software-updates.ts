@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
+import type { Device } from '../../core/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { SoftwareVersion, UpdateList, UpdateOffer, UpdateProgress, UpdateResult } from '../../core/software-update.ts';
@@ -72,7 +73,7 @@ export class SoftwareUpdates {
       throw new AtmoError('CONFLICT', `${root.name} is being updated; wait for the end of that or cancel it`);
     this.#busy.add(root.nodeId);
     try {
-      const node = await this.#readyNode(root.id, request.signal);
+      const node = await this.#readyNode(root, request.signal);
       const image = await this.#imageFor(node, request.file);
       const to = await this.#install(node, image, request);
       return { device: root.id, file: image.file, from: node.software.version, to };
@@ -82,13 +83,11 @@ export class SoftwareUpdates {
   }
 
   /** The node as it is now; asking it first tells at once when it is not there. */
-  async #readyNode(id: DeviceId, signal: AbortSignal): Promise<ReadyNode> {
-    const { devices } = this.#with;
-    const node = updatableNode(devices, rootDevice(devices, id));
-    const { device, requestor } = node;
+  async #readyNode(device: Device, signal: AbortSignal): Promise<ReadyNode> {
+    const { requestor } = updatableNode(this.#with.devices, device);
     if (requestor === undefined)
       throw new AtmoError('NOT_SUPPORTED', `${device.name} takes no software over Matter; its manufacturer's app may update it`);
-    const { version, state, isPossible } = await this.#software(id, requestor, signal);
+    const { version, state, isPossible } = await this.#software(device.id, requestor, signal);
     if (BUSY_STATES.has(state))
       throw new AtmoError('CONFLICT', `${device.name} says that it is ${state} already; try again when it is done`);
     if (!isPossible) throw new AtmoError('CONFLICT', `${device.name} says that it cannot be updated now; its battery may be low`);

@@ -1,5 +1,5 @@
 import '../matter-platform.ts';
-import { Endpoint } from '@matter/main';
+import { Bytes, Endpoint } from '@matter/main';
 import { AccessControlServer } from '@matter/main/behaviors/access-control';
 import { OtaSoftwareUpdateProviderBehavior } from '@matter/main/behaviors/ota-software-update-provider';
 import { AccessControl } from '@matter/main/clusters/access-control';
@@ -38,7 +38,7 @@ function providerOf(courses: Courses) {
     override applyUpdateRequest({
       updateToken,
     }: OtaSoftwareUpdateProvider.ApplyUpdateRequest): OtaSoftwareUpdateProvider.ApplyUpdateResponse {
-      const answer = this.#asker().course?.apply(bytesOf(updateToken));
+      const answer = this.#asker().course?.apply(Bytes.of(updateToken));
       const action = answer === 'proceed' ? ApplyUpdateAction.Proceed : ApplyUpdateAction.Discontinue;
       return { action, delayedActionTime: 0 };
     }
@@ -58,9 +58,6 @@ function providerOf(courses: Courses) {
 
 /** Name under which the device downloads: letters and digits only, whatever the file is called. */
 const designatorOf = ({ token }: UpdateCourse): string => Buffer.from(token).toString('hex');
-
-const bytesOf = (octets: ArrayBufferLike | ArrayBufferView): Uint8Array =>
-  ArrayBuffer.isView(octets) ? new Uint8Array(octets.buffer, octets.byteOffset, octets.byteLength) : new Uint8Array(octets);
 
 /** Adds the endpoint of the provider to the hub's node and lets the fabric's nodes reach it; answers its number. */
 export async function addUpdateProvider(node: ServerNode, fabric: Fabric, courses: Courses): Promise<number> {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { pause } from '../../core/pause.ts';
 import type { SoftwareVersion } from '../../core/software-update.ts';
 import { versionText } from './image-fit.ts';
 import type { UpdateCourse } from './update-course.ts';
@@ -60,7 +61,7 @@ export class UpdateWatch {
         if (said !== undefined) return said;
       }
       this.#refuseLateness();
-      await this.#pause(signal);
+      await pause(this.#with.clock, LOOK_MS, signal);
     }
   }
 
@@ -138,19 +139,5 @@ export class UpdateWatch {
 
   #still(): string {
     return this.#old ? `, and runs version ${versionText(this.#old)}` : '';
-  }
-
-  #pause(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#with.clock.after(LOOK_MS, () => {
-        signal.removeEventListener('abort', end);
-        resolve();
-      });
-      const end = (): void => {
-        cancel();
-        resolve();
-      };
-      signal.addEventListener('abort', end, { once: true });
-    });
   }
 }
