@@ -1,4 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
+import { orAborted } from '../../core/or-aborted.ts';
 import { principalKey } from '../../core/principal.ts';
 import { copyJsonObject, LARGE_PARAMS_LIMITS } from '../schema/plain-json.ts';
 import { callerView, canSeeTool } from '../visibility.ts';
@@ -120,13 +121,4 @@ async function claimIdempotencyKey(call: Call, context: StageContext): Promise<v
   const result = context.idempotency.claim({ principalId: principalKey(principal), key, callHash });
   if (result.kind === 'claimed') call.claim = result.claim;
   else call.repeated = await orAborted(result.answer, call.deadline.signal);
-}
-
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => reject(signal.reason);
-    if (signal.aborted) giveUp();
-    signal.addEventListener('abort', giveUp, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
-  });
 }
