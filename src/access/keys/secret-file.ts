@@ -1,5 +1,5 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { replaceFile } from '../../core/durable-file.ts';
 import { AtmoError } from '../../core/errors.ts';
 
 /**
@@ -19,28 +19,7 @@ export function readSecretFile(path: string, { ifOthersReadIt }: { readonly ifOt
 
 /** Writes the file with mode 0600; a crash leaves the old text or the new one, never half of one. STORAGE_FAILED. */
 export function writeSecretFile(path: string, text: string): void {
-  const partial = `${path}.partial`;
-  storage(path, () => {
-    rmSync(partial, { force: true });
-    const file = openSync(partial, 'wx', 0o600);
-    try {
-      writeFileSync(file, text);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    renameSync(partial, path);
-    syncDirectory(dirname(path));
-  });
-}
-
-function syncDirectory(path: string): void {
-  const directory = openSync(path, 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
+  storage(path, () => replaceFile(path, text));
 }
 
 function storage<Result>(path: string, work: () => Result): Result {

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceFile } from '../../core/durable-file.ts';
 import { AtmoError } from '../../core/errors.ts';
 
 type FileName = 'ca.crt' | 'ca.key' | 'server.crt' | 'server.key';
@@ -36,9 +37,7 @@ export class TlsFiles {
     const path = this.path(name);
     guarded(path, () => {
       mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
-      rmSync(`${path}.partial`, { force: true });
-      writeFileSync(`${path}.partial`, text, { mode: 0o600, flag: 'wx', flush: true });
-      renameSync(`${path}.partial`, path);
+      replaceFile(path, text);
     });
   }
 }

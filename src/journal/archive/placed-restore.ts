@@ -1,17 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceFile, syncPath } from '../../core/durable-file.ts';
 import { guardStorage } from '../storage-error.ts';
 import { ASIDE_PREFIX, RESTORE_FOLDER, RESTORE_MARKER } from './state-files.ts';
 
@@ -46,7 +35,7 @@ export function finishRestore(stateDir: string): void {
     }
     moveIn(stateDir);
     rmSync(join(stateDir, RESTORE_MARKER));
-    syncFolder(stateDir);
+    syncPath(stateDir);
   });
 }
 
@@ -65,8 +54,8 @@ function moveAside(stateDir: string, aside: string): void {
     if (existsSync(join(stateDir, aside, name))) rmdirSync(join(stateDir, name));
     else renameSync(join(stateDir, name), join(stateDir, aside, name));
   }
-  syncFolder(join(stateDir, aside));
-  syncFolder(stateDir);
+  syncPath(join(stateDir, aside));
+  syncPath(stateDir);
 }
 
 function moveIn(stateDir: string): void {
@@ -75,27 +64,15 @@ function moveIn(stateDir: string): void {
   // A start that found the restore unfinished may have made empty folders of the same names: rename takes their place.
   for (const name of readdirSync(folder)) renameSync(join(folder, name), join(stateDir, name));
   rmSync(folder, { recursive: true });
-  syncFolder(stateDir);
+  syncPath(stateDir);
 }
 
 function mark(stateDir: string, marker: Marker): void {
-  const path = join(stateDir, RESTORE_MARKER);
-  writeFileSync(`${path}.part`, JSON.stringify(marker), { mode: 0o600, flush: true });
-  renameSync(`${path}.part`, path);
-  syncFolder(stateDir);
+  replaceFile(join(stateDir, RESTORE_MARKER), JSON.stringify(marker));
 }
 
 /** It was renamed into its place whole, so what is there is as it was written. */
 function readMarker(stateDir: string): Marker | undefined {
   const path = join(stateDir, RESTORE_MARKER);
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Marker) : undefined;
-}
-
-function syncFolder(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

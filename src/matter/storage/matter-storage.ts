@@ -1,10 +1,10 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { replaceFile, syncPath } from '../../core/durable-file.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
-import { replaceFile, syncFile } from './durable-file.ts';
 import { type FabricIdentity, inspectStorage } from './storage-inspection.ts';
 
 /** Name of the matter.js node, and of its folder in the state directory. */
@@ -72,7 +72,7 @@ export class MatterStorage {
       database.close();
     }
     chmodSync(target, 0o600);
-    syncFile(target);
+    syncPath(target);
   }
 
   /** Why a storage file must not be used; undefined when it may, or when there is nothing yet to lose. */
@@ -92,7 +92,7 @@ export class MatterStorage {
     const quarantine = this.#quarantine();
     copyFileSync(this.#snapshotFile(good), `${this.#database}.part`);
     chmodSync(`${this.#database}.part`, 0o600);
-    syncFile(`${this.#database}.part`);
+    syncPath(`${this.#database}.part`);
     renameSync(`${this.#database}.part`, this.#database);
     const snapshotAt = statSync(this.#snapshotFile(good)).mtime.toISOString();
     this.#logger.error('matter.storage_restored', { fault, snapshotAt, quarantine });
