@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, jsonIn } from '../core/json.ts';
 import type { CliIo } from './cli-io.ts';
 import { usage } from './command.ts';
 
@@ -16,24 +16,16 @@ export async function readInput(given: string, io: Pick<CliIo, 'stdin'>): Promis
 
 /** A JSON object that was typed; `name` says where. The text itself may be secret and is never repeated. */
 export function jsonObject(text: string, name: string): JsonObject {
-  const value = parsed(text);
+  const value = jsonIn(text);
   if (isJsonObject(value)) return value;
   throw usage(`${name} has to be a JSON object such as {"brightness": 40}`);
 }
 
 /** As `jsonObject`, for a list. */
 export function jsonList(text: string, name: string): readonly Json[] {
-  const value = parsed(text);
+  const value = jsonIn(text);
   if (Array.isArray(value)) return value;
   throw usage(`${name} has to be a JSON list such as [{}]`);
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 async function readAll(stream: CliIo['stdin']): Promise<string> {

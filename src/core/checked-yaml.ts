@@ -2,6 +2,7 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import { AtmoError } from './errors.ts';
 import type { JsonSchema } from './json.ts';
+import { pointerKeys } from './json-pointer.ts';
 import { neededSchema } from './needed-schema.ts';
 
 /**
@@ -13,7 +14,7 @@ export function parseCheckedYaml(text: string, file: string, schema: JsonSchema)
   const validate = new Ajv2020(OPTIONS).compile(neededSchema(schema, value));
   if (validate(value)) return value;
   const error = validate.errors?.[0];
-  const path = (error?.instancePath ?? '').split('/').slice(1).map(unescapePointer);
+  const path = pointerKeys(error?.instancePath ?? '');
   const unknownKey: unknown = error?.params.additionalProperty;
   const line = lineAt(document, lines, typeof unknownKey === 'string' ? [...path, unknownKey] : path);
   throw invalid(file, line, (error && missingKey(error, path)) ?? describe(path, error?.message ?? 'is not allowed', error?.params ?? {}));
@@ -52,8 +53,6 @@ function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (s
  * compiled goes when the file was read.
  */
 const OPTIONS = { useDefaults: true, allErrors: false, strict: false, verbose: true, validateSchema: false, meta: false } as const;
-
-const unescapePointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 
 /** A key that is missing, with one that is not known in its place: most often the two are one, misspelled. */
 function missingKey({ params, data, parentSchema }: ErrorObject, path: readonly string[]): string | undefined {

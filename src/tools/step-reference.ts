@@ -1,5 +1,6 @@
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import { valueAt } from '../core/json-pointer.ts';
 
 /** Member that marks a reference to the result of an earlier step: `{"$result": "0/state/is_on"}`. */
 const RESULT = '$result';
@@ -73,15 +74,9 @@ function lookUp(reference: Json, results: readonly Json[]): Json {
   if (step === undefined) throw wrong(reference, 'is not of the form STEP/POINTER, such as 0/temperature');
   const result = results[Number(step)];
   if (result === undefined) throw wrong(reference, `points to step ${step}, which has not run before`);
-  let found: Json | undefined = result;
-  for (const segment of pointer.split('/').slice(1)) found = memberOf(found, segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const found = valueAt(result, pointer);
   if (found === undefined) throw wrong(reference, `leads nowhere in the result of step ${step}`);
   return found;
-}
-
-function memberOf(value: Json | undefined, key: string): Json | undefined {
-  if (Array.isArray(value)) return /^\d+$/.test(key) ? value[Number(key)] : undefined;
-  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 function wrong(reference: Json, problem: string): AtmoError {

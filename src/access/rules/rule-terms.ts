@@ -1,5 +1,6 @@
 import type { Risk } from '../../core/authorizer.ts';
 import { areaKey } from '../../core/device-facts.ts';
+import { pointerKeys } from '../../core/json-pointer.ts';
 import { WEEKDAYS } from '../../core/weekday.ts';
 import { emptiness } from './rule-comparison.ts';
 import { type Comparison, listOf, type RuleConditions } from './rule-file.ts';
@@ -120,7 +121,6 @@ function paramTerms(given: NonNullable<RuleConditions['param']>, refuse: Refuse)
     }
     const problem = emptiness(comparison);
     if (problem !== undefined) refuse(['param', pointer], `the parameter ${pointer} ${problem}`);
-    const path = pointer.split('/').slice(1);
-    return { pointer, path: path.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')), comparison };
+    return { pointer, path: pointerKeys(pointer), comparison };
   });
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type JsonObject, jsonIn } from '../../core/json.ts';
 import type { Position } from './position.ts';
 
 /** NMEA mode of a fix (gpsd_json(5), TPV): 2 knows the place, 3 the height as well. */
@@ -8,7 +8,7 @@ const UNKNOWN_ACCURACY_M = 50;
 
 /** The place in one line that gpsd wrote (gpsd_json(5), TPV); undefined for other reports, and while there is no fix. */
 export function positionOf(line: string): Position | undefined {
-  const report = parsed(line);
+  const report = jsonIn(line);
   if (!isJsonObject(report) || report.class !== 'TPV') return undefined;
   const { mode, lat, lon, time } = report;
   if (typeof mode !== 'number' || mode < FIX_2D || typeof lat !== 'number' || typeof lon !== 'number') return undefined;
@@ -22,12 +22,4 @@ function accuracyOf({ eph, epx, epy }: JsonObject): number {
   if (typeof eph === 'number' && eph >= 0) return eph;
   if (typeof epx === 'number' && typeof epy === 'number') return Math.hypot(epx, epy);
   return UNKNOWN_ACCURACY_M;
-}
-
-function parsed(line: string): Json | undefined {
-  try {
-    return JSON.parse(line) as Json;
-  } catch {
-    return undefined;
-  }
 }

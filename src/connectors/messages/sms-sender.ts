@@ -1,11 +1,12 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { valueAt } from '../../core/json-pointer.ts';
 import { readSecret } from '../../core/secret-source.ts';
 import { callEndpoint, jsonOf } from '../http/endpoint-call.ts';
 import { requireAllowed } from './allowed-targets.ts';
 import { configuredUrl } from './configured-url.ts';
 import type { SmsConfig } from './sms-config.ts';
-import { fillTemplate, type SmsValues, valueAt } from './sms-template.ts';
+import { fillTemplate, type SmsValues } from './sms-template.ts';
 
 const SERVICE = 'The SMS provider';
 const MAX_ID = 256;

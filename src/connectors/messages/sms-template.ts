@@ -12,15 +12,3 @@ export function fillTemplate(template: Json, values: SmsValues): Json {
   if (!isJsonObject(template)) return template;
   return Object.fromEntries(Object.entries(template).map(([key, item]) => [key, fillTemplate(item, values)]));
 }
-
-/** The value at a JSON Pointer (RFC 6901); undefined where there is none. */
-export function valueAt(root: Json, pointer: string): Json | undefined {
-  let here: Json | undefined = root;
-  for (const part of pointer.split('/').slice(1)) here = memberOf(here, part.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return here;
-}
-
-function memberOf(value: Json | undefined, name: string): Json | undefined {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-  return (value as { readonly [key: string]: Json })[name];
-}

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../core/json.ts';
+import { isJsonObject, type Json, jsonIn } from '../../core/json.ts';
 
 /** What analyze_image can be asked for (source 000 §8.2). */
 export const IMAGE_TASKS = ['detect_objects', 'classify', 'segment', 'ocr', 'describe', 'custom'] as const;
@@ -31,17 +31,9 @@ export function imageQuestion(task: ImageTask, prompt: string | undefined): stri
 /** What it answered: the JSON that it was asked for, else its text as the result. */
 export function imageFinding(text: string): ImageFinding {
   const plain = text.trim();
-  const json = parsed(FENCE.exec(plain)?.[1] ?? plain);
+  const json = jsonIn(FENCE.exec(plain)?.[1] ?? plain);
   if (!isJsonObject(json) || json.result === undefined) return { result: json ?? plain };
   const { result, confidence } = json;
   const isShare = typeof confidence === 'number' && confidence >= 0 && confidence <= 1;
   return { result, ...(isShare && { confidence }) };
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }

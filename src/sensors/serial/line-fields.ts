@@ -1,4 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
+import { jsonIn } from '../../core/json.ts';
 import type { SerialPortConfig } from './serial-config.ts';
 
 /** The text of a field of a line; undefined where the line does not have it. */
@@ -29,19 +30,11 @@ function patternOf(pattern: string, setting: string): RegExp {
 
 /** Members of objects inside have dots in their names. */
 function jsonFields(line: string) {
-  const root = parsed(line);
+  const root = jsonIn(line);
   return (field: string) => {
     const value = field.split('.').reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), root);
     return typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string' ? String(value) : undefined;
   };
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

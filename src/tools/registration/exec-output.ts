@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../core/json.ts';
+import { isJsonObject, type Json, jsonIn } from '../../core/json.ts';
 
 /** Lines from the end that are looked at: each that is no JSON takes time, of the whole hub. */
 const MAX_LINES = 100;
@@ -18,12 +18,4 @@ function lastJsonLine(text: string): Json | undefined {
     if (isJsonObject(value) || Array.isArray(value)) return value;
   }
   return undefined;
-}
-
-function jsonIn(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../../core/json.ts';
+import { pointerKeys } from '../../core/json-pointer.ts';
 
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
@@ -49,9 +50,9 @@ export function pointerSegment(key: string): string {
 /** The value that a JSON pointer names, undefined where there is none. */
 export function atPointer(root: unknown, pointer: string): unknown {
   let value = root;
-  for (const segment of pointer.split('/').slice(1)) {
+  for (const key of pointerKeys(pointer)) {
     if (typeof value !== 'object' || value === null) return undefined;
-    value = Reflect.get(value, segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+    value = Reflect.get(value, key);
   }
   return value;
 }
