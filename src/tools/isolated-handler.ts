@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import { residentBytes } from '../core/resident-bytes.ts';
 import type { ToolHandler } from './tool-definition.ts';
 
 /** Code that runs in a process of its own, and what it may take. */
@@ -20,7 +20,6 @@ const BYTES_PER_MB = 1_048_576;
 const MIN_HEAP_MB = 8;
 /** What a Node takes that does nothing. */
 const RUNTIME_BYTES = 64 * BYTES_PER_MB;
-const PAGE_BYTES = 4_096;
 const WATCH_EVERY_MS = 25;
 const SIGABRT_EXIT = 134;
 
@@ -91,15 +90,6 @@ async function answerOf(child: ChildProcess, maxMemoryBytes: number): Promise<Js
     return await promise;
   } finally {
     clearInterval(watch);
-  }
-}
-
-/** 0 when it has ended. */
-function residentBytes(pid: number | undefined): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
-  } catch {
-    return 0;
   }
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
+import { residentBytes } from '../../core/resident-bytes.ts';
 import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
 import { type Database, type DatabaseAnswer, type DatabaseQuery, MAX_ANSWER_BYTES, tooMuchData } from './database.ts';
 import { SQLITE_PROGRAM } from './sqlite-program.ts';
@@ -16,7 +16,6 @@ interface SqliteOptions {
 const HEAP_MB = 64;
 /** Node itself and what a statement may take. */
 const MAX_RESIDENT_BYTES = 167_772_160;
-const PAGE_BYTES = 4_096;
 /** Each may take so much: more at a time than a small board has. */
 const MOST_AT_ONCE = 2;
 const WATCH_EVERY_MS = 25;
@@ -93,15 +92,6 @@ function messageOf(child: ChildProcess): Promise<unknown> {
   child.once('error', (error) => reject(new AtmoError('RESOURCE_EXCEEDED', 'No process can be started for it', {}, { cause: error })));
   child.once('exit', () => reject(new AtmoError('RESOURCE_EXCEEDED', 'The statement takes too much memory', { permanent: true })));
   return promise;
-}
-
-/** 0 when it has ended. */
-function residentBytes(pid: number | undefined): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
-  } catch {
-    return 0;
-  }
 }
 
 function answerOf(message: unknown): DatabaseAnswer {
