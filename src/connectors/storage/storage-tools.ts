@@ -1,8 +1,8 @@
 import { isoTime } from '../../core/iso-time.ts';
-import { covers, NO_GROUPS, parseGrant, parsePermission } from '../../core/permission.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import { holds } from '../models/held-permissions.ts';
 import type { AgentData } from './agent-data.ts';
 
 const KEY = '^[a-zA-Z0-9_/.-]+$';
@@ -127,21 +127,12 @@ function listDataTool(data: AgentData): RegisteredTool {
       examples: [{ description: 'All notes', params: { prefix: 'notes/' } }],
     },
     async ({ prefix, limit, offset }, { principal, permissions }) => {
-      const mayRead = readingRule(permissions);
-      const found = data.list(principal, prefix).filter(({ key }) => mayRead(key));
+      // What a caller could not read one by one it does not get by a list.
+      const found = data.list(principal, prefix).filter(({ key }) => holds(permissions, `storage:read:${key}`));
       const keys = found.slice(offset, offset + limit).map(({ key, expiresAtMs }) => ({ key, ...expiresAt(expiresAtMs) }));
       return { keys, total: found.length };
     },
   );
-}
-
-/** What a caller could not read one by one it does not get by a list. */
-function readingRule(permissions: readonly string[]): (key: string) => boolean {
-  const grants = permissions.flatMap((permission) => parseGrant(permission) ?? []);
-  return (key) => {
-    const required = parsePermission(`storage:read:${key}`);
-    return required !== undefined && grants.some((grant) => covers(grant, required, NO_GROUPS));
-  };
 }
 
 function expiresAt(expiresAtMs: number | undefined): { readonly expires_at?: string } {
