@@ -5,18 +5,15 @@ import { AtmoError } from './core/errors.ts';
 
 /**
  * The configuration file and the files that it names, as far as they are there and lie outside of the state directory: absolute
- * paths. Of a configuration that is wrong only the file itself.
+ * paths. Of a configuration that is wrong only the file itself. `config` is what the file says where it is not given.
  */
-export function outsideFiles(env: Environment, stateDir: string): readonly string[] {
+export function outsideFiles(env: Environment, stateDir: string, config = readableConfig(env, stateDir)): readonly string[] {
   const own = configFileOf(env, stateDir);
-  const paths = [...(own === undefined ? [] : [own]), ...namedFiles(env, stateDir)].map((path) => resolve(path));
+  const paths = [...(own === undefined ? [] : [own]), ...(config ? namedFiles(config) : [])].map((path) => resolve(path));
   return [...new Set(paths)].filter((path) => !path.startsWith(`${resolve(stateDir)}/`)).flatMap(filesAt);
 }
 
-function namedFiles(env: Environment, stateDir: string): readonly string[] {
-  const config = readableConfig(env, stateDir);
-  if (!config) return [];
-  const { tools, mesh, http, matter, connectors, rulesFile, profilesDir } = config;
+function namedFiles({ tools, mesh, http, matter, connectors, rulesFile, profilesDir }: HubConfig): readonly string[] {
   const files = [tools.manifestFile, ...tools.bootstrapFiles, rulesFile, profilesDir, matter.clusterModelsDir];
   const secrets = [mesh.preSharedKeyFile, http.tls.files?.certificateFile, http.tls.files?.keyFile];
   return [...files, ...secrets, ...filesIn(connectors)].filter((path) => path !== undefined);

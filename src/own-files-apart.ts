@@ -19,8 +19,8 @@ interface OpenFolder {
 export function requireOwnFilesApart(config: HubConfig, env: Readonly<Record<string, string | undefined>>): void {
   const folders = openFolders(config);
   if (folders.length === 0) return;
-  const own = outsideFiles(env, config.stateDir);
-  const code = codeFiles(config.tools.manifestFile);
+  const own = outsideFiles(env, config.stateDir, config);
+  const code = folders.some(({ isWritable }) => isWritable) ? codeFiles(config.tools.manifestFile) : [];
   for (const { setting, path, isWritable } of folders) {
     const held = [...own, ...(isWritable ? code : [])].find((file) => holds(realOf(path), realOf(file)));
     if (held === undefined) continue;
