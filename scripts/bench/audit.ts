@@ -3,32 +3,18 @@
 import { statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { EventBus } from '../../src/core/events.ts';
-import { NO_HOME_NAMES } from '../../src/core/home-names.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { NO_DEVICES } from '../../src/core/no-devices.ts';
-import { NO_GROUPS } from '../../src/core/permission.ts';
-import type { Principal } from '../../src/core/principal.ts';
-import { HttpGateway } from '../../src/gateway/http-gateway.ts';
-import { MetricRegistry } from '../../src/gateway/metrics/metrics.ts';
+import type { HttpGateway } from '../../src/gateway/http-gateway.ts';
 import { AuditStore } from '../../src/journal/audit/audit-store.ts';
 import { HistoryStore } from '../../src/journal/history/history-store.ts';
 import { StateStore } from '../../src/journal/state-store.ts';
 import { basicTools } from '../../src/tools/builtin/basic-tools.ts';
-import { CallPipeline } from '../../src/tools/calls/call-pipeline.ts';
-import { IdempotencyStore } from '../../src/tools/calls/idempotency-store.ts';
-import { JobStore } from '../../src/tools/calls/job-store.ts';
-import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
-import { KnownJobs } from '../../src/tools/known-jobs.ts';
-import { KnownTools } from '../../src/tools/known-tools.ts';
-import { MeshOutlook } from '../../src/tools/mesh-outlook.ts';
-import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
-import { LexicalEntitySearch } from '../../src/tools/search/lexical-entity-search.ts';
-import { LexicalToolSearch } from '../../src/tools/search/lexical-tool-search.ts';
-import { ToolRegistry } from '../../src/tools/tool-registry.ts';
+import type { CallPipeline } from '../../src/tools/calls/call-pipeline.ts';
+import { owner } from '../../test/tools/tool-room.ts';
+import { benchDoor } from './bench-door.ts';
 import type { BenchFigure } from './figure.ts';
 import { median } from './statistics.ts';
 import { Workspace } from './workspace.ts';
@@ -38,7 +24,6 @@ const ROUNDS = 40;
 const CALLS = 256;
 const CALLERS = 16;
 const BAR = 0.9;
-const owner: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
 /** A hub's tools behind its own door, with or without the journal. */
 class Station implements AsyncDisposable {
@@ -54,45 +39,10 @@ class Station implements AsyncDisposable {
   }
 
   static async start(store: StateStore, readings: HistoryStore, audit?: AuditStore): Promise<Station> {
-    const [clock, logger] = [systemClock, silentLogger];
-    const validator = new SchemaValidator();
-    const registry = new ToolRegistry({ validator });
-    for (const tool of basicTools) registry.register(tool);
-    const events = new EventBus('urn:bench', clock);
-    const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: { isStillValid: () => true } });
-    const jobs = new JobStore({ store, clock, events });
-    const outlook = new MeshOutlook(() => undefined);
-    const tools = new KnownTools({ registry, self: { id: 'hub-bench', name: 'bench' } });
-    const parts = { registry, tools, validator, authorizer, clock, logger, events, jobs };
-    const pipeline = new CallPipeline({
-      ...parts,
-      nodeId: 'hub-bench',
-      capabilities: () => [],
-      idempotency: new IdempotencyStore({ store, clock }),
-      ...(audit && { audit }),
-    });
-    const authenticator = { authenticate: async () => ({ principal: owner }), isStillValid: () => true };
-    const health = { status: 'ok', nodeId: 'hub-bench', version: '0', startedAtMs: 0, problems: [] } as const;
-    const gateway = new HttpGateway(
-      {
-        ...parts,
-        outlook,
-        jobs: new KnownJobs({ jobs, places: { hubOf: () => undefined, list: () => [] } }),
-        pipeline,
-        capabilities: new CapabilityCatalogue(registry),
-        search: new LexicalToolSearch(),
-        entities: new LexicalEntitySearch(),
-        homeNames: NO_HOME_NAMES,
-        directory: NO_DEVICES,
-        readings,
-        authenticator,
-        metrics: new MetricRegistry(),
-        health: { health: () => health },
-      },
-      { host: '127.0.0.1', port: 0 },
-    );
-    await gateway.start();
-    return new Station(pipeline, gateway, audit);
+    const events = new EventBus('urn:bench', systemClock);
+    const { door, pipeline } = benchDoor({ events, readings, store, tools: basicTools, ...(audit && { audit }) });
+    await door.start();
+    return new Station(pipeline, door, audit);
   }
 
   async direct(): Promise<void> {

@@ -1,7 +1,6 @@
 import { createServer as createHttpServer } from 'node:http';
-import type { Server } from 'node:net';
-import { SMTPServer } from 'smtp-server';
 import { onLoopback } from '../../test/live/connectors/loopback-server.ts';
+import { mailServer } from '../../test/live/connectors/mail-server.ts';
 import { freePort, startServer } from '../../test/live/connectors/started-server.ts';
 import { type DebianToolName, findDebianTool } from '../network-lab/debian-tool.ts';
 import type { ConnectorRow, RowServer } from './connector-rows.ts';
@@ -32,16 +31,11 @@ export async function startRowServer({ server, answer = {} }: ConnectorRow): Pro
         createHttpServer((_, response) => response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))),
       );
     case 'smtp':
-      return onLoopback(smtpServer());
+      return mailServer();
     default: {
       const port = await freePort();
       const started = await startServer(server, ARGUMENTS[server](port), port);
       return { port, [Symbol.asyncDispose]: () => started.stop() };
     }
   }
-}
-
-function smtpServer(): Server {
-  const options = { authOptional: true, disabledCommands: ['STARTTLS'] };
-  return new SMTPServer({ ...options, onData: (stream, _, done) => void stream.on('end', () => done()).resume() }).server;
 }

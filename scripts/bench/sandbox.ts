@@ -1,6 +1,5 @@
 /** What it costs to start a tool, by where its code runs: in the hub, in a thread, in a process, in the sandbox. */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openProgramSandbox } from '../../src/connectors/sandbox/open-program-sandbox.ts';
@@ -17,6 +16,7 @@ import type { ToolContext } from '../../src/tools/tool-definition.ts';
 import { findDebianTool } from '../network-lab/debian-tool.ts';
 import type { BenchFigure } from './figure.ts';
 import { median } from './statistics.ts';
+import { Workspace } from './workspace.ts';
 
 const ROUNDS = 15;
 const MEMORY = 16 * 1_048_576;
@@ -29,23 +29,19 @@ type Work = () => Promise<unknown>;
 
 /** One round makes each once, one after the other, so that a busy machine slows all alike. */
 export async function run(): Promise<BenchFigure[]> {
-  const directory = mkdtempSync(join(tmpdir(), 'atmo-bench-sandbox-'));
+  using workspace = new Workspace();
   // Started by root, programs of the sandbox are nobody's.
-  chmodSync(directory, 0o755);
-  try {
-    const kinds = kindsOf(directory);
-    const taken = new Map(Object.keys(kinds).map((name): [string, number[]] => [name, []]));
-    for (let round = -1; round < ROUNDS; round++) {
-      for (const [name, work] of Object.entries(kinds)) {
-        const startedMs = performance.now();
-        await work();
-        if (round >= 0) taken.get(name)?.push(performance.now() - startedMs);
-      }
+  chmodSync(workspace.dir, 0o755);
+  const kinds = kindsOf(workspace.dir);
+  const taken = new Map(Object.keys(kinds).map((name): [string, number[]] => [name, []]));
+  for (let round = -1; round < ROUNDS; round++) {
+    for (const [name, work] of Object.entries(kinds)) {
+      const startedMs = performance.now();
+      await work();
+      if (round >= 0) taken.get(name)?.push(performance.now() - startedMs);
     }
-    return figuresOf(new Map([...taken].map(([name, times]) => [name, median(times)])));
-  } finally {
-    rmSync(directory, { recursive: true });
   }
+  return figuresOf(new Map([...taken].map(([name, times]) => [name, median(times)])));
 }
 
 function kindsOf(directory: string): Readonly<Record<string, Work>> {

@@ -16,7 +16,7 @@ import type { GpioInputConfig } from '../../src/sensors/gpio/gpio-config.ts';
 import { openGpio } from '../../src/sensors/gpio/open-gpio.ts';
 import { SimChip } from '../../src/sensors/gpio/sim-chip.ts';
 import { kernelSources } from '../../src/sensors/kernel-sources.ts';
-import { eventDoor } from './event-door.ts';
+import { benchDoor } from './bench-door.ts';
 import type { BenchFigure } from './figure.ts';
 import { quantile } from './statistics.ts';
 import { Workspace } from './workspace.ts';
@@ -68,7 +68,7 @@ async function startBoard(dir: string): Promise<Board> {
   const sources = [...kernelSources(systemClock, sysfs), gpio.source];
   const settings = { discover: true, pollSeconds: POLL_SECONDS, sysfs, devices: {}, serial: {} };
   const sensors = new BoardSensors({ ...ground, readings, sources, devices: new BoardDevices(ground) }, settings);
-  const door = eventDoor({ events, readings, store });
+  const { door } = benchDoor({ events, readings, store });
   for (const service of [store, readings, gpio.service, sensors, door]) await service.start();
   for (const service of [gpio.service, sensors, door]) stack.use(service);
   return { chip, url: door.url, told: () => toldCount, [Symbol.asyncDispose]: () => stack.disposeAsync() };

@@ -5,12 +5,12 @@ import { ManualClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { parseSensorId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import type { Principal } from '../../src/core/principal.ts';
 import { ServiceStack } from '../../src/core/service.ts';
 import { DEFAULT_HISTORY_SNAPSHOT_MS } from '../../src/journal/history/history-store.ts';
 import { type Ground, openGround } from '../../src/open-ground.ts';
 import { openWorkshop, type Workshop } from '../../src/open-workshop.ts';
 import { basicTools } from '../../src/tools/builtin/basic-tools.ts';
+import { owner } from '../../test/tools/tool-room.ts';
 import type { BenchFigure } from './figure.ts';
 import { passTime } from './simulated-day.ts';
 import { Workspace } from './workspace.ts';
@@ -22,7 +22,6 @@ const MEGABYTE = 1_000_000;
 const BAR_MB = 35;
 /** What a home with some automations and an agent makes: a call every three minutes. */
 const CALL_EVERY_STEPS = 6;
-const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 
 /** The parts of a hub that write, on a clock that is moved by hand. */
 interface Household {
@@ -94,7 +93,7 @@ const calls: Life =
   ({ workshop }) =>
   async (step) => {
     if (step % CALL_EVERY_STEPS !== 0) return;
-    const answer = await workshop.pipeline.call({ principal: OWNER, tool: 'core:echo', params: { value: 'the lamp in the hall, please' } });
+    const answer = await workshop.pipeline.call({ principal: owner, tool: 'core:echo', params: { value: 'the lamp in the hall, please' } });
     if (answer.status === 'error') throw new AtmoError(answer.error.code, answer.error.message);
   };
 
