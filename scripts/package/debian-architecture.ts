@@ -29,7 +29,12 @@ export function debianArchitecture(name: string): DebianArchitecture {
   );
 }
 
+/** Whether a package of npm is for one kind of machine alone. */
+export function isNative(packageName: string): boolean {
+  return /^(@koromix\/koffi-|node-linux-)/.test(packageName);
+}
+
 /** Whether a package of npm is the native part of another machine. */
 export function isForeign(packageName: string, { nodePackage, koffiPackage }: DebianArchitecture): boolean {
-  return /^(@koromix\/koffi-|node-linux-)/.test(packageName) && packageName !== nodePackage && packageName !== koffiPackage;
+  return isNative(packageName) && packageName !== nodePackage && packageName !== koffiPackage;
 }

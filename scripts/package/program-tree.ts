@@ -1,5 +1,5 @@
 /** The program as it stands below /usr/lib/atmosphere-edge: everything that it needs, whatever else is on the machine. */
-import { chmodSync, cpSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { buildPage } from '../build-page.ts';
 import { bundle, ROOT } from '../bundle.ts';
@@ -12,7 +12,6 @@ const KOFFI_FILES = new Set(['.js', '.cjs', '.json', '.txt', '.node']);
 
 /** Bundles the program and lays it out in the folder `program` with Node and koffi of that machine. */
 export async function layOutProgram(program: string, architecture: DebianArchitecture): Promise<void> {
-  rmSync(program, { recursive: true, force: true });
   await bundle({ entry: 'src/main.ts', outDir: join(program, 'dist'), name: 'atmo' });
   await buildPage(join(program, 'dist/page'));
   for (const path of AS_THEY_ARE) copy(join(ROOT, path), join(program, path));

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../bundle.ts';
-import { type DebianArchitecture, isForeign } from './debian-architecture.ts';
+import { type DebianArchitecture, isForeign, isNative } from './debian-architecture.ts';
 import { machinePackage } from './machine-package.ts';
 
 const execute = promisify(execFile);
@@ -87,8 +87,7 @@ export function licenceOf({ licenses = [] }: Component): string {
 
 /** Licences and notices in the package's folder; a package that came with another one alone has them there. */
 async function textsOf(name: string): Promise<readonly string[]> {
-  const installed = join(ROOT, 'node_modules', name);
-  const folder = existsSync(installed) || !/^(@koromix\/koffi-|node-linux-)/.test(name) ? installed : await machinePackage(name);
+  const folder = isNative(name) ? await machinePackage(name) : join(ROOT, 'node_modules', name);
   if (!existsSync(folder)) return [];
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
   return files.sort().map((file) => readFileSync(join(folder, file), 'utf8').trim());
