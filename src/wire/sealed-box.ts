@@ -1,9 +1,9 @@
-import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:crypto';
-import { promisify } from 'node:util';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { AtmoError } from '../core/errors.ts';
 import { message, required } from './message.ts';
 import { messageCodec } from './message-codec.ts';
 import { bytes, uint } from './message-scalars.ts';
+import { passphraseKey } from './passphrase-key.ts';
 
 const FORMAT = 1;
 const CIPHER = 'aes-256-gcm';
@@ -12,7 +12,6 @@ const SALT_BYTES = 16;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const MAX_CONTENT_BYTES = 4_096;
-const MIB = 1_048_576;
 /** RFC 7914; 32 MiB and about a tenth of a second, so that guessing costs the thief of a file as much each time. */
 const COST = { logN: 15, r: 8, p: 1 } as const;
 /** Of a box that is opened: its maker must not choose how much memory and time it takes. */
@@ -29,13 +28,6 @@ const BOX = message({
   sealed: required(7, bytes({ min: TAG_BYTES, max: MAX_CONTENT_BYTES + TAG_BYTES })),
 });
 const CODEC = messageCodec('SealedBox', BOX, { maxBytes: 8_192, maxDepth: 1, maxItems: 15 });
-const derive = promisify<string, Uint8Array, number, object, Buffer>(scrypt);
-
-interface Derivation {
-  readonly passphrase: string;
-  readonly salt: Uint8Array;
-  readonly cost: { readonly logN: number; readonly r: number; readonly p: number };
-}
 
 /**
  * At most 4 KiB under a passphrase: AES-256-GCM (NIST SP 800-38D) with a key from scrypt (RFC 7914). VALIDATION_ERROR for more
@@ -44,7 +36,8 @@ interface Derivation {
 export async function sealBox(content: Uint8Array, passphrase: string): Promise<Uint8Array> {
   if (passphrase === '') throw new AtmoError('VALIDATION_ERROR', 'The passphrase is empty; give one that nobody guesses');
   const [salt, nonce] = [Uint8Array.from(randomBytes(SALT_BYTES)), Uint8Array.from(randomBytes(NONCE_BYTES))];
-  const cipher = createCipheriv(CIPHER, await keyOf({ passphrase, salt, cost: COST }), nonce, { authTagLength: TAG_BYTES });
+  const key = await passphraseKey({ passphrase, salt, cost: COST }, KEY_BYTES);
+  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
   const sealed = Buffer.concat([cipher.update(content), cipher.final(), cipher.getAuthTag()]);
   return CODEC.encode({ format: FORMAT, ...COST, salt, nonce, sealed });
 }
@@ -52,7 +45,7 @@ export async function sealBox(content: Uint8Array, passphrase: string): Promise<
 /** PERMISSION_DENIED for the wrong passphrase or changed bytes, which look alike; VALIDATION_ERROR for what is no sealed box. */
 export async function openBox(box: Uint8Array, passphrase: string): Promise<Uint8Array> {
   const { salt, nonce, sealed, ...cost } = CODEC.decode(box);
-  const key = await keyOf({ passphrase, salt, cost });
+  const key = await passphraseKey({ passphrase, salt, cost }, KEY_BYTES);
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
   decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
   const content = decipher.update(sealed.subarray(0, -TAG_BYTES));
@@ -61,10 +54,4 @@ export async function openBox(box: Uint8Array, passphrase: string): Promise<Uint
   } catch {
     throw new AtmoError('PERMISSION_DENIED', 'The passphrase is not the one that it was sealed with, or the bytes were changed; try again');
   }
-}
-
-async function keyOf({ passphrase, salt, cost }: Derivation): Promise<Uint8Array> {
-  const { logN, r, p } = cost;
-  // The same letters typed on another system have other bytes before normalisation (RFC 8265 §4.2.2).
-  return derive(passphrase.normalize('NFC'), salt, KEY_BYTES, { N: 2 ** logN, r, p, maxmem: 256 * MIB });
 }

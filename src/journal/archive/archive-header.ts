@@ -1,6 +1,6 @@
-import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import { promisify } from 'node:util';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
+import { passphraseKey, type ScryptCost } from '../../wire/passphrase-key.ts';
 
 const MAGIC = Buffer.from('atmosphere-edge backup\n', 'latin1');
 /** Of the whole file; docs/backup.md tells it. */
@@ -8,23 +8,15 @@ const FORMAT = 1;
 const SALT_BYTES = 16;
 const MAC_BYTES = 32;
 const KEY_BYTES = 32;
-const MIB = 1_048_576;
 /** RFC 7914: 64 MiB and some tenths of a second for each guess of a passphrase. */
-const COST: Cost = { logN: 16, r: 8, p: 1 };
+const COST: ScryptCost = { logN: 16, r: 8, p: 1 };
 /** Of a file that is opened: its maker must not choose how much memory and time that takes. */
-const MAX_COST: Cost = { logN: 18, r: 8, p: 4 };
+const MAX_COST: ScryptCost = { logN: 18, r: 8, p: 4 };
 const COST_AT = MAGIC.length + 1;
 const SALT_AT = COST_AT + 3;
 const MAC_AT = SALT_AT + SALT_BYTES;
 /** A header has this many bytes. */
 export const HEADER_BYTES = MAC_AT + MAC_BYTES;
-
-interface Cost {
-  /** Logarithm to the base of 2. */
-  readonly logN: number;
-  readonly r: number;
-  readonly p: number;
-}
 
 /** The first bytes of an archive and the key of what follows (AES-256). */
 export interface OpenHeader {
@@ -33,13 +25,10 @@ export interface OpenHeader {
 }
 
 /** 64 bytes from a passphrase: the key of the content, then that of the HMAC. Tests have one that is fast. */
-export type Derive = (passphrase: string, salt: Uint8Array, cost: Cost) => Promise<Buffer>;
-
-const scrypted = promisify<string, Uint8Array, number, object, Buffer>(scrypt);
+export type Derive = (passphrase: string, salt: Uint8Array, cost: ScryptCost) => Promise<Buffer>;
 
 /** scrypt (RFC 7914). */
-export const byScrypt: Derive = (passphrase, salt, { logN, r, p }) =>
-  scrypted(passphrase, salt, 2 * KEY_BYTES, { N: 2 ** logN, r, p, maxmem: 512 * MIB });
+export const byScrypt: Derive = (passphrase, salt, cost) => passphraseKey({ passphrase, salt, cost }, 2 * KEY_BYTES);
 
 /**
  * The header of a new archive: `atmosphere-edge backup` and a line feed, the format (1 byte), log2 of scrypt's N, r and p (1 byte
@@ -80,13 +69,12 @@ function requireKnownFormat(bytes: Buffer): void {
   if (!isBounded) throw new AtmoError('VALIDATION_ERROR', 'The beginning of the backup is damaged; take another copy of it');
 }
 
-function costOf(bytes: Buffer): Cost {
+function costOf(bytes: Buffer): ScryptCost {
   return { logN: bytes.readUInt8(COST_AT), r: bytes.readUInt8(COST_AT + 1), p: bytes.readUInt8(COST_AT + 2) };
 }
 
 async function keysOf(head: Buffer, passphrase: string, derive: Derive): Promise<{ readonly key: Buffer; readonly macKey: Buffer }> {
-  // The same letters typed on another system have other bytes before normalisation (RFC 8265 §4.2.2).
-  const secret = await derive(passphrase.normalize('NFC'), head.subarray(SALT_AT, MAC_AT), costOf(head));
+  const secret = await derive(passphrase, head.subarray(SALT_AT, MAC_AT), costOf(head));
   return { key: secret.subarray(0, KEY_BYTES), macKey: secret.subarray(KEY_BYTES) };
 }
 
