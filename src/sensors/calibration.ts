@@ -4,7 +4,12 @@ export interface Calibration {
   readonly offset: number;
 }
 
-/** The value that is kept, without the digits that binary fractions add. */
+/** The value that is kept. */
 export function calibrated(value: number, { factor, offset }: Calibration): number {
-  return Number((value * factor + offset).toPrecision(10));
+  return tidy(value * factor + offset);
+}
+
+/** Without the digits that binary fractions add. */
+export function tidy(value: number): number {
+  return Number(value.toPrecision(10));
 }

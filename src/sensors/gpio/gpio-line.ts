@@ -1,6 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
 import { findLine, type GpioChip } from './gpio-chip.ts';
+import type { GpioInputConfig } from './gpio-config.ts';
 
 /** Device that all lines belong to: it is away while their chip is. */
 export const GPIO_DEVICE = 'gpio';
@@ -22,6 +23,8 @@ export interface GpioLine {
   listen(hear: SampleListener): () => void;
 }
 
+type LineWords = Pick<GpioInputConfig, 'kind' | 'unit' | 'title' | 'area'>;
+
 /** The offset that the configuration means. NOT_FOUND says what the chip calls its lines. */
 export function offsetOf(chip: GpioChip, wanted: number | string): number {
   const lines = chip.lines();
@@ -37,11 +40,14 @@ export function problemOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Address of a line among the sensors of the board. */
-export const addressOf = (name: string): string => `${GPIO_DEVICE}:${name}`;
+/** A line as a sensor. */
+export function lineSensor(name: string, { kind, unit, title = titleOf(name), area }: LineWords): FoundSensor {
+  const place = { address: `${GPIO_DEVICE}:${name}`, device: GPIO_DEVICE, reading: name };
+  return { ...place, kind, unit, title, ...(area !== undefined && { area }), isConfigured: true };
+}
 
 /** A name as a title: `front_door` is `Front door`. */
-export function titleOf(name: string): string {
+function titleOf(name: string): string {
   const words = name.replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -4,7 +4,7 @@ import { pause } from '../../core/pause.ts';
 import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
 import type { GpioChip, GpioOutput } from './gpio-chip.ts';
 import type { GpioOutputConfig } from './gpio-config.ts';
-import { addressOf, GPIO_DEVICE, type GpioLine, offsetOf, problemOf, titleOf } from './gpio-line.ts';
+import { type GpioLine, lineSensor, offsetOf, problemOf } from './gpio-line.ts';
 
 /** An output: set by tools, safe whenever the hub stops or a time is over. */
 export class OutputLine implements GpioLine {
@@ -20,18 +20,8 @@ export class OutputLine implements GpioLine {
   #turn = new AbortController();
 
   constructor(clock: Clock, name: string, config: GpioOutputConfig) {
-    const { title = titleOf(name), area } = config;
     this.name = name;
-    this.sensor = {
-      address: addressOf(name),
-      device: GPIO_DEVICE,
-      reading: name,
-      kind: 'switch',
-      unit: '',
-      title,
-      ...(area !== undefined && { area }),
-      isConfigured: true,
-    };
+    this.sensor = lineSensor(name, { ...config, kind: 'switch', unit: '' });
     this.#clock = clock;
     this.#config = config;
   }

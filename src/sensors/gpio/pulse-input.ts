@@ -2,8 +2,7 @@ import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { FoundSensor, SensorSample } from '../sensor-source.ts';
 import type { GpioChip, GpioInput } from './gpio-chip.ts';
 import type { GpioInputConfig } from './gpio-config.ts';
-import { type GpioLine, offsetOf, problemOf } from './gpio-line.ts';
-import { inputSensor } from './state-input.ts';
+import { type GpioLine, lineSensor, offsetOf, problemOf } from './gpio-line.ts';
 
 const SPACE = 'gpio-pulses';
 
@@ -29,7 +28,7 @@ export class PulseInput implements GpioLine {
 
   constructor({ store }: PulsePorts, name: string, config: GpioInputConfig & { readonly countsPerUnit: number }) {
     this.name = name;
-    this.sensor = inputSensor(name, config);
+    this.sensor = lineSensor(name, config);
     this.#store = store;
     this.#config = config;
     this.#countsPerUnit = config.countsPerUnit;

@@ -3,19 +3,13 @@ import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source
 import { FlutterGuard } from './flutter-guard.ts';
 import type { GpioChip, GpioEdge, GpioInput } from './gpio-chip.ts';
 import type { GpioInputConfig } from './gpio-config.ts';
-import { addressOf, GPIO_DEVICE, type GpioLine, offsetOf, problemOf, titleOf } from './gpio-line.ts';
+import { type GpioLine, lineSensor, offsetOf, problemOf } from './gpio-line.ts';
 
 /** What inputs are made from. */
 export interface InputPorts {
   readonly clock: Clock;
   /** Tells people of something that goes on at a line; the event is a word such as `gpio.flutters`. */
   readonly warn: (event: string, line: string, message: string) => void;
-}
-
-/** An input as a sensor. */
-export function inputSensor(name: string, { kind, unit, title = titleOf(name), area }: GpioInputConfig): FoundSensor {
-  const place = { address: addressOf(name), device: GPIO_DEVICE, reading: name };
-  return { ...place, kind, unit, title, ...(area !== undefined && { area }), isConfigured: true };
 }
 
 /** An input that is a state, such as a door contact: each change is told. */
@@ -31,7 +25,7 @@ export class StateInput implements GpioLine {
 
   constructor(ports: InputPorts, name: string, config: GpioInputConfig) {
     this.name = name;
-    this.sensor = inputSensor(name, config);
+    this.sensor = lineSensor(name, config);
     this.#ports = ports;
     this.#config = config;
     const { clock, warn } = ports;

@@ -1,3 +1,4 @@
+import { tidy } from '../calibration.ts';
 import type { ReadRequest, SampleListener, SensorSample } from '../sensor-source.ts';
 import type { Lane } from './lane.ts';
 import { type ReadFault, readFault } from './read-fault.ts';
@@ -34,9 +35,4 @@ export function scaled(text: string, factor: number): Outcome {
   if (number !== undefined) return { value: tidy(number * factor) };
   if (text === '') return { fault: 'busy', detail: 'the driver has no value yet' };
   return { fault: 'garbled', detail: `${JSON.stringify(text.slice(0, 40))} is no number` };
-}
-
-/** Without the digits that binary fractions add. */
-export function tidy(value: number): number {
-  return Number(value.toPrecision(10));
 }

@@ -1,6 +1,7 @@
 import { slug } from '../../core/ids.ts';
+import { tidy } from '../calibration.ts';
 import type { FoundSensor, ReadRequest, SampleListener, SensorSource } from '../sensor-source.ts';
-import { kernelNumber, type Outcome, readInLane, scaled, tidy } from './attribute-reader.ts';
+import { kernelNumber, type Outcome, readInLane, scaled } from './attribute-reader.ts';
 import { type Channel, channelsOf, sharedAttributes } from './iio-channels.ts';
 import type { KernelFolder } from './kernel-folder.ts';
 import { Lane } from './lane.ts';
