@@ -4,6 +4,7 @@ import type { StateArchive } from '../../core/state-archive.ts';
 import type { CliIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { HubClient } from '../hub-client.ts';
+import { objectsIn } from '../json-list.ts';
 import { newPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../passphrase.ts';
 
 const backup: Command = {
@@ -66,7 +67,7 @@ async function archiveOf(io: CliIo): Promise<StateArchive> {
 
 async function copiesOf({ io }: Invocation) {
   const answer = await new HubClient(io, { as: 'owner' }).call('hub:take_snapshots', {});
-  const list = isJsonObject(answer) && Array.isArray(answer.snapshots) ? answer.snapshots.filter(isJsonObject) : [];
+  const list = isJsonObject(answer) ? objectsIn(answer, 'snapshots') : [];
   if (list.length > 0) return list.map(({ database, copy }) => ({ database: String(database), copy: String(copy) }));
   throw new AtmoError('RESULT_INVALID', 'The hub did not say where its copies are; stop it, then make the backup');
 }
