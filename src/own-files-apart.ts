@@ -2,6 +2,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { HubConfig } from './config.ts';
 import { AtmoError } from './core/errors.ts';
+import { isWithin } from './core/is-within.ts';
 import { outsideFiles } from './outside-files.ts';
 import { parseManifest } from './tools/tool-manifest.ts';
 
@@ -22,7 +23,7 @@ export function requireOwnFilesApart(config: HubConfig, env: Readonly<Record<str
   const own = outsideFiles(env, config.stateDir, config);
   const code = folders.some(({ isWritable }) => isWritable) ? codeFiles(config.tools.manifestFile) : [];
   for (const { setting, path, isWritable } of folders) {
-    const held = [...own, ...(isWritable ? code : [])].find((file) => holds(realOf(path), realOf(file)));
+    const held = [...own, ...(isWritable ? code : [])].find((file) => isWithin(realOf(file), realOf(path)));
     if (held === undefined) continue;
     const told = `${setting} opens ${path}, where ${held} lies, a file that the hub itself works with; move one of them elsewhere`;
     throw new AtmoError('CONFIG_INVALID', told);
@@ -51,10 +52,6 @@ function codeFiles(manifest: string): readonly string[] {
   } catch {
     return [];
   }
-}
-
-function holds(folder: string, file: string): boolean {
-  return file === folder || file.startsWith(folder === '/' ? '/' : `${folder}/`);
 }
 
 function realOf(path: string): string {

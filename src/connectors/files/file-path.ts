@@ -1,4 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
+import { isWithin } from '../../core/is-within.ts';
 import type { FileRoot } from './files-config.ts';
 
 /** The path that means all folders together. */
@@ -47,7 +48,7 @@ function relativeTo(text: string, roots: Readonly<Record<string, FileRoot>>): st
   if (!text.startsWith('/')) return text;
   const around = Object.entries(roots)
     .map(([name, { path }]) => ({ name, path: path.replace(/\/+$/, '') }))
-    .filter(({ path }) => text === path || text.startsWith(`${path}/`))
+    .filter(({ path }) => isWithin(text, path))
     .sort((a, b) => b.path.length - a.path.length)[0];
   if (!around) throw denied('This path is outside of the folders that the owner opened to agents; list_files with . tells those');
   return around.name + text.slice(around.path.length);

@@ -1,4 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
+import { isWithin } from '../../core/is-within.ts';
 
 /** Where machines keep accounts, keys, devices and programs that run (source 004: /etc/passwd and the like). */
 const CLOSED = ['/boot', '/dev', '/etc', '/proc', '/run', '/sys', '/usr', '/var/lib/atmosphere-edge'];
@@ -16,8 +17,4 @@ export function requireHarmless(name: string, path: string, stateDir: string): v
   const closed = CLOSED.find((folder) => isWithin(clean, folder) || isWithin(folder, clean));
   if (closed === undefined || OPEN.some((folder) => isWithin(clean, folder))) return;
   throw new AtmoError('CONFIG_INVALID', `${where}: ${closed} belongs to the system; open another folder`);
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`);
 }

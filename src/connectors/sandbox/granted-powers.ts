@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { AtmoError } from '../../core/errors.ts';
+import { isWithin } from '../../core/is-within.ts';
 import { readSecret } from '../../core/secret-source.ts';
 import type { ProgramPower } from '../../tools/program-sandbox.ts';
 import type { PowerConfig } from './sandbox-config.ts';
@@ -33,7 +34,7 @@ export class GrantedPowers {
 
   /** CONFIG_INVALID for code that lies where a program that sees it would see the hub's own state as well. */
   requireCodeApart(paths: readonly string[]): void {
-    const around = paths.find((path) => holds(realOf(path), realOf(this.#stateDir)));
+    const around = paths.find((path) => isWithin(realOf(this.#stateDir), realOf(path)));
     if (around === undefined) return;
     throw new AtmoError(
       'CONFIG_INVALID',
@@ -67,15 +68,11 @@ export class GrantedPowers {
 /** Whoever reads the state directory has the keys of the home. */
 function requireApart(path: string, stateDir: string, power: string): void {
   const [folder, state] = [realOf(path), realOf(stateDir)];
-  if (!holds(folder, state) && !holds(state, folder)) return;
+  if (!isWithin(state, folder) && !isWithin(folder, state)) return;
   throw new AtmoError(
     'CONFIG_INVALID',
     `connectors.sandbox.powers.${power} names ${path}, which is or holds a part of the hub's state directory ${stateDir}; choose another folder`,
   );
-}
-
-function holds(outer: string, inner: string): boolean {
-  return inner === outer || inner.startsWith(outer === '/' ? '/' : `${outer}/`);
 }
 
 function realOf(path: string): string {

@@ -1,5 +1,6 @@
 import type { Effect } from '../../core/authorizer.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { isWithin } from '../../core/is-within.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import type { ProgramSandbox } from '../../tools/program-sandbox.ts';
 import { argumentParameters, fillArguments } from '../../tools/registration/exec-arguments.ts';
@@ -76,7 +77,7 @@ export class NamedCommands {
 
   #requireFolder(folder: string, { powers }: CommandConfig): void {
     const open = powers.flatMap((name) => [...(this.#config.powers[name]?.read ?? []), ...(this.#config.powers[name]?.write ?? [])]);
-    const isInside = [OWN_FOLDER, ...open].some((path) => folder === path || folder.startsWith(`${path}/`));
+    const isInside = [OWN_FOLDER, ...open].some((path) => isWithin(folder, path));
     if (isInside && !folder.split('/').includes('..') && !folder.includes('\0')) return;
     throw new AtmoError(
       'VALIDATION_ERROR',
