@@ -1,3 +1,4 @@
+import { isoTime } from '../../core/iso-time.ts';
 import type { Urgency } from './urgency.ts';
 
 /** Something to tell somebody. */
@@ -26,6 +27,11 @@ export interface NotificationWay {
    * SERVICE_UNAVAILABLE and RATE_LIMITED (nothing was delivered), SERVICE_REFUSED, OUTCOME_UNKNOWN, or what the signal aborts with.
    */
   send(notification: Notification, signal: AbortSignal): Promise<string>;
+}
+
+/** All of it as JSON, for ways that have no form of their own. */
+export function notificationJson({ id, recipient, title, message, urgency, atMs }: Notification): string {
+  return JSON.stringify({ id, recipient, ...(title !== undefined && { title }), message, urgency, timestamp: isoTime(atMs) });
 }
 
 /** Title and text as one, for ways that have no title. */

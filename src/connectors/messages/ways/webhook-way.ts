@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { isoTime } from '../../../core/iso-time.ts';
 import { callEndpoint } from '../../http/endpoint-call.ts';
-import type { Notification } from '../notification.ts';
+import { type Notification, notificationJson } from '../notification.ts';
 
 interface WebhookPlace {
   readonly url: URL;
@@ -17,8 +16,8 @@ const STANDARD_SECRET = /^whsec_/;
  */
 export function webhookWay({ url, token, signingSecret }: WebhookPlace) {
   return async (notification: Notification, signal: AbortSignal): Promise<string> => {
-    const { id, recipient, title, message, urgency, atMs } = notification;
-    const body = JSON.stringify({ id, recipient, ...(title !== undefined && { title }), message, urgency, timestamp: isoTime(atMs) });
+    const { id, atMs } = notification;
+    const body = notificationJson(notification);
     const timestamp = String(Math.floor(atMs / 1000));
     await callEndpoint({
       service: `The webhook at ${url.host}`,
