@@ -4,10 +4,11 @@ import { readSecret } from '../../core/secret-source.ts';
 import { callEndpoint } from '../http/endpoint-call.ts';
 import { mediaTypeOf } from '../models/media-type.ts';
 import type { CameraConfig, CamerasConfig } from './cameras-config.ts';
-import { deviceInput, type FfmpegRun, ffmpegFrame, networkInput, pictureInput } from './ffmpeg.ts';
+import { deviceInput, ffmpegFrame, networkInput, pictureInput } from './ffmpeg.ts';
 import type { Frame, FrameRequest, FrameSource } from './frame-source.ts';
 import { pictureSize } from './picture-size.ts';
 import { rpicamFrame } from './rpicam.ts';
+import type { PictureRun } from './run-program.ts';
 
 /** An answer may have 8 million characters, and base64 makes four of three bytes. */
 const MAX_BYTES = 5_500_000;
@@ -66,7 +67,7 @@ export class Cameras implements FrameSource {
   }
 
   /** What a camera gives is passed on as it is where it fits the request: a hub without ffmpeg can then still show it. */
-  async #snapshot(camera: Camera, request: FrameRequest, run: FfmpegRun): Promise<Frame> {
+  async #snapshot(camera: Camera, request: FrameRequest, run: PictureRun): Promise<Frame> {
     const body = await snapshotOf(camera, run.signal).catch((error: unknown) => {
       if (camera.login !== undefined && isUnauthorized(error)) return undefined;
       throw error;

@@ -1,7 +1,6 @@
-import { AtmoError } from '../../core/errors.ts';
 import type { Frame, FrameRequest } from './frame-source.ts';
 import { pictureSize } from './picture-size.ts';
-import { type ProgramEnd, type ProgramRun, runProgram } from './run-program.ts';
+import { noPicture, type PictureRun, type ProgramEnd, runProgram } from './run-program.ts';
 
 /** Where ffmpeg takes a picture from. */
 export interface FfmpegInput {
@@ -10,9 +9,7 @@ export interface FfmpegInput {
   readonly stdin?: string | Uint8Array;
 }
 
-/** What every run needs. */
-export type FfmpegRun = Pick<ProgramRun, 'env' | 'signal' | 'maxBytes'>;
-
+const PROGRAM = 'ffmpeg';
 /** ffmpeg's scale of the quality of JPEG: 2 is best, 31 is worst. */
 const BEST = 2;
 const WORST = 31;
@@ -39,14 +36,14 @@ export function pictureInput(bytes: Uint8Array): FfmpegInput {
 }
 
 /** One picture by ffmpeg. Errors: those of `runProgram`; SERVICE_UNAVAILABLE with what ffmpeg says when there is no picture. */
-export async function ffmpegFrame(input: FfmpegInput, request: FrameRequest, run: FfmpegRun): Promise<Frame> {
+export async function ffmpegFrame(input: FfmpegInput, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const end = await runProgram({
     ...run,
-    program: 'ffmpeg',
+    program: PROGRAM,
     args: ['-hide_banner', '-loglevel', 'error', '-max_pixels', String(MAX_PIXELS), ...input.args, ...outputArgs(request)],
     ...(input.stdin !== undefined && { input: input.stdin }),
   });
-  if (end.exitCode !== 0 || end.output.length === 0) throw noPicture(end);
+  if (end.exitCode !== 0 || end.output.length === 0) throw noPicture(PROGRAM, end);
   return request.format === 'raw' ? rawFrame(end) : encodedFrame(request.format, end);
 }
 
@@ -66,7 +63,7 @@ function outputArgs({ format, quality, within }: FrameRequest): readonly string[
 
 function encodedFrame(format: 'jpeg' | 'png', end: ProgramEnd): Frame {
   const size = pictureSize(end.output);
-  if (size?.type !== `image/${format}`) throw noPicture(end);
+  if (size?.type !== `image/${format}`) throw noPicture(PROGRAM, end);
   return { bytes: end.output, format, width: size.width, height: size.height };
 }
 
@@ -75,11 +72,6 @@ function rawFrame(end: ProgramEnd): Frame {
   const head = /^P6\s(\d+)\s(\d+)\s255\s/.exec(String.fromCharCode(...end.output.subarray(0, 64)));
   const [whole = '', width = '', height = ''] = head ?? [];
   const bytes = end.output.slice(whole.length);
-  if (!head || bytes.length !== Number(width) * Number(height) * 3) throw noPicture(end);
+  if (!head || bytes.length !== Number(width) * Number(height) * 3) throw noPicture(PROGRAM, end);
   return { bytes, format: 'raw', width: Number(width), height: Number(height) };
-}
-
-function noPicture({ complaint, exitCode }: ProgramEnd): AtmoError {
-  const reason = complaint.split('\n').at(-1) ?? '';
-  return new AtmoError('SERVICE_UNAVAILABLE', `The camera gave no picture: ${reason === '' ? `ffmpeg ended with ${exitCode}` : reason}`);
 }

@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Frame, FrameRequest } from './frame-source.ts';
 import { pictureSize } from './picture-size.ts';
-import { type ProgramEnd, type ProgramRun, runProgram } from './run-program.ts';
+import { noPicture, type PictureRun, type ProgramEnd, type ProgramRun, runProgram } from './run-program.ts';
 
 /** The name since Raspberry Pi OS 12, and the one before. */
 const PROGRAMS = ['rpicam-still', 'libcamera-still'] as const;
@@ -10,27 +10,25 @@ const SETTLE_MS = 500;
 /** A sensor of 12 megapixels would make pictures that no caller can take. */
 const DEFAULT_SIZE = { width: 1280, height: 960 };
 
-type Run = Pick<ProgramRun, 'env' | 'signal' | 'maxBytes'>;
-
 /**
  * A picture by a camera at the board's own connector (rpicam-still of Raspberry Pi OS). Errors: those of `runProgram`;
  * SERVICE_UNAVAILABLE with what the program says when there is no picture.
  */
-export async function rpicamFrame(camera: number, request: FrameRequest, run: Run): Promise<Frame> {
+export async function rpicamFrame(camera: number, request: FrameRequest, run: PictureRun): Promise<Frame> {
   const { width, height } = request.within ?? DEFAULT_SIZE;
-  const end = await runFirst({ ...run, args: argsOf(camera, { ...request, within: { width, height } }) });
-  if (end.exitCode !== 0) throw noPicture(end);
+  const end = await runFirst({ ...run, args: argsOf(camera, request, { width, height }) });
+  if (end.exitCode !== 0) throw noPicture(PROGRAMS[0], end);
   if (request.format !== 'raw') {
     const size = pictureSize(end.output);
     if (size) return { bytes: end.output, format: request.format, width: size.width, height: size.height };
   }
   if (request.format === 'raw' && end.output.length === width * height * 3) return { bytes: end.output, format: 'raw', width, height };
-  throw noPicture(end);
+  throw noPicture(PROGRAMS[0], end);
 }
 
-function argsOf(camera: number, { format, quality, within }: FrameRequest): readonly string[] {
+function argsOf(camera: number, { format, quality }: FrameRequest, { width, height }: typeof DEFAULT_SIZE): readonly string[] {
   const encoding = { jpeg: 'jpg', png: 'png', raw: 'rgb24' }[format];
-  const size = within ? ['--width', String(within.width), '--height', String(within.height)] : [];
+  const size = ['--width', String(width), '--height', String(height)];
   const output = ['--encoding', encoding, '--quality', String(quality), '--output', '-'];
   return ['--camera', String(camera), '--nopreview', '--timeout', String(SETTLE_MS), ...size, ...output];
 }
@@ -43,13 +41,4 @@ async function runFirst(run: Omit<ProgramRun, 'program'>): Promise<ProgramEnd> {
     if (error instanceof AtmoError && error.code === 'NOT_SUPPORTED') return runProgram({ ...run, program: older });
     throw error;
   }
-}
-
-/** rpicam-still tells much before it fails; the last line has the reason. */
-function noPicture({ complaint, exitCode }: ProgramEnd): AtmoError {
-  const reason = complaint.split('\n').at(-1) ?? '';
-  return new AtmoError(
-    'SERVICE_UNAVAILABLE',
-    `The camera gave no picture: ${reason === '' ? `rpicam-still ended with ${exitCode}` : reason}`,
-  );
 }

@@ -12,6 +12,9 @@ export interface ProgramRun {
   readonly maxBytes: number;
 }
 
+/** What every run for a picture needs. */
+export type PictureRun = Pick<ProgramRun, 'env' | 'signal' | 'maxBytes'>;
+
 /** How a program ended. */
 export interface ProgramEnd {
   /** null where a signal ended it. */
@@ -56,6 +59,15 @@ export async function runProgram({ program, args, input, env, signal, maxBytes }
     else resolve({ exitCode, output: new Uint8Array(Buffer.concat(parts)), complaint: complaint.trim() });
   });
   return promise.finally(() => signal.removeEventListener('abort', kill));
+}
+
+/** SERVICE_UNAVAILABLE with the reason, which is in the last line of what a program says. */
+export function noPicture(program: string, { complaint, exitCode }: ProgramEnd): AtmoError {
+  const reason = complaint.split('\n').at(-1) ?? '';
+  return new AtmoError(
+    'SERVICE_UNAVAILABLE',
+    `The camera gave no picture: ${reason === '' ? `${program} ended with ${exitCode}` : reason}`,
+  );
 }
 
 function passedOn(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
