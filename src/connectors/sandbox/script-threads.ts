@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { orAborted } from '../../core/or-aborted.ts';
 import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
 import type { ScriptEngine, ScriptRun } from '../../tools/script-engine.ts';
 import type { ScriptOrder, ScriptOutcome } from './script-worker.ts';
@@ -76,20 +77,17 @@ async function start(): Promise<Worker> {
 }
 
 async function outcomeOf(worker: Worker, order: ScriptOrder, signal: AbortSignal): Promise<ScriptOutcome> {
-  const { promise, resolve, reject } = Promise.withResolvers<ScriptOutcome>();
-  const onAbort = () => reject(signal.reason);
+  const { promise, resolve } = Promise.withResolvers<ScriptOutcome>();
   const onError = (error: Error & { code?: string }) => {
     resolve(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? { stopped: 'memory' } : { error: error.message });
   };
   const onExit = () => resolve({ error: 'its thread ended without an answer' });
-  signal.addEventListener('abort', onAbort, { once: true });
   worker.once('message', resolve).once('error', onError).once('exit', onExit);
   worker.ref();
   worker.postMessage(order);
   try {
-    return await promise;
+    return await orAborted(promise, signal);
   } finally {
-    signal.removeEventListener('abort', onAbort);
     worker.off('message', resolve).off('error', onError).off('exit', onExit);
     // A thread that waits for work keeps no process from ending.
     worker.unref();
