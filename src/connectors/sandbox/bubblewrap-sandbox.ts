@@ -162,7 +162,9 @@ function pathOf(program: string, { read, write }: SandboxView): string {
   );
 }
 
+/** Asked for every tool of a list: an error for each folder without it would cost more than the look. */
 function isExecutable(path: string): boolean {
+  if (!existsSync(path)) return false;
   try {
     accessSync(path, constants.X_OK);
     return true;
