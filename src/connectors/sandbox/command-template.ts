@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
-import { argumentParameters, fillArguments } from '../../tools/registration/exec-arguments.ts';
+import { argumentParameters, fillArguments, fixedTexts } from '../../tools/registration/exec-arguments.ts';
 import type { CommandConfig } from './sandbox-config.ts';
 
 /**
@@ -40,7 +40,7 @@ function matchArguments(templates: readonly string[], given: readonly string[], 
 /** What stands between the fixed parts, each of which is taken as far behind as it can be. In linear time, as no expression is. */
 function matchArgument(template: string, given: string): Texts | undefined {
   const names = argumentParameters([template]);
-  const [head = '', ...parts] = template.split(/\{\w+\}/);
+  const [head = '', ...parts] = fixedTexts(template);
   if (parts.length === 0) return given === head ? {} : undefined;
   if (!given.startsWith(head)) return undefined;
   const values: string[] = [];

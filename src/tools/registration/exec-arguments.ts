@@ -8,6 +8,11 @@ export function argumentParameters(args: readonly string[]): readonly string[] {
   return args.flatMap((arg) => [...arg.matchAll(PLACEHOLDER)].map(([, name = '']) => name));
 }
 
+/** What stands before, between and behind the parameters of an argument. */
+export function fixedTexts(arg: string): readonly string[] {
+  return arg.split(PLACEHOLDER).filter((_, index) => index % 2 === 0);
+}
+
 /**
  * Arguments with the call's parameters in the place of `{param}` (source 003). An argument stays one argument and is filled in one
  * pass; values that are no text become JSON. It is left out when a parameter of it was left out. VALIDATION_ERROR for a value that
