@@ -1,5 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject } from '../../core/json.ts';
+import { isJsonObject, jsonIn } from '../../core/json.ts';
+import { OF_RESTORE } from './state-files.ts';
 
 /** One file of an archive. */
 export interface ArchiveEntry {
@@ -23,8 +24,6 @@ export interface ArchiveTable {
 export const OUTSIDE = 'outside';
 const MAX_ENTRIES = 10_000;
 const MAX_PATH_LENGTH = 512;
-/** What a restore itself works with: an archive that brought these could have the next start move other folders. */
-const RESERVED = /^(lock\.db|restore\.|before-restore-)/;
 const SEGMENT = /^(?!\.{1,2}$)[^/\0]{1,255}$/;
 
 export function tableText({ version, hub, madeAt, entries }: ArchiveTable): string {
@@ -48,18 +47,15 @@ function entryOf(value: unknown): ArchiveEntry {
   if (typeof path !== 'string' || path.length > MAX_PATH_LENGTH || !path.split('/').every((segment) => SEGMENT.test(segment))) {
     throw malformed(`${JSON.stringify(path)} is no path of a file`);
   }
-  if (RESERVED.test(path)) throw malformed(`${path} belongs to a restore, and to no backup`);
+  // An archive that brought these could have the next start move other folders.
+  if (OF_RESTORE.test(path)) throw malformed(`${path} belongs to a restore, and to no backup`);
   if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0) throw malformed(`${path} has no size`);
   return { path, bytes, isExecutable: executable === true };
 }
 
 function parsedObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isJsonObject(value)) return value;
-  } catch {
-    // Told below.
-  }
+  const value = jsonIn(text);
+  if (isJsonObject(value)) return value;
   throw malformed('its table is no JSON object');
 }
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync
 import { join } from 'node:path';
 import { replaceFile, syncPath } from '../../core/durable-file.ts';
 import { guardStorage } from '../storage-error.ts';
-import { ASIDE_PREFIX, RESTORE_FOLDER, RESTORE_MARKER } from './state-files.ts';
+import { ASIDE_PREFIX, OF_RESTORE, RESTORE_FOLDER, RESTORE_MARKER } from './state-files.ts';
 
 /** `aside`: what was there is moved away. `place`: what was unpacked is moved in. */
 type Step = 'aside' | 'place';
@@ -45,8 +45,7 @@ export function dropUnplaced(stateDir: string): void {
 }
 
 function moveAside(stateDir: string, aside: string): void {
-  const isOld = (name: string) => !name.startsWith('lock.db') && !name.startsWith(ASIDE_PREFIX) && !name.startsWith('restore.');
-  const old = readdirSync(stateDir).filter(isOld);
+  const old = readdirSync(stateDir).filter((name) => !OF_RESTORE.test(name));
   if (old.length === 0) return;
   mkdirSync(join(stateDir, aside), { recursive: true, mode: 0o700 });
   for (const name of old) {

@@ -13,6 +13,8 @@ export const RESTORE_FOLDER = 'restore.new';
 export const RESTORE_MARKER = 'restore.pending';
 /** Beginning of the name of a folder with what a restore replaced. */
 export const ASIDE_PREFIX = 'before-restore-';
+/** What a restore itself works with, of the names in a state directory: never moved, and in no backup. */
+export const OF_RESTORE = /^(lock\.db|restore\.|before-restore-)/;
 /** Journal lines that are not in audit.db yet. */
 export const AUDIT_FRONT = 'audit.front';
 
