@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import { residentBytes } from '../core/resident-bytes.ts';
+import { NODE_BYTES, nodeArguments } from './node-program.ts';
 import type { ToolHandler } from './tool-definition.ts';
 
 /** Code that runs in a process of its own, and what it may take. */
@@ -15,15 +16,9 @@ export interface IsolatedCode {
   readonly maxMemoryBytes: number;
 }
 
-const BYTES_PER_MB = 1_048_576;
-/** V8 needs this much before it runs anything. */
-const MIN_HEAP_MB = 8;
-/** What a Node takes that does nothing. */
-const RUNTIME_BYTES = 64 * BYTES_PER_MB;
 const WATCH_EVERY_MS = 25;
 const SIGABRT_EXIT = 134;
 
-// Given on the command line: the program ships as one bundle, in which a file of its own would have no place.
 const PROGRAM = `
 process.once('message', async ({ specifier, entry, config, params }) => {
   try {
@@ -61,8 +56,7 @@ export function isolatedHandler(code: IsolatedCode): ToolHandler {
 }
 
 function startProcess({ maxMemoryBytes }: IsolatedCode): ChildProcess {
-  const heapMb = Math.max(MIN_HEAP_MB, Math.floor(maxMemoryBytes / BYTES_PER_MB));
-  return spawn(process.execPath, [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=1', '--input-type=module', '--eval', PROGRAM], {
+  return spawn(process.execPath, nodeArguments(PROGRAM, maxMemoryBytes), {
     // What it prints goes nowhere: it could be anything, secrets included.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: {},
@@ -75,7 +69,7 @@ function startProcess({ maxMemoryBytes }: IsolatedCode): ChildProcess {
 async function answerOf(child: ChildProcess, maxMemoryBytes: number): Promise<Json> {
   const { promise, resolve, reject } = Promise.withResolvers<Json>();
   const watch = setInterval(() => {
-    if (residentBytes(child.pid) > maxMemoryBytes + RUNTIME_BYTES) reject(beyondMemory(maxMemoryBytes));
+    if (residentBytes(child.pid) > maxMemoryBytes + NODE_BYTES) reject(beyondMemory(maxMemoryBytes));
   }, WATCH_EVERY_MS);
   child.once('message', (message: unknown) => {
     if (isJsonObject(message) && typeof message.result === 'string') resolve(JSON.parse(message.result) as Json);

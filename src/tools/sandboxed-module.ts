@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import { NODE_BYTES, nodeArguments } from './node-program.ts';
 import type { ProgramSandbox } from './program-sandbox.ts';
 import { runToEnd } from './registration/exec-tool.ts';
 import type { ToolDefinition, ToolHandler } from './tool-definition.ts';
@@ -18,13 +19,8 @@ export interface SandboxedModule {
   readonly visible: readonly string[];
 }
 
-const BYTES_PER_MB = 1_048_576;
-const DEFAULT_MEMORY = 64 * BYTES_PER_MB;
-/** What a Node takes that does nothing. */
-const RUNTIME_BYTES = 64 * BYTES_PER_MB;
-const MIN_HEAP_MB = 8;
+const DEFAULT_MEMORY = 64 * 1_048_576;
 
-// Given on the command line: the program ships as one bundle, in which a file of its own would have no place.
 const PROGRAM = `
 let text = '';
 for await (const part of process.stdin.setEncoding('utf8')) text += part;
@@ -48,8 +44,7 @@ print('\\n' + line + '\\n', () => process.exit(0));`;
  */
 export function sandboxedModule(module: SandboxedModule, definition: ToolDefinition, programs: ProgramSandbox): ToolHandler {
   const { maxMemoryBytes = DEFAULT_MEMORY } = definition.execution;
-  const heapMb = Math.max(MIN_HEAP_MB, Math.floor(maxMemoryBytes / BYTES_PER_MB));
-  const args = [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=1', '--input-type=module', '--eval', PROGRAM];
+  const args = nodeArguments(PROGRAM, maxMemoryBytes);
   const { powers, visible, ...code } = module;
   return async (params, context) => {
     const mark = randomBytes(16).toString('hex');
@@ -60,7 +55,7 @@ export function sandboxedModule(module: SandboxedModule, definition: ToolDefinit
       stdin: JSON.stringify({ mark, ...code, params }),
       powers,
       visible: [process.execPath, ...visible],
-      maxMemoryBytes: maxMemoryBytes + RUNTIME_BYTES,
+      maxMemoryBytes: maxMemoryBytes + NODE_BYTES,
       isRuntime: true,
       signal: context.signal,
     } as const;

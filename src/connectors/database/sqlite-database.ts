@@ -3,6 +3,7 @@ import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { residentBytes } from '../../core/resident-bytes.ts';
 import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
+import { nodeArguments } from '../../tools/node-program.ts';
 import { type Database, type DatabaseAnswer, type DatabaseQuery, MAX_ANSWER_BYTES, tooMuchData } from './database.ts';
 import { SQLITE_PROGRAM } from './sqlite-program.ts';
 
@@ -13,7 +14,7 @@ interface SqliteOptions {
   readonly timeoutMs: number;
 }
 
-const HEAP_MB = 64;
+const HEAP_BYTES = 64 * 1_048_576;
 /** Node itself and what a statement may take. */
 const MAX_RESIDENT_BYTES = 167_772_160;
 /** Each may take so much: more at a time than a small board has. */
@@ -82,8 +83,11 @@ export class SqliteDatabase implements Database {
 }
 
 function startProcess(): ChildProcess {
-  const flags = [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=1', '--no-warnings', '--input-type=module'];
-  return spawn(process.execPath, [...flags, '--eval', SQLITE_PROGRAM], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], env: {}, cwd: '/' });
+  return spawn(process.execPath, nodeArguments(SQLITE_PROGRAM, HEAP_BYTES), {
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    env: {},
+    cwd: '/',
+  });
 }
 
 function messageOf(child: ChildProcess): Promise<unknown> {
