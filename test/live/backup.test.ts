@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -28,10 +28,13 @@ let before: { readonly tools: readonly string[]; readonly hub: string };
 beforeAll(async () => {
   const devices = homeOf(standardHome(), NAMES).devices.map(({ group: _, ...alone }) => alone);
   home = await VirtualHome.start({ spec: { devices }, dir: join(dir, 'devices') });
-  hub = await startHub(places.home, { mesh: { name: 'home', port: MESH_PORTS.home, peers: [`127.0.0.1:${MESH_PORTS.shed}`] } });
-  shed = await startHub(places.shed, {
-    matter: { enabled: false },
-    mesh: { name: 'shed', port: MESH_PORTS.shed, peers: [`127.0.0.1:${MESH_PORTS.home}`] },
+  hub = await RunningHub.start({
+    stateDir: places.home,
+    config: { mesh: { name: 'home', port: MESH_PORTS.home, peers: [`127.0.0.1:${MESH_PORTS.shed}`] } },
+  });
+  shed = await RunningHub.start({
+    stateDir: places.shed,
+    config: { matter: { enabled: false }, mesh: { name: 'shed', port: MESH_PORTS.shed, peers: [`127.0.0.1:${MESH_PORTS.home}`] } },
   });
   for (const { name } of devices) {
     await hub.result('hub:commission_device', { code: home.device(name).pairing.qrCode, name, accept_attestation: true });
@@ -49,12 +52,6 @@ afterAll(async () => {
   await home?.[Symbol.asyncDispose]();
   rmSync(dir, { recursive: true, force: true });
 });
-
-function startHub(stateDir: string, config: JsonObject): Promise<RunningHub> {
-  mkdirSync(stateDir, { mode: 0o700 });
-  writeFileSync(join(stateDir, 'config.yaml'), JSON.stringify(config), { mode: 0o600 });
-  return RunningHub.start({ stateDir });
-}
 
 async function callFromShed(): Promise<string> {
   const answer = await shed.call(TURN_ON);
@@ -128,7 +125,7 @@ describe('on another board, where another hub was', () => {
 
   beforeAll(async () => {
     await hub.stop();
-    const other = await startHub(places.board, { matter: { enabled: false } });
+    const other = await RunningHub.start({ stateDir: places.board, config: { matter: { enabled: false } } });
     await other.stop();
     untouched = fingerprint(places.board);
   });

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LabHost } from '../../scripts/network-lab/lab-host.ts';
 import { ownerDecision } from '../../src/cli/owner-consent.ts';
@@ -11,6 +11,8 @@ const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 interface RunningHubOptions {
   readonly stateDir: string;
+  /** Written there as its configuration file, which is left as it is when absent. */
+  readonly config?: JsonObject;
   readonly env?: Readonly<Record<string, string>>;
   /** Another machine than `hub`; its door is then reached only by `atmo` on that machine. */
   readonly host?: LabHost;
@@ -41,7 +43,8 @@ export class RunningHub implements AsyncDisposable {
   }
 
   /** Resolves when the hub answers; rejects with its log when it ends before that. */
-  static async start({ stateDir, env = {}, host }: RunningHubOptions): Promise<RunningHub> {
+  static async start({ stateDir, config, env = {}, host }: RunningHubOptions): Promise<RunningHub> {
+    if (config) writeConfig(stateDir, config);
     const settings = { ATMO_STATE_DIR: stateDir, ATMO_HTTP_PORT: '0', ATMO_MATTER_INTERFACE: 'eth0', ...env };
     const line: readonly [string, ...string[]] = [process.execPath, MAIN, 'serve'];
     const [command, ...args] = host?.command(line) ?? line;
@@ -106,4 +109,9 @@ export class RunningHub implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
+}
+
+function writeConfig(stateDir: string, config: JsonObject): void {
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  writeFileSync(join(stateDir, 'config.yaml'), JSON.stringify(config), { mode: 0o600 });
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,8 +17,7 @@ afterEach(async () => {
 async function startHub(mailPort: number) {
   const stateDir = stack.adopt(mkdtempSync(join(tmpdir(), 'atmo-large-')), (dir) => rmSync(dir, { recursive: true, force: true }));
   const email = { host: '127.0.0.1', port: mailPort, security: 'none', from: 'hub@example.org' };
-  writeFileSync(join(stateDir, 'config.yaml'), JSON.stringify({ matter: { enabled: false }, connectors: { email } }));
-  const hub = stack.use(await RunningHub.start({ stateDir }));
+  const hub = stack.use(await RunningHub.start({ stateDir, config: { matter: { enabled: false }, connectors: { email } } }));
   return { hub, stateDir, token: readFileSync(join(stateDir, 'owner.token'), 'utf8').trim() };
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -32,9 +32,8 @@ describe.skipIf(findDebianTool('mosquitto') === undefined)('a hub with messages 
         mqtt: { url: broker.url, bridge: { commands: true, permissions: ['device:control:pump'] } },
       },
     };
-    writeFileSync(join(stateDir, 'config.yaml'), JSON.stringify(config));
     const ear = stack.use(await BrokerEar.listen(broker.url, 'atmosphere/#', 'homeassistant/#'));
-    const hub = stack.use(await RunningHub.start({ stateDir, env: { NTFY_TOKEN: 'tk_hidden' } }));
+    const hub = stack.use(await RunningHub.start({ stateDir, config, env: { NTFY_TOKEN: 'tk_hidden' } }));
 
     expect(await hub.call('notify', { recipient: 'anna', message: 'x' })).toMatchObject({
       result: { delivered: true, delivery_id: 'n1', channel_used: 'phone' },

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,8 +49,7 @@ beforeAll(async () => {
       },
     },
   };
-  writeFileSync(join(stateDir, 'config.yaml'), JSON.stringify(config));
-  hub = await RunningHub.start({ stateDir, env: { MODEL_KEY: 'sk-house', WRONG_KEY: 'sk-wrong-4711' } });
+  hub = await RunningHub.start({ stateDir, config, env: { MODEL_KEY: 'sk-house', WRONG_KEY: 'sk-wrong-4711' } });
 });
 afterAll(async () => {
   await hub?.[Symbol.asyncDispose]();

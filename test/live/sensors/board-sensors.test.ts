@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -45,8 +45,7 @@ function start(): Promise<RunningHub> {
     gpio: { backend: 'sim', outputs: { pump: { line: 'GPIO27' } } },
   };
   const connectors = { sandbox: { container_engine: 'podman' } };
-  writeFileSync(join(stateDir, 'config.yaml'), JSON.stringify({ matter: { enabled: false }, sensors, connectors }));
-  return RunningHub.start({ stateDir });
+  return RunningHub.start({ stateDir, config: { matter: { enabled: false }, sensors, connectors } });
 }
 
 /** One line of `w1_slave` after the other, as the driver writes them. */

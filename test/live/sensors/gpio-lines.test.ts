@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/core/json.ts';
 import { RunningHub } from '../running-hub.ts';
 
 const LINES = {
@@ -11,11 +12,10 @@ const LINES = {
 
 const folders: string[] = [];
 
-function start(gpio: object): Promise<RunningHub> {
+function start(gpio: JsonObject): Promise<RunningHub> {
   const stateDir = mkdtempSync(join(tmpdir(), 'gpio-'));
   folders.push(stateDir);
-  writeFileSync(join(stateDir, 'config.yaml'), JSON.stringify({ matter: { enabled: false }, sensors: { poll_seconds: 1, gpio } }));
-  return RunningHub.start({ stateDir });
+  return RunningHub.start({ stateDir, config: { matter: { enabled: false }, sensors: { poll_seconds: 1, gpio } } });
 }
 
 afterAll(() => {
