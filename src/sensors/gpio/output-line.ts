@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { Listeners } from '../../core/listeners.ts';
 import { pause } from '../../core/pause.ts';
 import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
 import type { GpioChip, GpioOutput } from './gpio-chip.ts';
@@ -12,7 +13,7 @@ export class OutputLine implements GpioLine {
   readonly sensor: FoundSensor;
   readonly #clock: Clock;
   readonly #config: GpioOutputConfig;
-  readonly #listeners = new Set<SampleListener>();
+  readonly #listeners = new Listeners<SensorSample>();
   #output: GpioOutput | undefined;
   #problem = 'its chip was not opened yet';
   #isFirst = true;
@@ -99,8 +100,7 @@ export class OutputLine implements GpioLine {
   }
 
   listen(hear: SampleListener): () => void {
-    this.#listeners.add(hear);
-    return () => this.#listeners.delete(hear);
+    return this.#listeners.add(hear);
   }
 
   get #isSafeOn(): boolean {
@@ -128,6 +128,6 @@ export class OutputLine implements GpioLine {
   }
 
   #tell(): void {
-    for (const hear of this.#listeners) hear(this.sample());
+    this.#listeners.tell(this.sample());
   }
 }
