@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { isWithin } from '../../core/is-within.ts';
 import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
 import { notConfigured } from '../../tools/missing-setting.ts';
 import type { ProgramKind, ProgramOrder, ProgramPower, ProgramResult, ProgramSandbox } from '../../tools/program-sandbox.ts';
@@ -152,8 +153,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
 /** NOT_CONFIGURED for a program that is not installed where the sandbox shows it. */
 function pathOf(program: string, { read, write }: SandboxView): string {
   const places = program.startsWith('/') ? [program] : PROGRAM_PATH.map((folder) => join(folder, program));
-  const isShown = (path: string) =>
-    [...PROGRAM_PATH, '/usr', ...read, ...write].some((folder) => path === folder || path.startsWith(`${folder}/`));
+  const isShown = (path: string) => [...PROGRAM_PATH, '/usr', ...read, ...write].some((folder) => isWithin(path, folder));
   const found = places.find((path) => isShown(path) && isExecutable(path));
   if (found !== undefined) return found;
   throw new AtmoError(
