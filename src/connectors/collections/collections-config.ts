@@ -1,12 +1,15 @@
 import { optionalSection } from '../../core/config-section.ts';
 
+/** Where the owner set nothing. */
+export const COLLECTIONS_DEFAULT: CollectionsConfig = { maxParts: 20_000 };
+
 /** JSON Schema of `connectors.collections`. */
 export const COLLECTIONS_SECTION = optionalSection({
   max_parts: {
     type: 'integer',
     minimum: 1,
     maximum: 500_000,
-    default: 20_000,
+    default: COLLECTIONS_DEFAULT.maxParts,
     description: 'Parts of documents in all collections, each about a thousand characters; a search looks at all of a collection',
   },
 });
@@ -15,6 +18,3 @@ export const COLLECTIONS_SECTION = optionalSection({
 export interface CollectionsConfig {
   readonly maxParts: number;
 }
-
-/** Where the owner set nothing. */
-export const COLLECTIONS_DEFAULT: CollectionsConfig = { maxParts: 20_000 };
