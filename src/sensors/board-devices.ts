@@ -3,7 +3,6 @@ import type { DeviceChange, DeviceDirectory } from '../core/device-directory.ts'
 import type { Device, DeviceDescription, Reachability } from '../core/device-model.ts';
 import type { EventBus } from '../core/events.ts';
 import type { DeviceId } from '../core/ids.ts';
-import { Listeners } from '../core/listeners.ts';
 
 /** What is known of a chip, a probe or the board itself. */
 export interface BoardDevice {
@@ -19,7 +18,7 @@ export class BoardDevices implements DeviceDirectory {
   readonly #clock: Clock;
   readonly #events: EventBus;
   readonly #devices = new Map<DeviceId, Device>();
-  readonly #listeners = new Listeners<DeviceChange>();
+  readonly #listeners = new Set<(change: DeviceChange) => void>();
 
   constructor({ clock, events }: { readonly clock: Clock; readonly events: EventBus }) {
     this.#clock = clock;
@@ -40,7 +39,8 @@ export class BoardDevices implements DeviceDirectory {
   }
 
   onChange(listener: (change: DeviceChange) => void): () => void {
-    return this.#listeners.add(listener);
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Adds a device, unless it is there already. */
@@ -57,7 +57,7 @@ export class BoardDevices implements DeviceDirectory {
       ...(area !== undefined && { area }),
     };
     this.#devices.set(id, device);
-    this.#listeners.tell({ kind: 'added', device });
+    this.#tell({ kind: 'added', device });
     this.#events.emit('device.added', id, { name, device_types: [] });
   }
 
@@ -73,7 +73,11 @@ export class BoardDevices implements DeviceDirectory {
     if (!before || before.reachability === reachability) return;
     const device = { ...before, reachability };
     this.#devices.set(id, device);
-    this.#listeners.tell({ kind: 'reachability', device });
+    this.#tell({ kind: 'reachability', device });
     this.#events.emit('device.reachability', id, { reachability });
+  }
+
+  #tell(change: DeviceChange): void {
+    for (const listener of this.#listeners) listener(change);
   }
 }

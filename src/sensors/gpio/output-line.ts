@@ -1,6 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { Listeners } from '../../core/listeners.ts';
 import { pause } from '../../core/pause.ts';
 import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
 import type { GpioChip, GpioOutput } from './gpio-chip.ts';
@@ -13,7 +12,7 @@ export class OutputLine implements GpioLine {
   readonly sensor: FoundSensor;
   readonly #clock: Clock;
   readonly #config: GpioOutputConfig;
-  readonly #listeners = new Listeners<SensorSample>();
+  readonly #listeners = new Set<SampleListener>();
   #output: GpioOutput | undefined;
   #problem = 'its chip was not opened yet';
   #isFirst = true;
@@ -100,7 +99,8 @@ export class OutputLine implements GpioLine {
   }
 
   listen(hear: SampleListener): () => void {
-    return this.#listeners.add(hear);
+    this.#listeners.add(hear);
+    return () => this.#listeners.delete(hear);
   }
 
   get #isSafeOn(): boolean {
@@ -128,6 +128,6 @@ export class OutputLine implements GpioLine {
   }
 
   #tell(): void {
-    this.#listeners.tell(this.sample());
+    for (const hear of this.#listeners) hear(this.sample());
   }
 }

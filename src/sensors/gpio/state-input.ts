@@ -1,5 +1,4 @@
 import type { Clock } from '../../core/clock.ts';
-import { Listeners } from '../../core/listeners.ts';
 import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
 import { FlutterGuard } from './flutter-guard.ts';
 import type { GpioChip, GpioEdge, GpioInput } from './gpio-chip.ts';
@@ -19,7 +18,7 @@ export class StateInput implements GpioLine {
   readonly sensor: FoundSensor;
   readonly #ports: InputPorts;
   readonly #config: GpioInputConfig;
-  readonly #listeners = new Listeners<SensorSample>();
+  readonly #listeners = new Set<SampleListener>();
   readonly #guard: FlutterGuard;
   #input: GpioInput | undefined;
   #problem = 'its chip was not opened yet';
@@ -32,7 +31,7 @@ export class StateInput implements GpioLine {
     const { clock, warn } = ports;
     this.#guard = new FlutterGuard({
       clock,
-      tellState: () => this.#listeners.tell(this.sample()),
+      tellState: () => this.#tell(this.sample()),
       warn: () => warn('gpio.flutters', name, `${name} changes too fast to tell every change; is its wire connected, its bias set?`),
     });
   }
@@ -69,13 +68,18 @@ export class StateInput implements GpioLine {
   }
 
   listen(hear: SampleListener): () => void {
-    return this.#listeners.add(hear);
+    this.#listeners.add(hear);
+    return () => this.#listeners.delete(hear);
   }
 
   #changed({ edge, ageMs, missed }: GpioEdge): void {
     const { clock, warn } = this.#ports;
     if (missed > 0) warn('gpio.changes_missed', this.name, `${this.name}: ${missed} changes came faster than they could be read`);
     const atMs = Math.round(clock.now() - ageMs);
-    this.#guard.pass(() => this.#listeners.tell({ address: this.sensor.address, value: edge === 'rising', atMs }));
+    this.#guard.pass(() => this.#tell({ address: this.sensor.address, value: edge === 'rising', atMs }));
+  }
+
+  #tell(sample: SensorSample): void {
+    for (const hear of this.#listeners) hear(sample);
   }
 }

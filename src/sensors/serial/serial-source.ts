@@ -1,5 +1,4 @@
 import type { Clock } from '../../core/clock.ts';
-import { Listeners } from '../../core/listeners.ts';
 import type { Service } from '../../core/service.ts';
 import { calibrated } from '../calibration.ts';
 import { houseUnit } from '../house-unit.ts';
@@ -27,7 +26,7 @@ export class SerialSource implements SensorSource, Service {
   readonly #clock: Clock;
   readonly #ports: readonly Port[];
   readonly #heard = new Map<string, Heard>();
-  readonly #listeners = new Listeners<SensorSample>();
+  readonly #listeners = new Set<SampleListener>();
 
   /** CONFIG_INVALID for a pattern that cannot be. */
   constructor(
@@ -66,7 +65,8 @@ export class SerialSource implements SensorSource, Service {
   }
 
   listen(hear: SampleListener): () => void {
-    return this.#listeners.add(hear);
+    this.#listeners.add(hear);
+    return () => this.#listeners.delete(hear);
   }
 
   #lastOf(address: string): SensorSample {
@@ -86,7 +86,7 @@ export class SerialSource implements SensorSource, Service {
       if (value === undefined) continue;
       const address = `serial:${device}/${name}`;
       this.#heard.set(address, { value, atMs });
-      this.#listeners.tell({ address, value, atMs });
+      for (const hear of this.#listeners) hear({ address, value, atMs });
     }
   }
 }
