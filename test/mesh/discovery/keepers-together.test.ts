@@ -98,6 +98,7 @@ test('two halves that were cut apart find back with the first try after the repa
   expect(hubs.map(({ engine }) => engine.peers().length)).toEqual([2, 2, 2, 2, 2, 2]);
   lab.network.heal();
   // A try that the cut swallowed lasts 2 s and the pause after it up to 1.25 s; TCP, unlike this network, repeats its first packet.
-  await pass(lab, 3_400);
+  // Steps of 10 ms, because a step carries a message one way only.
+  await pass(lab, 3_400, 10);
   expect(hubs.map(({ engine }) => engine.peers().length)).toEqual([5, 5, 5, 5, 5, 5]);
 });
