@@ -39,8 +39,11 @@ export function cameraFrameTool(cameras: Cameras): RegisteredTool {
         camera_id: cameraParameter,
         resolution: p
           .object(
-            { width: side('Greatest width'), height: side('Greatest height') },
-            { description: 'The picture fits into it and keeps its shape; as the camera gives it when absent' },
+            { width: side('Greatest width').optional(), height: side('Greatest height').optional() },
+            {
+              description:
+                'The picture fits into it and keeps its shape; with one side alone the other follows; as the camera gives it when absent',
+            },
           )
           .optional(),
         format: p.enum(FRAME_FORMATS, { description: 'raw is RGB, three bytes for each pixel, row by row', default: 'jpeg' }),

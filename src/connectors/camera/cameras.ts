@@ -117,7 +117,8 @@ function withLogin({ url = '', login }: Camera): string {
 }
 
 function isWithin(size: { readonly width: number; readonly height: number }, within: FrameRequest['within']): boolean {
-  return within === undefined || (size.width <= within.width && size.height <= within.height);
+  const { width = size.width, height = size.height } = within ?? {};
+  return size.width <= width && size.height <= height;
 }
 
 /** ffmpeg repeats the address that it cannot open. */

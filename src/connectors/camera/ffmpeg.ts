@@ -48,9 +48,8 @@ export async function ffmpegFrame(input: FfmpegInput, request: FrameRequest, run
 }
 
 function outputArgs({ format, quality, within }: FrameRequest): readonly string[] {
-  const scale = within
-    ? ['-vf', `scale=w='min(iw,${within.width})':h='min(ih,${within.height})':force_original_aspect_ratio=decrease`]
-    : [];
+  const { width = 'iw', height = 'ih' } = within ?? {};
+  const scale = within ? ['-vf', `scale=w='min(iw,${width})':h='min(ih,${height})':force_original_aspect_ratio=decrease`] : [];
   const scaleOfQuality = Math.round(WORST - ((quality - 1) / 99) * (WORST - BEST));
   const codec = {
     jpeg: ['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', '-q:v', String(scaleOfQuality)],

@@ -7,8 +7,13 @@ export interface FrameRequest {
   readonly format: FrameFormat;
   /** 1 to 100, for JPEG. */
   readonly quality: number;
-  /** In pixels: the picture fits into it and keeps its shape. */
-  readonly within?: { readonly width: number; readonly height: number };
+  readonly within?: Bounds;
+}
+
+/** In pixels: the picture fits into it and keeps its shape; a side that is not said follows the other. */
+export interface Bounds {
+  readonly width?: number;
+  readonly height?: number;
 }
 
 /** A picture. */

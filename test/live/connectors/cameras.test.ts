@@ -82,6 +82,17 @@ describe.skipIf(ffmpeg === '')(`cameras (${FOREIGN_HINT})`, () => {
     expect(await capture('door', within(4_000, 4_000))).toMatchObject({ width: 1_280, height: 720 });
   });
 
+  test('one side alone is enough: the other follows the shape of the picture, at every kind of camera', async () => {
+    for (const id of ['door', 'yard']) {
+      expect(await capture(id, { within: { width: 640 } })).toMatchObject({ width: 640, height: 360 });
+      expect(await capture(id, { within: { height: 180 } })).toMatchObject({ width: 320, height: 180 });
+      expect(await capture(id, { within: { height: 4_000 } })).toMatchObject({ width: 1_280, height: 720 });
+    }
+    expect(await capture('gate', { format: 'png', within: { height: 120 } })).toMatchObject({ width: 160, height: 120 });
+    const untouched = await capture('door', { within: { width: 1_280 } });
+    expect(Buffer.from(untouched.bytes).equals(picture)).toBe(true);
+  });
+
   test('quality costs bytes', async () => {
     const size = async (quality: number) => (await capture('door', { quality, ...within(640, 640) })).bytes.length;
     const [worst, best] = [await size(1), await size(100)];
@@ -154,8 +165,11 @@ describe.skipIf(ffmpeg === '')(`cameras (${FOREIGN_HINT})`, () => {
   test('the tool answers base64 with its size and time', async () => {
     const { registry, pipeline, clock } = makeRoom({ capabilities: () => ['camera_access'] });
     expect(registry.register(cameraFrameTool(cameras))).toEqual([]);
-    const params = { camera_id: 'door', resolution: { width: 320, height: 320 } };
-    const answer = await pipeline.call({ principal: owner, tool: 'get_camera_frame', params });
+    const taken = (resolution: object) =>
+      pipeline.call({ principal: owner, tool: 'get_camera_frame', params: { camera_id: 'door', resolution } });
+    const answer = await taken({ width: 320, height: 320 });
+    expect(await taken({ width: 320 })).toMatchObject({ result: { width: 320, height: 180 } });
+    expect(await taken({})).toMatchObject({ result: { width: 1_280, height: 720 } });
     expect(answer).toMatchObject({ result: { format: 'jpeg', width: 320, height: 180, timestamp: new Date(clock.now()).toISOString() } });
     const { image } = (answer as unknown as { result: { image: string } }).result;
     expect(pictureSize(Buffer.from(image, 'base64'))).toMatchObject({ width: 320, height: 180 });
@@ -174,10 +188,11 @@ describe.skipIf(ffmpeg === '')(`the camera of the board, with a program in the p
     writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);
     chmodSync(join(folder, name), 0o755);
   };
-  const capture = () => {
+  const capture = (bounds: FrameRequest['within'] = { width: 640, height: 480 }) => {
     const cameras = new Cameras({ nest: { rpicam: 1, stream: false } }, { PATH: `${folder}:/usr/bin:/bin` });
-    return cameras.capture('nest', { ...JPEG, ...within(640, 480) }, AbortSignal.timeout(5_000));
+    return cameras.capture('nest', { ...JPEG, within: bounds }, AbortSignal.timeout(5_000));
   };
+  const asked = () => /--width (\d+) --height (\d+)/.exec(readFileSync(join(folder, 'arguments'), 'utf8'))?.slice(1);
 
   test('is asked for a picture of the size on standard output', async () => {
     install('libcamera-still', `echo "$@" > ${folder}/arguments; cat ${folder}/picture.jpg`);
@@ -185,6 +200,26 @@ describe.skipIf(ffmpeg === '')(`the camera of the board, with a program in the p
     expect(readFileSync(join(folder, 'arguments'), 'utf8').trim()).toBe(
       '--camera 1 --nopreview --timeout 500 --width 640 --height 480 --encoding jpg --quality 85 --output -',
     );
+  });
+
+  test('is asked for the side that was not said by the shape of its sensor', async () => {
+    const sensors = '0 : imx219 [3280x2464 10-bit RGGB] (/base/soc/i2c@1)\n1 : imx708 [4608x2592] (/base/soc/i2c@2)';
+    const list = `case "$*" in --list-cameras) printf '%s\\n' 'Available cameras' '${sensors}'; exit;; esac`;
+    install('libcamera-still', `${list}\necho "$@" > ${folder}/arguments; cat ${folder}/picture.jpg`);
+    await capture({ width: 640 });
+    expect(asked()).toEqual(['640', '360']);
+    await capture({ height: 1_080 });
+    expect(asked()).toEqual(['1920', '1080']);
+    await capture({ height: 8_000 });
+    expect(asked()).toEqual(['4608', '2592']);
+    await capture({});
+    expect(asked()).toEqual(['1280', '960']);
+  });
+
+  test('that does not tell the shape of its sensor wants both sides', async () => {
+    install('libcamera-still', `echo "$@" > ${folder}/arguments; cat ${folder}/picture.jpg`);
+    const message = expect.stringContaining('say both width and height');
+    await expect(capture({ width: 640 })).rejects.toMatchObject({ code: 'NOT_SUPPORTED', message });
   });
 
   test('that has no camera says what the program says', async () => {
