@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:f
 import { basename, dirname, join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { syncPath } from '../core/durable-file.ts';
+import { AtmoError } from '../core/errors.ts';
 import { quickCheck } from './checked-database.ts';
 
 /** One copy of a database. */
@@ -11,6 +12,10 @@ export interface Snapshot {
 }
 
 const PAGES_PER_STEP = 1000;
+/** Each try is a new race with the transactions of this thread, which are over within a turn of it. */
+const TRIES = 10;
+/** `errcode` of SQLITE_OK. */
+const NO_ERROR = 0;
 
 /** The copies of one database, named `<database>.<time>.snapshot`; only whole, synced copies carry that name. */
 export class SnapshotFolder {
@@ -50,7 +55,7 @@ export class SnapshotFolder {
     const partial = join(this.#directory, `${this.#prefix}partial`);
     try {
       removeDatabase(partial);
-      await backup(database, partial, { rate: PAGES_PER_STEP });
+      await copy(database, partial);
       renameSync(partial, path);
       syncPath(this.#directory);
     } finally {
@@ -84,6 +89,27 @@ function isSound(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * Copies it whole. The first step, in another thread, is refused while this one is within a transaction (SQLITE_BUSY of
+ * sqlite3_backup_step), which Node tells as the error "not an error" of the copy; only later steps are repeated by Node itself.
+ */
+async function copy(database: DatabaseSync, path: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await backup(database, path, { rate: PAGES_PER_STEP });
+      return;
+    } catch (error) {
+      if (!isNoError(error)) throw error;
+      if (tries === TRIES)
+        throw new AtmoError('STORAGE_FAILED', `${path} cannot be made: something else holds its database; try again later`);
+    }
+  }
+}
+
+function isNoError(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === NO_ERROR;
 }
 
 function removeDatabase(path: string): void {
