@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { mostMemoryBytes } from '../../src/tools/wasm-memory.ts';
+import { processorMs } from '../processor-time.ts';
 
 const HEAD = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 
@@ -12,8 +13,7 @@ test.each([
   expect(mostMemoryBytes(Uint8Array.from(bytes))).toBe(most);
 });
 
-test('a section that says it has more memories than bytes is not counted to its end', () => {
-  const started = performance.now();
-  expect(mostMemoryBytes(Uint8Array.from([...HEAD, 5, 4, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]))).toBeDefined();
-  expect(performance.now() - started).toBeLessThan(1_000);
+test('a section that says it has more memories than bytes is not counted to its end', async () => {
+  const bytes = Uint8Array.from([...HEAD, 5, 4, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]);
+  expect(await processorMs(() => expect(mostMemoryBytes(bytes)).toBeDefined())).toBeLessThan(1_000);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { matchTemplate } from '../../../src/connectors/sandbox/command-template.ts';
+import { processorMs } from '../../processor-time.ts';
 
 const text = { type: 'string' };
 const match = (argv: readonly string[], given: readonly string[]) => {
@@ -20,10 +21,11 @@ test.each([
   expect(match(argv, given)).toEqual(params);
 });
 
-test('what fits nowhere is known soon, however often it nearly does', () => {
-  const started = performance.now();
-  expect(match(['cp', '{a}:{b}:{c}x'], ['cp', ':'.repeat(4_000)])).toBeUndefined();
+test('what fits nowhere is known soon, however often it nearly does', async () => {
   const many = Array.from({ length: 40 }, (_, index) => `{p${index}}`);
-  expect(match(['cp', ...many], ['cp', ...many, 'more'])).toBeUndefined();
-  expect(performance.now() - started).toBeLessThan(500);
+  const workMs = await processorMs(() => {
+    expect(match(['cp', '{a}:{b}:{c}x'], ['cp', ':'.repeat(4_000)])).toBeUndefined();
+    expect(match(['cp', ...many], ['cp', ...many, 'more'])).toBeUndefined();
+  });
+  expect(workMs).toBeLessThan(500);
 });

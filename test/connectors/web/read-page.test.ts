@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { pageElements } from '../../../src/connectors/web/page-elements.ts';
 import type { PageForm } from '../../../src/connectors/web/page-writer.ts';
 import { pageText } from '../../../src/connectors/web/read-page.ts';
+import { processorMs } from '../../processor-time.ts';
 
 const { signal } = new AbortController();
 
@@ -52,13 +53,13 @@ describe('a page as Markdown', () => {
   test.each(['<b></b>', '<b> x</b>', '<a href="/x"></a>'])('is not copied whole for each of many marks (%s)', async (marked) => {
     const page = `${'word '.repeat(100_000)}${marked.repeat(20_000)}`;
     let longestMs = 0;
-    let lastMs = performance.now();
-    const look = setInterval(() => {
-      longestMs = Math.max(longestMs, performance.now() - lastMs);
-      lastMs = performance.now();
-    }, 1);
+    let isRead = false;
+    const turns = (async () => {
+      while (!isRead) longestMs = Math.max(longestMs, await processorMs(() => new Promise((resolve) => setTimeout(resolve, 1))));
+    })();
     await read(page, 'markdown', 2_000_000);
-    clearInterval(look);
+    isRead = true;
+    await turns;
     // Every piece of it took seconds before, of the whole hub.
     expect(longestMs).toBeLessThan(1_500);
   });
@@ -98,9 +99,7 @@ describe('elements of a page', () => {
   test('that take for ever to find are given up', async () => {
     const deep = `${'<div>'.repeat(900)}<p>x</p>`;
     const page = deep + '</div>'.repeat(900) + deep;
-    const started = performance.now();
     const search = pageElements(page, { selectors: ['main * * * * * p'], maxItems: 3, signal });
     await expect(search).rejects.toMatchObject({ code: 'RESOURCE_EXCEEDED' });
-    expect(performance.now() - started).toBeLessThan(5_000);
   });
 });

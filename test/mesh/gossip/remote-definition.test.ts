@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { offeredDefinition } from '../../../src/mesh/gossip/offered-definition.ts';
 import { readRemoteDefinition } from '../../../src/mesh/gossip/remote-definition.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
+import { processorMs } from '../../processor-time.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 
 const read = (bytes: Uint8Array) => readRemoteDefinition(bytes, new SchemaValidator());
@@ -42,11 +43,10 @@ describe('readRemoteDefinition', () => {
     expect(() => readJson(tool)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
   });
 
-  test('does not run the pattern of a stranger on the example of a stranger', () => {
+  test('does not run the pattern of a stranger on the example of a stranger', async () => {
     const parameters = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$', description: 'A' } } };
-    const startedMs = performance.now();
-    readJson({ ...base, parameters, metadata: { examples: [{ description: 'slow', params: { a: `${'a'.repeat(40)}!` } }] } });
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    const examples = [{ description: 'slow', params: { a: `${'a'.repeat(40)}!` } }];
+    expect(await processorMs(() => readJson({ ...base, parameters, metadata: { examples } }))).toBeLessThan(1_000);
   });
 
   const schemaOf = (parameters: object) => readJson({ ...base, parameters: { type: 'object', ...parameters } }).parameters;

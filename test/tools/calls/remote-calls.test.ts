@@ -8,6 +8,7 @@ import { JobPlaces } from '../../../src/tools/calls/job-places.ts';
 import { withoutSetting } from '../../../src/tools/missing-setting.ts';
 import type { RegisteredTool } from '../../../src/tools/tool-definition.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
+import { processorMs } from '../../processor-time.ts';
 import { makePeer, RemoteToolsFake, toolOf } from '../remote-tools-fake.ts';
 import { agent, codeOf, makeRoom, makeTool, owner, settled, withToken } from '../tool-room.ts';
 
@@ -151,9 +152,9 @@ describe('a call of a tool that only another hub has', () => {
   test('is answered without its result being held against the schema, which the other hub made as it made the result', async () => {
     const returns = { type: 'object', required: ['seen'], properties: { seen: { type: 'string', pattern: '^(a+)+$' } } };
     const router = new RouterFake(async (nodeId) => ({ result: { seen: `${'a'.repeat(40)}!` }, nodeId, hops: 1 }));
-    const startedMs = performance.now();
-    expect(await makeHouse({ others: [toolOf(['hub-2'], { returns })], router }).call()).toMatchObject({ status: 'success' });
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    const { call } = makeHouse({ others: [toolOf(['hub-2'], { returns })], router });
+    const workMs = await processorMs(async () => expect(await call()).toMatchObject({ status: 'success' }));
+    expect(workMs).toBeLessThan(5_000);
   });
 
   test('is NODE_UNAVAILABLE while the hub cannot be reached, NO_CAPABLE_NODE when it may not go there', async () => {

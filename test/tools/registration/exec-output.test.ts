@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { outputOf } from '../../../src/tools/registration/exec-output.ts';
+import { processorMs } from '../../processor-time.ts';
 
 test.each([
   ['{"a":1}', { a: 1 }],
@@ -11,8 +12,9 @@ test.each([
   expect(outputOf(printed)).toEqual(answer);
 });
 
-test('half a million lines that only begin like JSON are text, and told so soon', () => {
-  const started = performance.now();
-  expect(outputOf('{\n'.repeat(500_000))).toMatchObject({ output: expect.stringMatching(/^\{\n\{/) });
-  expect(performance.now() - started).toBeLessThan(3_000);
+test('half a million lines that only begin like JSON are text, and told so soon', async () => {
+  const workMs = await processorMs(() => {
+    expect(outputOf('{\n'.repeat(500_000))).toMatchObject({ output: expect.stringMatching(/^\{\n\{/) });
+  });
+  expect(workMs).toBeLessThan(3_000);
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
+import { processorMs } from '../../processor-time.ts';
 
 const validator = new SchemaValidator();
 const problemsOf = (schema: object, value: unknown) => {
@@ -52,13 +53,14 @@ describe('what is wrong is said with field, range and example', () => {
     expect(problemsOf(schema, value)[0]).toMatchObject(problem);
   });
 
-  test('tens of thousands of mistakes cost no more than the first of them', () => {
+  test('tens of thousands of mistakes cost no more than the first of them', async () => {
     const item = { anyOf: [{ type: 'string' }, { type: 'null' }] };
-    const startedMs = performance.now();
-    const problems = problemsOf(object({ list: { type: 'array', items: item } }), { list: Array(15_000).fill(1) });
-    expect(problems).toHaveLength(20);
+    const list = Array(15_000).fill(1);
+    const workMs = await processorMs(() => {
+      expect(problemsOf(object({ list: { type: 'array', items: item } }), { list })).toHaveLength(20);
+    });
     // Each mistake compared with each other one took many seconds.
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    expect(workMs).toBeLessThan(1_000);
   });
 
   test('a message never repeats the value, which may be a secret', () => {
@@ -143,12 +145,13 @@ describe('compiling', () => {
   });
 });
 
-test('of a long value with thousands of mistakes the first one is told, and soon', () => {
+test('of a long value with thousands of mistakes the first one is told, and soon', async () => {
   const branches = Array.from({ length: 400 }, (_, index) => ({ const: `choice ${index}` }));
   const schema = { type: 'object', properties: { a: { type: 'array', maxItems: 4, items: { anyOf: branches } } } };
   const own = new SchemaValidator();
-  const startedMs = performance.now();
-  const result = own.check(schema, { a: Array.from({ length: 20_000 }, () => 1) });
-  expect(performance.now() - startedMs).toBeLessThan(1_000);
-  expect(result.isValid ? [] : result.problems).toHaveLength(1);
+  const workMs = await processorMs(() => {
+    const result = own.check(schema, { a: Array.from({ length: 20_000 }, () => 1) });
+    expect(result.isValid ? [] : result.problems).toHaveLength(1);
+  });
+  expect(workMs).toBeLessThan(1_000);
 });

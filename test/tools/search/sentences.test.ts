@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
 import type { RegisteredTool } from '../../../src/tools/tool-definition.ts';
+import { processorMs } from '../../processor-time.ts';
 import { described } from '../../profiles/device-fixtures.ts';
 import { ToolHarness } from '../../profiles/tool-harness.ts';
 import { namesOf } from './home-names-fixture.ts';
@@ -141,9 +142,8 @@ describe('a text that was made to be slow', () => {
     ['spaces after a number', '1          '],
     ['letters', 'a'],
     ['requests', 'make it '],
-  ])('of %s is read in no time, however long', (_name, piece) => {
-    const started = performance.now();
-    search.search({ text: piece.repeat(64_000 / piece.length) }, tools);
-    expect(performance.now() - started).toBeLessThan(500);
+  ])('of %s is read in no time, however long', async (_name, piece) => {
+    const text = piece.repeat(64_000 / piece.length);
+    expect(await processorMs(() => search.search({ text }, tools))).toBeLessThan(500);
   });
 });
