@@ -27,6 +27,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   openFile: async (file) => (await import('./cli/browser.ts')).showInBrowser(file),
   askSecret: async (prompt) => (await import('./cli/secret-prompt.ts')).promptSecret(prompt, process.stdin, process.stderr),
   configCheck: async (file) => (await import('./config-check.ts')).checkConfigFile(process.env, file),
+  safeOutputs: async () => (await import('./safe-outputs.ts')).safeOutputs(process.env),
   stateArchive: async () => (await import('./state-archive.ts')).stateArchive(process.env),
   profileCheck: async (files) => (await import('./profile-workbench.ts')).checkProfileFiles(files),
   rulesCheck: async (file, known) => (await import('./access/rules/rule-check.ts')).checkRulesFile(file, known),

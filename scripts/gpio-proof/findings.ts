@@ -1,3 +1,5 @@
+import type { SafeOutputs } from '../../src/sensors/gpio/safe-outputs.ts';
+
 /** What the guest tells about a pulse that it saw. */
 export interface SeenEdge {
   readonly edge: string;
@@ -29,6 +31,7 @@ export interface Findings {
   };
   readonly crash: { readonly levelBefore: boolean; readonly levelAfter: boolean };
   readonly kill: { readonly levelBefore: boolean; readonly levelAfter: boolean; readonly levelAfterNextStart: boolean };
+  readonly afterKill: { readonly levelBefore: boolean; readonly told: SafeOutputs; readonly level: boolean };
 }
 
 /** Pulses of the power button that are sent while the guest does not read: twice as many changes as the kernel keeps, and more. */
@@ -45,7 +48,7 @@ export interface Check {
 
 /** What the findings have to be; each is shown with what was found. */
 export function checksOf(findings: Findings): readonly Check[] {
-  const { system, chip, sysfs, output, refusals, cost, edges, activeLow, overflow, hub, crash, kill } = findings;
+  const { system, chip, sysfs, output, refusals, cost, edges, activeLow, overflow, hub, crash, kill, afterKill } = findings;
   const check = (title: string, holds: boolean, found: unknown): Check => ({ title, holds, found });
   return [
     check('a Linux of 64-bit ARM', system.arch === 'arm64', system),
@@ -72,6 +75,11 @@ export function checksOf(findings: Findings): readonly Check[] {
     check('an output is safe after a stop', !hub.levelAfterStop, hub.levelAfterStop),
     check('an output is safe after an exception that nobody caught', crash.levelBefore && !crash.levelAfter, crash),
     check('an output is safe at the next start after SIGKILL', kill.levelBefore && !kill.levelAfterNextStart, kill),
+    check(
+      'an output is safe after SIGKILL as soon as systemd runs what makes it so',
+      afterKill.levelBefore && !afterKill.level && same(afterKill.told, { safe: ['relay off'], missed: [] }),
+      afterKill,
+    ),
   ];
 }
 
@@ -84,5 +92,5 @@ const MARK = /^FOUND (\w+) (.*)$/;
 export function findingsIn(lines: readonly string[]): Findings | undefined {
   const found = lines.map((line) => MARK.exec(line)).filter((match) => match !== null);
   const steps = Object.fromEntries(found.map(([, step = '', json = '']) => [step, JSON.parse(json)])) as Partial<Findings>;
-  return steps.kill ? (steps as Findings) : undefined;
+  return steps.afterKill ? (steps as Findings) : undefined;
 }

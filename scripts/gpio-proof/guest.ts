@@ -16,6 +16,7 @@ import type { GpioConfig, GpioState } from '../../src/sensors/gpio/gpio-config.t
 import { linuxGpioKernel } from '../../src/sensors/gpio/gpio-kernel.ts';
 import { GPIO_IOCTL, inputRequest, isLineActive, lineValues, REQUEST_OFFSET, readRequestFd } from '../../src/sensors/gpio/gpio-uapi.ts';
 import { openGpio } from '../../src/sensors/gpio/open-gpio.ts';
+import { makeOutputsSafe } from '../../src/sensors/gpio/safe-outputs.ts';
 import type { SensorSample, SensorSource } from '../../src/sensors/sensor-source.ts';
 import type { ToolContext } from '../../src/tools/tool-definition.ts';
 import { type Findings, OVERFLOW_PULSES, type SeenEdge } from './findings.ts';
@@ -232,6 +233,8 @@ async function prove(): Promise<void> {
   tell('hub', await hub());
   tell('crash', await endOf('throw'));
   tell('kill', { ...(await endOf('kill')), levelAfterNextStart: await nextStart() });
+  const killed = await endOf('kill');
+  tell('afterKill', { levelBefore: killed.levelAfter, told: makeOutputsSafe(chip, configOf('on').outputs), level: levelOf(RELAY) });
 }
 
 if (process.argv[2] === 'hold') await hold(process.argv[3] ?? '');

@@ -33,6 +33,8 @@ export interface CliIo {
   readonly rulesCheck?: (file: string, known?: KnownNames) => Promise<RuleCheck>;
   /** Checks a configuration file, or the one that a hub of this environment would read. */
   readonly configCheck?: (file?: string) => Promise<{ readonly file: string; readonly problem?: string }>;
+  /** Sets the outputs of the configuration to their safe state; each as text, what could not be set with the reason. */
+  readonly safeOutputs?: () => Promise<{ readonly safe: readonly string[]; readonly missed: readonly string[] }>;
   /** Backups of the hub of this machine. */
   readonly stateArchive?: () => Promise<StateArchive>;
   /** Asks at the terminal for a line that is not shown; undefined where there is none. */

@@ -23,6 +23,7 @@ import { login, logout } from './commands/login.ts';
 import { mcp } from './commands/mcp.ts';
 import { meshCommands } from './commands/mesh.ts';
 import { monitor } from './commands/monitor.ts';
+import { safeOutputs } from './commands/outputs.ts';
 import { profileCommands } from './commands/profile.ts';
 import { read } from './commands/read.ts';
 import { ruleCommands } from './commands/rules.ts';
@@ -51,6 +52,7 @@ export const SECTIONS: readonly CommandSection[] = [
       ...clockCommands,
       ...configCommands,
       ...backupCommands,
+      safeOutputs,
     ],
   },
   {

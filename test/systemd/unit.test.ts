@@ -3,6 +3,8 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { findCommand } from '../../src/cli/arguments.ts';
+import { COMMANDS } from '../../src/cli/command-table.ts';
 
 const UNIT = readFileSync(join(import.meta.dirname, '../../systemd/atmosphere-edge.service'), 'utf8');
 const hasAnalyzer = spawnSync('systemd-analyze', ['--version']).status === 0;
@@ -12,7 +14,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 /** The unit with a program that exists here: `verify` looks for it. */
 function localCopy(): string {
   const file = join(directory, 'atmosphere-edge.service');
-  writeFileSync(file, UNIT.replace('/usr/lib/atmosphere-edge/bin/node', process.execPath));
+  writeFileSync(file, UNIT.replaceAll('/usr/lib/atmosphere-edge/bin/node', process.execPath));
   return file;
 }
 
@@ -60,6 +62,11 @@ describe('systemd unit', () => {
   test('a tool that takes the last memory of the unit ends alone', () => {
     expect(UNIT).toMatch(/^OOMPolicy=continue$/m);
     expect(UNIT).toMatch(/^Restart=on-failure$/m);
+  });
+
+  test('leaves outputs safe after each end, and a failure of that is none of the hub', () => {
+    const [, words = ''] = /^ExecStopPost=-\S+ \S+atmo\.mjs (.*)$/m.exec(UNIT) ?? [];
+    expect(findCommand(COMMANDS, words.split(' '))?.name).toBe('outputs safe');
   });
 
   test('keeps its state private and in the place where atmo looks', () => {

@@ -29,8 +29,8 @@ export function openGpio(ground: GpioGround, config: GpioConfig): OpenGpio {
   return { service: board, source: board, tools };
 }
 
-/** Loads what the backend needs, and nothing else. */
-async function openChip(clock: Clock, { backend, chip, inputs, outputs }: GpioConfig): Promise<GpioChip> {
+/** The chip of the configuration, by its backend; loads what that needs, and nothing else. NOT_FOUND, NOT_CONFIGURED. */
+export async function openChip(clock: Clock, { backend, chip, inputs, outputs }: GpioConfig): Promise<GpioChip> {
   if (backend === 'sim') {
     const { SimChip } = await import('./sim-chip.ts');
     const names = [...Object.values(inputs), ...Object.values(outputs)].flatMap(({ line }) => (typeof line === 'string' ? [line] : []));

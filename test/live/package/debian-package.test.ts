@@ -108,17 +108,18 @@ describe.skipIf(missing !== undefined)(`the package on a Debian with systemd${mi
   });
 
   test(
-    'a hub that hangs is ended and started again',
+    'a hub that hangs is ended, its outputs are made safe, and it is started again',
     async () => {
       machine.write('/etc/systemd/system/atmosphere-edge.service.d/watchdog.conf', '[Service]\nWatchdogSec=8\nRestartSec=0\n');
       machine.write('/etc/atmosphere-edge/stuck.mjs', STUCK_TOOL);
       machine.write('/etc/atmosphere-edge/tools.yaml', 'tools: [{ name: get_stuck, source: "file:/etc/atmosphere-edge/stuck.mjs" }]\n');
-      machine.write('/etc/atmosphere-edge/config.yaml', 'tools: { manifest: /etc/atmosphere-edge/tools.yaml }\n');
+      const outputs = 'sensors: { gpio: { backend: sim, outputs: { pump: { line: GPIO27 } } } }';
+      machine.write('/etc/atmosphere-edge/config.yaml', `tools: { manifest: /etc/atmosphere-edge/tools.yaml }\n${outputs}\n`);
       await machine.must('systemctl daemon-reload && systemctl restart atmosphere-edge');
       const stuckPid = await property('MainPID');
       void machine.run('atmo call get_stuck');
       await until(async () => Number(await property('NRestarts')) > 0 && (await isUp()), BOOT_LIMIT_MS / 2);
-      expect(await machine.must('journalctl -u atmosphere-edge')).toContain('Watchdog timeout');
+      expect(await machine.must('journalctl -u atmosphere-edge')).toMatch(/Watchdog timeout[\s\S]*outputs safe: pump off[\s\S]*Started/);
       expect(await property('MainPID')).not.toBe(stuckPid);
       expect(await machine.must('atmo status')).toContain('http://127.0.0.1:8081');
       await machine.must('rm /etc/systemd/system/atmosphere-edge.service.d/watchdog.conf && systemctl daemon-reload');
