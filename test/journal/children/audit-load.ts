@@ -41,5 +41,4 @@ const caller = async (name: number) => {
     writeSync(1, `${requestId} ${answer.response_hash}\n`);
   }
 };
-writeSync(1, 'ready\n');
 await Promise.all(Array.from({ length: 16 }, (_, name) => caller(name)));
