@@ -1,11 +1,10 @@
 import { defineTool } from '../../tools/define-tool.ts';
-import { p } from '../../tools/schema/parameter-builder.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { FetchPublic } from '../web/fetch-public.ts';
 import { LOOK_RETURNS, look, lookParameters } from './look.ts';
 import { loadMedia } from './media-source.ts';
 import type { ModelBook } from './model-book.ts';
-import { LOOKING_LIMIT_MS, MAX_MEDIA_PARAMS_BYTES, modelParameter } from './model-tool.ts';
+import { LOOKING_LIMIT_MS, MAX_MEDIA_PARAMS_BYTES, mediaParameter, modelParameter } from './model-tool.ts';
 
 /** `analyze_image` (source 000 §8.2) over models that see. */
 export function analyzeImageTool(book: ModelBook, fetchPublic: FetchPublic): RegisteredTool {
@@ -29,7 +28,7 @@ export function analyzeImageTool(book: ModelBook, fetchPublic: FetchPublic): Reg
       audit: { logParams: false },
       examples: [{ description: 'Reads a meter', params: { image: 'https://example.org/meter.jpg', task: 'ocr' } }],
       parameters: {
-        image: p.string({ description: 'Address (http, https) of a picture, or its bytes in base64 or as a data: URI', minLength: 1 }),
+        image: mediaParameter('Address (http, https) of a picture, or its bytes in base64 or as a data: URI'),
         ...lookParameters,
         model: modelParameter,
       },

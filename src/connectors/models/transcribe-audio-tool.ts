@@ -4,7 +4,7 @@ import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { FetchPublic } from '../web/fetch-public.ts';
 import { loadMedia } from './media-source.ts';
 import type { ModelBook } from './model-book.ts';
-import { MAX_MEDIA_PARAMS_BYTES, modelParameter, WRITING_LIMIT_MS } from './model-tool.ts';
+import { MAX_MEDIA_PARAMS_BYTES, mediaParameter, modelParameter, WRITING_LIMIT_MS } from './model-tool.ts';
 import { transcribe } from './transcription.ts';
 
 /** `transcribe_audio` (source 000 §8.11) over models that know speech. */
@@ -30,10 +30,9 @@ export function transcribeAudioTool(book: ModelBook, fetchPublic: FetchPublic): 
         { description: 'A message in German', params: { audio: 'https://example.org/message.wav', language: 'de', timestamps: true } },
       ],
       parameters: {
-        audio: p.string({
-          description: 'Address (http, https) of a recording, or its bytes in base64 or as a data: URI; WAV, MP3, FLAC, Ogg, M4A, WebM',
-          minLength: 1,
-        }),
+        audio: mediaParameter(
+          'Address (http, https) of a recording, or its bytes in base64 or as a data: URI; WAV, MP3, FLAC, Ogg, M4A, WebM',
+        ),
         language: p
           .string({ description: 'ISO 639-1 code such as de; found out when absent', pattern: '^[a-z]{2,3}(-[A-Za-z]{2,4})?$' })
           .optional(),

@@ -42,6 +42,10 @@ interface TextRules extends Wording<string> {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly format?: 'uri' | 'email' | 'date-time' | 'date' | 'time' | 'ipv4' | 'ipv6' | 'hostname';
+  /** The text stands for bytes: they travel as such where messages can hold them. */
+  readonly contentEncoding?: 'base64';
+  /** Several kinds of text, each told apart by what it is. */
+  readonly anyOf?: readonly (Pick<TextRules, 'format' | 'contentEncoding' | 'description'> & { readonly type: 'string' })[];
 }
 
 interface NumberRules extends Wording<number> {

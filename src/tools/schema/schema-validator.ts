@@ -1,5 +1,6 @@
 import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { isBase64 } from '../../core/base64.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { isOwnSchema } from './own-schema.ts';
@@ -25,7 +26,6 @@ interface ValidatorOptions {
  * thousands of items could make hundreds of them.
  */
 const MAX_TOLD = 40_000_000;
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** Checks values against JSON Schemas 2020-12; compiles on first use and shares code between schemas that differ in wording. */
 export class SchemaValidator {
@@ -129,7 +129,7 @@ function createAjv(told: Told, proof: Pick<Options, 'validateSchema' | 'meta'>):
     keyword: 'contentEncoding',
     schemaType: 'string',
     type: 'string',
-    validate: (encoding: string, text: string) => encoding !== 'base64' || BASE64.test(text),
+    validate: (encoding: string, text: string) => encoding !== 'base64' || isBase64(text),
   });
   return ajv;
 }

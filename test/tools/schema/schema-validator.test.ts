@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { LARGE_PARAMS_LIMITS } from '../../../src/tools/schema/plain-json.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { processorMs } from '../../processor-time.ts';
 
@@ -94,6 +95,14 @@ describe('values', () => {
     expect(problemsOf(schema, 'https://example.org/a.png')).toEqual([]);
     expect(problemsOf(schema, 'aGVsbG8=')).toEqual([]);
     expect(problemsOf(schema, 'not base64!')).toHaveLength(1);
+  });
+
+  test('base64 of many megabytes is checked like any other', () => {
+    const large = new SchemaValidator({ limits: LARGE_PARAMS_LIMITS });
+    const picture = Buffer.alloc(9_000_000, 7).toString('base64');
+    const schema = { type: 'string', contentEncoding: 'base64' };
+    expect(large.check(schema, picture).isValid).toBe(true);
+    expect(large.check(schema, `${picture.slice(0, -1)}!`).isValid).toBe(false);
   });
 
   test('what is too large, too deep or no JSON is refused, cycles included', () => {

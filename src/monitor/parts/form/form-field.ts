@@ -76,7 +76,8 @@ export function fieldsOf(parameters: JsonSchema, path: FieldPath = []): readonly
 
 function variantOf(schema: JsonSchema, head: FieldHead): FormField | undefined {
   const forms: unknown = schema.anyOf ?? schema.oneOf;
-  if (!Array.isArray(forms)) return undefined;
+  // Several kinds of one text are written into one field.
+  if (!Array.isArray(forms) || schema.type === 'string') return undefined;
   const real = forms.filter(isJsonObject).filter((form) => form.type !== 'null');
   const [only] = real;
   if (only && real.length === 1) return typedForm(only, head);
