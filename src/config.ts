@@ -11,7 +11,7 @@ import { LOG_LEVELS, type LogLevel } from './core/logger.ts';
 import { parseGrant } from './core/permission.ts';
 import type { MeshSettings } from './mesh/mesh-session.ts';
 import { SENSORS_SECTION, type SensorsConfig } from './sensors/sensor-config.ts';
-import { checkRoles } from './tools/builtin/token-role.ts';
+import { checkRoles } from './tools/builtin/access/token-role.ts';
 
 /** What a token minted for a role may do. */
 export interface RoleConfig {

@@ -22,7 +22,7 @@ import { openSensors } from './open-sensors.ts';
 import { openWorkshop, type Workshop } from './open-workshop.ts';
 import { basicTools } from './tools/builtin/basic-tools.ts';
 import { jobTools } from './tools/builtin/job-tools.ts';
-import { sensorTools } from './tools/builtin/sensor-tools.ts';
+import { sensorTools } from './tools/builtin/sensors/sensor-tools.ts';
 import type { CallPipeline } from './tools/calls/call-pipeline.ts';
 import { namesOfNone } from './tools/calls/tool-offer.ts';
 import { ToolOrchestrator } from './tools/forms/tool-orchestrator.ts';

@@ -5,12 +5,12 @@ import { DEVICE_CAPABILITIES } from './hub-capabilities.ts';
 import type { Ground } from './open-ground.ts';
 import type { Workshop } from './open-workshop.ts';
 import { classTools } from './profiles/class-tools/class-tools.ts';
-import { controlMatterDevice, MATTER_COMMAND_ALIAS } from './profiles/control-matter-device.ts';
-import { DeviceToolSync } from './profiles/device-tool-sync.ts';
-import { loadProfiles } from './profiles/load-profiles.ts';
-import { NodeBounds } from './profiles/node-bounds.ts';
-import { deviceAdminTools } from './tools/builtin/device-admin-tools.ts';
-import { homeNameTools } from './tools/builtin/home-name-tools.ts';
+import { NodeBounds } from './profiles/clusters/node-bounds.ts';
+import { controlMatterDevice, MATTER_COMMAND_ALIAS } from './profiles/device-tools/control-matter-device.ts';
+import { DeviceToolSync } from './profiles/device-tools/device-tool-sync.ts';
+import { loadProfiles } from './profiles/files/load-profiles.ts';
+import { deviceAdminTools } from './tools/builtin/devices/device-admin-tools.ts';
+import { homeNameTools } from './tools/builtin/devices/home-name-tools.ts';
 import { deviceNames } from './tools/resolve-device.ts';
 
 const PROFILES = join(import.meta.dirname, '../device-profiles');

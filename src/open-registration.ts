@@ -11,7 +11,7 @@ import type { Access } from './open-access.ts';
 import type { Workshop } from './open-workshop.ts';
 import { basicTools } from './tools/builtin/basic-tools.ts';
 import { registrationTools } from './tools/builtin/registration-tools.ts';
-import { thermalTool } from './tools/builtin/thermal-tool.ts';
+import { thermalTool } from './tools/builtin/sensors/thermal-tool.ts';
 import type { ProgramSandbox } from './tools/program-sandbox.ts';
 import { probeBoard, toolsOfBoard } from './tools/registration/board-probe.ts';
 import { readBootstrap } from './tools/registration/bootstrap-file.ts';

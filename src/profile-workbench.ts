@@ -2,12 +2,12 @@ import { basename, dirname, join } from 'node:path';
 import type { DeviceDescription } from './core/device-model.ts';
 import { isJsonObject } from './core/json.ts';
 import { standardCluster, standardClusterNames, standardDeviceTypes } from './matter/model/standard-model.ts';
-import { loadProfiles } from './profiles/load-profiles.ts';
-import { checkProfiles } from './profiles/profile-check.ts';
-import { type DraftFile, draftProfile } from './profiles/profile-draft.ts';
-import { type RawProfileFile, readProfileDirectory, readProfileFile } from './profiles/profile-files.ts';
-import type { ProfileProblem } from './profiles/profile-problem.ts';
-import { readProfileSchemas } from './profiles/profile-schemas.ts';
+import { checkProfiles } from './profiles/check/profile-check.ts';
+import type { ProfileProblem } from './profiles/check/profile-problem.ts';
+import { loadProfiles } from './profiles/files/load-profiles.ts';
+import { type DraftFile, draftProfile } from './profiles/files/profile-draft.ts';
+import { type RawProfileFile, readProfileDirectory, readProfileFile } from './profiles/files/profile-files.ts';
+import { readProfileSchemas } from './profiles/files/profile-schemas.ts';
 
 const PROFILES = join(import.meta.dirname, '../device-profiles');
 

@@ -1,9 +1,9 @@
 /** Homes of any size for measuring time: the tools that profiles make of devices of standard types, in rooms by the dozen. */
 import type { Device } from '../../src/core/device-model.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
-import { compileDevice } from '../../src/profiles/compile-device.ts';
-import { toolName } from '../../src/profiles/device-names.ts';
-import { deviceToolDefinition } from '../../src/profiles/device-tool-definition.ts';
+import { compileDevice } from '../../src/profiles/compile/compile-device.ts';
+import { deviceToolDefinition } from '../../src/profiles/device-tools/device-tool-definition.ts';
+import { toolName } from '../../src/profiles/home/device-names.ts';
 import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
 import { toolId } from '../../src/tools/tool-name.ts';
 import { describeDeviceType } from '../../test/fixtures/describe-standard.ts';

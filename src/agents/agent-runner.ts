@@ -6,22 +6,22 @@ import type { MeshView } from '../core/mesh-view.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Service } from '../core/service.ts';
 import type { IssuedToken, TokenAuthority } from '../core/token-authority.ts';
-import { stateOf } from '../tools/builtin/token-view.ts';
+import { stateOf } from '../tools/builtin/access/token-view.ts';
 import type { KnownTools } from '../tools/known-tools.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
-import { checkActions } from './action-check.ts';
 import { AgentBook } from './agent-book.ts';
 import { childId, idPartOf } from './agent-name.ts';
-import { parseParameters, withParameter } from './agent-parameters.ts';
 import { requirePlace } from './agent-places.ts';
 import { type AgentRecord, type AgentStatus, isLiving } from './agent-record.ts';
-import { Automation, type AutomationPorts } from './automation.ts';
-import type { AutomationPlan } from './automation-config.ts';
-import { requireSight } from './automation-sight.ts';
-import { EventIndex } from './event-index.ts';
-import { checkExternalConfig, parseAutomation } from './parse-automation.ts';
+import { checkActions } from './automations/action-check.ts';
+import { parseParameters, withParameter } from './automations/agent-parameters.ts';
+import { Automation, type AutomationPorts } from './automations/automation.ts';
+import type { AutomationPlan } from './automations/automation-config.ts';
+import { requireSight } from './automations/automation-sight.ts';
+import { checkExternalConfig, parseAutomation } from './automations/parse-automation.ts';
 import { requireOwnPermissions, type SpawnRequest } from './spawn-request.ts';
-import { atWallTime } from './wall-timer.ts';
+import { EventIndex } from './triggers/event-index.ts';
+import { atWallTime } from './triggers/wall-timer.ts';
 
 /** Whom the agents of a hub work with. */
 export interface AgentCollaborators

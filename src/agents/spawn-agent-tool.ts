@@ -4,7 +4,7 @@ import { p } from '../tools/schema/parameter-builder.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';
 import { AGENT_TYPES } from './agent-record.ts';
 import type { AgentRunner } from './agent-runner.ts';
-import { CONFIG_SCHEMA } from './automation-schema.ts';
+import { CONFIG_SCHEMA } from './automations/automation-schema.ts';
 
 const DEFAULT_TTL_SECONDS = 86_400;
 const LONGEST_TTL_SECONDS = 366 * 86_400;

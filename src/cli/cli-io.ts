@@ -1,8 +1,8 @@
 import type { DeviceDescription } from '../core/device-model.ts';
 import type { KnownNames, RuleCheck } from '../core/rules.ts';
 import type { StateArchive } from '../core/state-archive.ts';
-import type { DraftFile } from '../profiles/profile-draft.ts';
-import type { ProfileProblem } from '../profiles/profile-problem.ts';
+import type { ProfileProblem } from '../profiles/check/profile-problem.ts';
+import type { DraftFile } from '../profiles/files/profile-draft.ts';
 import type { CheckResult } from './doctor/check-result.ts';
 import type { HubPorts } from './doctor/network-checks.ts';
 import type { Ticker } from './terminal/spinner.ts';

@@ -1,4 +1,4 @@
-import { done, SUCCESS } from '../tools/builtin/admin-declaration.ts';
+import { done, SUCCESS } from '../tools/builtin/devices/admin-declaration.ts';
 import { defineTool } from '../tools/define-tool.ts';
 import { p } from '../tools/schema/parameter-builder.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';

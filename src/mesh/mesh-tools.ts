@@ -1,6 +1,6 @@
 import { AtmoError } from '../core/errors.ts';
 import { isoTime } from '../core/iso-time.ts';
-import { done, SUCCESS } from '../tools/builtin/admin-declaration.ts';
+import { done, SUCCESS } from '../tools/builtin/devices/admin-declaration.ts';
 import { defineTool } from '../tools/define-tool.ts';
 import { p } from '../tools/schema/parameter-builder.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';

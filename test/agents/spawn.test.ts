@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseAutomation } from '../../src/agents/parse-automation.ts';
+import { parseAutomation } from '../../src/agents/automations/parse-automation.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';

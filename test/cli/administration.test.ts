@@ -4,7 +4,7 @@ import type { CommissionRequest, DeviceAdministration } from '../../src/core/dev
 import type { DeviceDescription } from '../../src/core/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { DeviceId } from '../../src/core/ids.ts';
-import { deviceAdminTools } from '../../src/tools/builtin/device-admin-tools.ts';
+import { deviceAdminTools } from '../../src/tools/builtin/devices/device-admin-tools.ts';
 import { makeDevice, makeGateway } from '../gateway/gateway-room.ts';
 import { approvalsSaying } from '../tools/approvals-saying.ts';
 import { settled } from '../tools/tool-room.ts';

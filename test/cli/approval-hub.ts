@@ -19,7 +19,7 @@ import { createDoor } from '../../src/gateway/door/door.ts';
 import { GuessGuard } from '../../src/gateway/door/guess-guard.ts';
 import { ReadPace } from '../../src/gateway/door/read-pace.ts';
 import { approvalRoutes } from '../../src/gateway/hub/approval-routes.ts';
-import { approvalTools } from '../../src/tools/builtin/approval-tools.ts';
+import { approvalTools } from '../../src/tools/builtin/access/approval-tools.ts';
 import { makeApprovals } from '../access/approvals/approval-room.ts';
 import { authenticatorOf, HOST, PORT, TOKEN } from '../gateway/gateway-room.ts';
 import { listAuthorizer, makeRoom, makeTool } from '../tools/tool-room.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { homeNameTools } from '../../src/tools/builtin/home-name-tools.ts';
+import { homeNameTools } from '../../src/tools/builtin/devices/home-name-tools.ts';
 import { makeDevice, makeGateway } from '../gateway/gateway-room.ts';
 import { atmo, fetchFrom } from './cli-room.ts';
 

@@ -8,7 +8,7 @@ import { auditCommands } from '../../src/cli/commands/audit.ts';
 import { HubClient } from '../../src/cli/hub-client.ts';
 import { Output } from '../../src/cli/output.ts';
 import type { AuditNote } from '../../src/core/audit-sink.ts';
-import { auditTools } from '../../src/tools/builtin/audit-tools.ts';
+import { auditTools } from '../../src/tools/builtin/access/audit-tools.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { p } from '../../src/tools/schema/parameter-builder.ts';
 import { makeGateway, TOKEN } from '../gateway/gateway-room.ts';

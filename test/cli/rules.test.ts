@@ -7,7 +7,7 @@ import type { CliIo } from '../../src/cli/cli-io.ts';
 import { NO_DEVICE_FACTS } from '../../src/core/device-facts.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { ruleTools } from '../../src/tools/builtin/rule-tools.ts';
+import { ruleTools } from '../../src/tools/builtin/access/rule-tools.ts';
 import { makeDevice, makeGateway } from '../gateway/gateway-room.ts';
 import { listAuthorizer, makeTool } from '../tools/tool-room.ts';
 import { atmo, fetchFrom, withDirectory } from './cli-room.ts';

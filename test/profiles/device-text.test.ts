@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compileDevice } from '../../src/profiles/compile-device.ts';
-import { deviceToolDefinition } from '../../src/profiles/device-tool-definition.ts';
+import { compileDevice } from '../../src/profiles/compile/compile-device.ts';
+import { deviceToolDefinition } from '../../src/profiles/device-tools/device-tool-definition.ts';
 import { quoted } from '../../src/profiles/words.ts';
 import { described, profiles } from './device-fixtures.ts';
 

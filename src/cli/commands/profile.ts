@@ -12,7 +12,7 @@ const profileCheck: Command = {
     if (!io.profileCheck) throw notHere();
     const problems = await io.profileCheck(operands);
     // Loaded by those who check: it brings the schema compiler with it.
-    const { formatProblem } = await import('../../profiles/profile-problem.ts');
+    const { formatProblem } = await import('../../profiles/check/profile-problem.ts');
     output.answer({ ok: problems.length === 0, problems }, () =>
       problems.length === 0 ? 'all profiles are fine' : problems.map(formatProblem).join('\n'),
     );

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type KnownNames, type RuleCheck, shownValues } from '../../core/rules.ts';
-import { typesAndFamilies } from '../../profiles/device-families.ts';
+import { typesAndFamilies } from '../../profiles/home/device-families.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import type { HubClient } from '../hub-client.ts';
 import { objectsIn } from '../json-list.ts';

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../core/json.ts';
-import { memberOf } from '../name-converters.ts';
+import { memberOf } from '../convert/name-converters.ts';
 
 /** An attribute of the touched endpoint that a command or write changes. */
 export interface AttributeChange {

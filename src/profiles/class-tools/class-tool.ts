@@ -7,9 +7,9 @@ import { canSeeDevice, type DeviceNames } from '../../tools/resolve-device.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { CallerView, ToolContext } from '../../tools/tool-definition.ts';
-import type { CompiledDevice, DeviceTool } from '../compiled-device.ts';
-import type { CompiledDevices } from '../compiled-devices.ts';
-import { runDeviceTool, toolEffects } from '../device-tool.ts';
+import type { CompiledDevice, DeviceTool } from '../compile/compiled-device.ts';
+import type { CompiledDevices } from '../compile/compiled-devices.ts';
+import { runDeviceTool, toolEffects } from '../device-tools/device-tool.ts';
 import { plain } from '../words.ts';
 
 /** What tools over classes of devices work with. */

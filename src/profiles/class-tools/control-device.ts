@@ -4,8 +4,8 @@ import type { JsonObject } from '../../core/json.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
-import type { CompiledDevice } from '../compiled-device.ts';
-import { SECRET_FIELDS } from '../secret-fields.ts';
+import type { CompiledDevice } from '../compile/compiled-device.ts';
+import { SECRET_FIELDS } from '../parameters/secret-fields.ts';
 import {
   CLASS_TOOL,
   type ClassToolPorts,

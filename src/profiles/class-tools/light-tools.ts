@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../core/json.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
-import type { CompiledDevice, DeviceTool } from '../compiled-device.ts';
+import type { CompiledDevice, DeviceTool } from '../compile/compiled-device.ts';
 import {
   CLASS_TOOL,
   type ClassToolPorts,

@@ -1,7 +1,7 @@
 import { defineTool } from '../../tools/define-tool.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
-import type { CompiledDevice, DeviceTool } from '../compiled-device.ts';
+import type { CompiledDevice, DeviceTool } from '../compile/compiled-device.ts';
 import {
   CLASS_TOOL,
   type ClassToolPorts,

@@ -1,4 +1,4 @@
-import { invoke } from '../device-plan.ts';
+import { invoke } from '../compile/device-plan.ts';
 import type { Recipe } from './recipe.ts';
 import { transitionParameter, transitionTime } from './transition.ts';
 

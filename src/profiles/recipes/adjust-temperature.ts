@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { ClusterView } from '../cluster-view.ts';
-import { invoke } from '../device-plan.ts';
+import type { ClusterView } from '../clusters/cluster-view.ts';
+import { invoke } from '../compile/device-plan.ts';
 import type { Recipe } from './recipe.ts';
 import { currentSetpoint, type Setpoint, setpointAttribute, setpointLimits, setpointSchema, setpointsOf } from './setpoints.ts';
 

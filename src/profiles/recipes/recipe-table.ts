@@ -1,4 +1,4 @@
-import type { RecipeName } from '../capability-file.ts';
+import type { RecipeName } from '../files/capability-file.ts';
 import { adjustBrightness } from './adjust-brightness.ts';
 import { adjustTemperature } from './adjust-temperature.ts';
 import type { Recipe } from './recipe.ts';

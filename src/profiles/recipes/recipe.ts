@@ -1,6 +1,6 @@
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
-import type { ClusterView } from '../cluster-view.ts';
-import type { DevicePlan } from '../device-plan.ts';
+import type { ClusterView } from '../clusters/cluster-view.ts';
+import type { DevicePlan } from '../compile/device-plan.ts';
 
 /** Parameters of a recipe, as members of an object schema. */
 export interface RecipeParameters {

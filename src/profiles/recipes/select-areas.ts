@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../core/json.ts';
-import type { ClusterView } from '../cluster-view.ts';
-import { invoke } from '../device-plan.ts';
-import { choiceConverter } from '../name-converters.ts';
+import type { ClusterView } from '../clusters/cluster-view.ts';
+import { invoke } from '../compile/device-plan.ts';
+import { choiceConverter } from '../convert/name-converters.ts';
 import type { Recipe } from './recipe.ts';
 
 /** The areas that a machine knows, by the names in its own map (Application Clusters §1.17). */

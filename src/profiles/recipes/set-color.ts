@@ -1,8 +1,8 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import type { ClusterView } from '../cluster-view.ts';
-import { CONVERTERS } from '../converters.ts';
-import { type DevicePlan, invoke } from '../device-plan.ts';
+import type { ClusterView } from '../clusters/cluster-view.ts';
+import { type DevicePlan, invoke } from '../compile/device-plan.ts';
+import { CONVERTERS } from '../convert/converters.ts';
 import { COLOR_NAMES, parseColor } from './color-names.ts';
 import {
   type Chromaticity,

@@ -1,8 +1,8 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { ClusterView } from '../cluster-view.ts';
-import { type DevicePlan, write } from '../device-plan.ts';
-import { celsiusToFahrenheit } from '../temperature-unit.ts';
+import type { ClusterView } from '../clusters/cluster-view.ts';
+import { type DevicePlan, write } from '../compile/device-plan.ts';
+import { celsiusToFahrenheit } from '../convert/temperature-unit.ts';
 import type { Recipe } from './recipe.ts';
 import { currentSetpoint, type Setpoint, setpointAttribute, setpointLimits, setpointSchema, setpointsOf } from './setpoints.ts';
 

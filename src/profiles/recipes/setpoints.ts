@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../core/json.ts';
-import type { ClusterView } from '../cluster-view.ts';
+import type { ClusterView } from '../clusters/cluster-view.ts';
 
 /** Which setpoint of a thermostat is meant. */
 export type Setpoint = 'heat' | 'cool' | 'both';

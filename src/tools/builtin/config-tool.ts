@@ -1,7 +1,7 @@
 import type { ConfigReload } from '../../core/config-reload.ts';
 import { defineTool } from '../define-tool.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
-import { FOR_HUB, HUB_ACTS } from './admin-declaration.ts';
+import { FOR_HUB, HUB_ACTS } from './devices/admin-declaration.ts';
 
 const keys = { type: 'array', items: { type: 'string' } } as const;
 

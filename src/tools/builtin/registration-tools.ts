@@ -5,7 +5,7 @@ import type { SeedReport } from '../registration/seed-discovery.ts';
 import type { ToolRegistrar } from '../registration/tool-registrar.ts';
 import { p } from '../schema/parameter-builder.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
-import { HUB_ACTS } from './admin-declaration.ts';
+import { HUB_ACTS } from './devices/admin-declaration.ts';
 
 interface RegistrationPorts {
   readonly registrar: Pick<ToolRegistrar, 'register' | 'remove' | 'record'>;

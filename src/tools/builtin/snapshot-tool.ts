@@ -1,6 +1,6 @@
 import { defineTool } from '../define-tool.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
-import { FOR_HUB, HUB_ACTS } from './admin-declaration.ts';
+import { FOR_HUB, HUB_ACTS } from './devices/admin-declaration.ts';
 
 /** Port: copies of the hub's databases, which it keeps for itself while it runs. */
 export interface SnapshotTaker {

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { slug } from '../../core/ids.ts';
-import { thermalTool } from '../builtin/thermal-tool.ts';
+import { thermalTool } from '../builtin/sensors/thermal-tool.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 
 const MAX_ZONES = 8;

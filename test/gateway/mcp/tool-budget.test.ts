@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { approvalTools } from '../../../src/tools/builtin/approval-tools.ts';
+import { approvalTools } from '../../../src/tools/builtin/access/approval-tools.ts';
 import { jobTools } from '../../../src/tools/builtin/job-tools.ts';
 import { jobsHere } from '../../tools/tool-room.ts';
 import { homeWith } from './many-devices.ts';

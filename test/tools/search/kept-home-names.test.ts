@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../../src/core/clock.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
-import { homeNameTools } from '../../../src/tools/builtin/home-name-tools.ts';
+import { homeNameTools } from '../../../src/tools/builtin/devices/home-name-tools.ts';
 import { deviceNames } from '../../../src/tools/resolve-device.ts';
 import { KeptHomeNames } from '../../../src/tools/search/kept-home-names.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';

@@ -8,7 +8,7 @@ import {
   grantOf,
   typedGrants,
 } from '../../../../src/monitor/pages/tokens/grant-draft.ts';
-import { typesAndFamilies } from '../../../../src/profiles/device-families.ts';
+import { typesAndFamilies } from '../../../../src/profiles/home/device-families.ts';
 
 const ACTIONS = Object.keys(GRANT_ACTIONS) as readonly GrantAction[];
 

@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import type { Authorizer } from '../../core/authorizer.ts';
+import { type ErrorBody, toAtmoError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Principal } from '../../core/principal.ts';
+import type { TokenAuthority } from '../../core/token-authority.ts';
+import type { AgentBook } from '../agent-book.ts';
+import { type AgentRecord, isLiving } from '../agent-record.ts';
+import type { Firing, Watch, WatchPorts } from '../triggers/trigger-watch.ts';
+import { watchFor } from '../triggers/watch-for.ts';
+import type { AutomationPlan } from './automation-config.ts';
+import { maySense } from './automation-sight.ts';
+import { conditionsHold } from './conditions.ts';
+import { type Run, type RunOutcome, type RunPorts, runActions } from './run-actions.ts';
+import { RunGate } from './run-gate.ts';
+
+/** A trigger that has to wait longer, for the run before or for the cooldown, is dropped: nothing runs late. */
+const MAX_WAIT_MS = 60_000;
+/** Failed runs in a row after which an automation rests, and for how long. */
+const MAX_FAILURES = 5;
+const REST_MS = 3_600_000;
+
+/** Whom an automation works with. */
+export interface AutomationPorts extends WatchPorts, RunPorts {
+  readonly book: AgentBook;
+  readonly tokens: Pick<TokenAuthority, 'principalOf'>;
+  readonly authorizer: Authorizer;
+  readonly logger: Logger;
+  /** Told when the token turns out to have ended. */
+  readonly onTokenEnded: (id: string, code: ErrorBody['code'], message: string) => void;
+}
+
+/** One automation at work: watches its triggers and runs its actions, one run at a time, with the rights of its own token. */
+export class Automation {
+  readonly #ports: AutomationPorts;
+  readonly #id: string;
+  readonly #gate = new RunGate();
+  readonly #abort = new AbortController();
+  #plan: AutomationPlan;
+  #watches: readonly Watch[] = [];
+  /** The latest trigger that waits. */
+  #waiting: Firing | undefined;
+  #cancelWait: (() => void) | undefined;
+  #run: Promise<void> | undefined;
+
+  constructor(ports: AutomationPorts, id: string, plan: AutomationPlan) {
+    this.#ports = ports;
+    this.#id = id;
+    this.#plan = plan;
+  }
+
+  start(): void {
+    this.#watches = this.#plan.triggers.map((trigger) => watchFor(trigger, this.#ports, (firing) => this.#offer(firing)));
+    for (const watch of this.#watches) watch.start();
+  }
+
+  /** The same automation with other values of its parameters. */
+  update(plan: AutomationPlan): void {
+    this.#plan = plan;
+    for (const [index, watch] of this.#watches.entries()) {
+      const trigger = plan.triggers[index];
+      if (trigger) watch.update(trigger);
+    }
+  }
+
+  /** No trigger counts any more, and a running call is given up; resolves when the run has ended. */
+  async stop(): Promise<void> {
+    for (const watch of this.#watches) watch.stop();
+    this.#watches = [];
+    this.#cancelWait?.();
+    this.#waiting = undefined;
+    this.#abort.abort();
+    await this.#run;
+  }
+
+  #offer(firing: Firing): void {
+    this.#waiting = firing;
+    this.#next();
+  }
+
+  #next(): void {
+    const firing = this.#waiting;
+    if (!firing || this.#run || this.#abort.signal.aborted) return;
+    const { clock } = this.#ports;
+    this.#cancelWait?.();
+    const waitMs = this.#gate.waitMs(clock.monotonic(), this.#plan);
+    const isLate = clock.monotonic() + waitMs - firing.atMs > MAX_WAIT_MS;
+    if (waitMs > 0 && !isLate) {
+      this.#cancelWait = clock.after(waitMs, () => this.#next());
+      return;
+    }
+    this.#waiting = undefined;
+    if (waitMs === Infinity) this.#tellLimit();
+    if (isLate || !firing.holds()) return;
+    this.#run = this.#perform(firing).finally(() => {
+      this.#run = undefined;
+      this.#next();
+    });
+  }
+
+  /** Never rejects: what goes wrong is kept with the agent. */
+  async #perform(firing: Firing): Promise<void> {
+    const { book, clock, logger } = this.#ports;
+    try {
+      const record = book.get(this.#id);
+      if (!record || !isLiving(record) || (record.restsUntilMs ?? 0) > clock.now()) return;
+      const principal = this.#principal(record);
+      if (!principal || !this.#isCalledFor(firing, principal)) return;
+      const runId = randomUUID();
+      this.#gate.started(clock.monotonic());
+      // On the disk before anything happens: after a crash in the middle this run is not begun again.
+      book.put({ ...record, running: { runId, startedAtMs: clock.now() } });
+      const run = { id: runId, principal, facts: firing.facts, signal: this.#abort.signal };
+      this.#finish(await this.#outcomeOf(run));
+    } catch (thrown) {
+      const { code, message } = toAtmoError(thrown);
+      logger.warn('agent.run_failed', { agent_id: this.#id, code, problem: message });
+    }
+  }
+
+  async #outcomeOf(run: Run): Promise<RunOutcome> {
+    try {
+      return await runActions(this.#plan.actions, run, this.#ports);
+    } catch (thrown) {
+      return { isStopped: true, error: toAtmoError(thrown).toBody() };
+    }
+  }
+
+  #principal({ token }: AgentRecord): Principal | undefined {
+    if (token === undefined) return undefined;
+    try {
+      return this.#ports.tokens.principalOf(token);
+    } catch (thrown) {
+      const { code, message } = toAtmoError(thrown);
+      this.#ports.onTokenEnded(this.#id, code, message);
+      return undefined;
+    }
+  }
+
+  /** Rights, devices in groups and readings are looked at as they are now, not as they were when it was spawned. */
+  #isCalledFor({ trigger }: Firing, principal: Principal): boolean {
+    const { conditions } = this.#plan;
+    if (![trigger, ...conditions].every((about) => maySense(about, principal, this.#ports.authorizer))) {
+      this.#note('PERMISSION_DENIED', 'Its permissions no longer show it what it is set off by or looks at');
+      return false;
+    }
+    return conditionsHold(conditions, this.#ports);
+  }
+
+  #finish({ isStopped, error }: RunOutcome): void {
+    const { book, clock, logger } = this.#ports;
+    const before = book.get(this.#id);
+    if (!before || !isLiving(before)) return;
+    const { running, restsUntilMs: _, ...rest } = before;
+    const isOurStop = error?.code === 'SHUTTING_DOWN' || this.#abort.signal.aborted;
+    const failures = isOurStop ? before.failures : isStopped ? before.failures + 1 : 0;
+    const isFailing = failures >= MAX_FAILURES;
+    const restsUntilMs = clock.now() + REST_MS;
+    if (isFailing) logger.warn('agent.failing', { agent_id: this.#id, code: error?.code ?? '', rests_ms: REST_MS });
+    book.put({
+      ...rest,
+      status: isFailing ? 'failing' : 'active',
+      runs: before.runs + 1,
+      failures,
+      lastRunAtMs: running?.startedAtMs ?? clock.now(),
+      ...(isFailing && { restsUntilMs }),
+      ...(error && { lastError: { ...error, atMs: clock.now() } }),
+    });
+  }
+
+  /** Told once for each hour that was too full, not for each trigger. */
+  #tellLimit(): void {
+    const lastError = this.#ports.book.get(this.#id)?.lastError;
+    if (lastError?.code === 'RATE_LIMITED') return;
+    this.#note('RATE_LIMITED', `It ran ${this.#plan.maxRunsPerHour} times within an hour (max_runs_per_hour): triggers are dropped`);
+  }
+
+  #note(code: ErrorBody['code'], message: string): void {
+    const { book, clock } = this.#ports;
+    const record = book.get(this.#id);
+    if (!record || !isLiving(record) || record.lastError?.message === message) return;
+    book.put({ ...record, lastError: { code, message, atMs: clock.now() } });
+  }
+}

@@ -1,0 +1,55 @@
+import { type Effect, maxRisk, type Risk } from '../../core/authorizer.ts';
+import type { DeviceDirectory } from '../../core/device-directory.ts';
+import type { CommandPath } from '../../core/device-model.ts';
+import type { DeviceId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { DeviceBounds } from '../../tools/builtin/devices/admin-declaration.ts';
+import type { CompiledDevices } from '../compile/compiled-devices.ts';
+import { UNKNOWN_OUTCOME, valueNames } from '../device-tools/step-outcome.ts';
+
+/** Tells which devices share a node, which endpoint is whose, and what operating an endpoint can do. */
+export class NodeBounds implements DeviceBounds {
+  readonly #directory: Pick<DeviceDirectory, 'list' | 'get' | 'describe'>;
+  readonly #compiled: Pick<CompiledDevices, 'get'>;
+
+  constructor(directory: Pick<DeviceDirectory, 'list' | 'get' | 'describe'>, compiled: Pick<CompiledDevices, 'get'>) {
+    this.#directory = directory;
+    this.#compiled = compiled;
+  }
+
+  ownerOf(device: DeviceId, endpoint: number): DeviceId | undefined {
+    const hasIt = (id: DeviceId) => this.#directory.describe(id)?.endpoints.some((one) => one.endpoint === endpoint) ?? false;
+    return hasIt(device) ? device : this.nodeOf(device).find(hasIt);
+  }
+
+  nodeOf(device: DeviceId): readonly DeviceId[] {
+    const nodeId = this.#directory.get(device)?.nodeId;
+    const others = this.#directory.list().filter((other) => other.nodeId === nodeId && other.id !== device);
+    return [device, ...others.map(({ id }) => id)];
+  }
+
+  /** A device of which nothing is known may do anything. */
+  riskOn(device: DeviceId, endpoint: number): Risk {
+    const compiled = this.#compiled.get(device);
+    if (!compiled) return 'dangerous';
+    const tools = compiled.tools.filter((tool) => tool.endpoint === endpoint && tool.kind === 'act');
+    return tools.reduce<Risk>((risk, tool) => maxRisk(risk, tool.risk), 'none');
+  }
+
+  riskOfCommand({ device, endpoint, cluster, command }: CommandPath): Risk {
+    const compiled = this.#compiled.get(device);
+    if (!compiled) return 'dangerous';
+    const tools = compiled.tools.filter((tool) => tool.endpoint === endpoint && tool.kind === 'act' && tool.cluster === cluster);
+    return tools.filter((tool) => tool.elements.includes(command)).reduce<Risk>((risk, tool) => maxRisk(risk, tool.risk), 'none');
+  }
+
+  outcomeOf({ device, ...at }: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'> {
+    return this.#compiled.get(device)?.outcomeOf({ kind: 'invoke', ...at, fields }) ?? UNKNOWN_OUTCOME;
+  }
+
+  valuesOn(device: DeviceId, endpoint: number, cluster?: string): readonly string[] {
+    const compiled = this.#compiled.get(device);
+    if (!compiled) return UNKNOWN_OUTCOME.unforeseen;
+    return valueNames(compiled.values, { endpoint, ...(cluster !== undefined && { cluster }) });
+  }
+}

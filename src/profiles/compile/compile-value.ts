@@ -1,0 +1,104 @@
+import type { AttributeDescription } from '../../core/device-model.ts';
+import type { Json, JsonSchema } from '../../core/json.ts';
+import type { ClusterView } from '../clusters/cluster-view.ts';
+import { type ConversionContext, type Converter, rawKind } from '../convert/converter.ts';
+import { type ConverterName, converterOf } from '../convert/converters.ts';
+import { memberOf } from '../convert/name-converters.ts';
+import type { ChoicesEntry, ValueEntry } from '../files/capability-file.ts';
+import { orNullSchema } from '../parameters/human-schema.ts';
+
+/** One thing that a device tells, ready to read. */
+export interface CompiledValue {
+  readonly name: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly kind?: string;
+  readonly unit: string;
+  readonly endpoint: number;
+  readonly cluster: string;
+  readonly attribute: string;
+  /** The device does not report changes: a cached value means nothing. */
+  readonly hasToBeAsked: boolean;
+  /** Schema of the human value, null included. */
+  readonly schema: JsonSchema;
+  toHuman(raw: Json): Json;
+  /** True when the raw value is what was wanted, within what the device can tell apart. */
+  shows(raw: Json, wanted: Json): boolean;
+}
+
+interface Conversion {
+  readonly convert?: ConverterName;
+  readonly unit?: string;
+  readonly choices?: ChoicesEntry;
+}
+
+/** The converter that an entry names, else the one that its kind of value gets; one `member` of a bitmap is a flag. */
+export function chooseConverter(entry: Conversion & { readonly member?: string }, schema: JsonSchema): Converter {
+  if (entry.convert !== undefined) return converterOf(entry.convert);
+  if (entry.choices !== undefined) return converterOf('choice');
+  const kind = rawKind(schema);
+  if (kind === 'bitmap') return converterOf(entry.member === undefined ? 'flags' : 'flag');
+  const usual: Partial<Record<typeof kind, ConverterName>> = { enum: 'enum', integer: 'count', number: 'measured', text: 'text' };
+  return converterOf(usual[kind] ?? 'same');
+}
+
+/** A value of a capability on this very cluster; undefined where the device lacks the attribute. */
+export function compileValue(name: string, entry: ValueEntry, view: ClusterView): CompiledValue | undefined {
+  const attribute = view.attribute(entry.attribute);
+  if (!attribute) return undefined;
+  const { schema, isFlag } = rawSchema(attribute, entry.member);
+  const converter = chooseConverter(entry, schema);
+  const unit = converter.unit ?? entry.unit ?? deviceUnit(attribute);
+  const context = (): ConversionContext => ({
+    schema,
+    unit,
+    ...(entry.member !== undefined && { member: entry.member }),
+    ...(entry.choices !== undefined && { choices: view.choices(entry.choices) }),
+  });
+  const toHuman = (raw: Json): Json => {
+    const own = entry.member === undefined || isFlag ? raw : memberOf(raw, entry.member);
+    return own === null || own === undefined ? null : converter.toHuman(own, context());
+  };
+  return {
+    name,
+    title: entry.title,
+    unit,
+    endpoint: view.endpoint,
+    cluster: view.name,
+    attribute: attribute.name,
+    hasToBeAsked: attribute.changesOmitted,
+    ...(entry.description !== undefined && { description: entry.description }),
+    ...(entry.kind !== undefined && { kind: entry.kind }),
+    schema: valueSchema(entry, unit, openSchema(converter, context())),
+    toHuman,
+    shows: (raw, wanted) => toHuman(raw) === wanted || (entry.member === undefined && sameRaw(converter, raw, { wanted, context })),
+  };
+}
+
+function rawSchema(attribute: AttributeDescription, member: string | undefined): { readonly schema: JsonSchema; readonly isFlag: boolean } {
+  if (member === undefined) return { schema: attribute.schema, isFlag: false };
+  if (rawKind(attribute.schema) === 'bitmap') return { schema: attribute.schema, isFlag: true };
+  const found = memberOf((attribute.schema.properties ?? {}) as Record<string, Json>, member);
+  return { schema: (found ?? {}) as JsonSchema, isFlag: false };
+}
+
+/** What a device tells may leave its stated limits; only names stay closed, and those only where the model closes them. */
+function openSchema(converter: Converter, context: ConversionContext): JsonSchema {
+  const { minimum: _low, maximum: _high, enum: _names, ...schema } = converter.schema(context) as Record<string, unknown>;
+  return schema;
+}
+
+function valueSchema(entry: ValueEntry, unit: string, schema: JsonSchema): JsonSchema {
+  const description = `${entry.description ?? entry.title}${unit === '' ? '' : ` in ${unit}`}; null when not known`;
+  return { ...orNullSchema(schema), description, ...(unit !== '' && { 'x-unit': unit }) };
+}
+
+/** The unit that the device itself states, where no scale stands between. */
+function deviceUnit(attribute: AttributeDescription): string {
+  return (attribute.scale ?? 1) === 1 ? (attribute.unit ?? '') : '';
+}
+
+function sameRaw(converter: Converter, raw: Json, asked: { wanted: Json; context: () => ConversionContext }): boolean {
+  if (raw === null || asked.wanted === null) return raw === asked.wanted;
+  return JSON.stringify(converter.toRaw(asked.wanted, asked.context())) === JSON.stringify(raw);
+}

@@ -1,0 +1,152 @@
+import type { AttributeDescription, ClusterDescription, CommandDescription } from '../../core/device-model.ts';
+import type { JsonSchema } from '../../core/json.ts';
+import { privilegeRisk } from '../clusters/privilege-risk.ts';
+import { orNullSchema, rawDescription, withDescriptions } from '../parameters/human-schema.ts';
+import { withSecretsMarked } from '../parameters/secret-fields.ts';
+import { snake, words } from '../words.ts';
+import type { CompiledValue } from './compile-value.ts';
+import type { DeviceStep } from './device-plan.ts';
+import { DEFAULT_TIMEOUT_MS, type ToolBlueprint } from './tool-blueprint.ts';
+
+/** What one generic tool is, apart from the endpoint: shared by all devices with the same description object. */
+type Template = Omit<ToolBlueprint, 'endpoint' | 'plan' | 'values'> & {
+  readonly readable: readonly AttributeDescription[];
+  plan(endpoint: number): ToolBlueprint['plan'];
+};
+
+const templates = new WeakMap<ClusterDescription, readonly Template[]>();
+const EMPTY: JsonSchema = { type: 'object', properties: {}, additionalProperties: false };
+
+/**
+ * Tools of a cluster that no profile knows: one per command and writable attribute, and one that reads everything.
+ * Values are raw Matter units with the model's schema.
+ */
+export function genericTools(endpoint: number, cluster: ClusterDescription): readonly ToolBlueprint[] {
+  const known = templates.get(cluster);
+  const made = known ?? templatesOf(cluster);
+  if (!known) templates.set(cluster, made);
+  return made.map(({ readable, plan, ...rest }) => ({
+    ...rest,
+    endpoint,
+    plan: plan(endpoint),
+    values: readable.map((attribute) => rawValue(endpoint, cluster.name, attribute)),
+  }));
+}
+
+function templatesOf(cluster: ClusterDescription): readonly Template[] {
+  const readable = cluster.attributes.filter((attribute) => attribute.readPrivilege !== 'administer');
+  return [
+    ...cluster.commands.map((command) => commandTool(cluster, command)),
+    ...cluster.attributes.filter((attribute) => attribute.writable).map((attribute) => writeTool(cluster, attribute)),
+    ...(readable.length > 0 ? [readTool(cluster, readable)] : []),
+  ];
+}
+
+function commandTool(cluster: ClusterDescription, command: CommandDescription): Template {
+  const parameters = withSecretsMarked(withDescriptions(command.parameters));
+  return {
+    ...common(cluster),
+    action: `${snake(cluster.name)}_${snake(command.name)}`,
+    title: `${words(cluster.name)}: ${words(command.name)}`,
+    description: `Sends the Matter command ${cluster.name}.${command.name} to {device}, values in raw Matter units.${sentence(command.description)}`,
+    risk: privilegeRisk(command.privilege),
+    isAdministrative: command.privilege === 'administer',
+    kind: 'act',
+    elements: [command.name],
+    isIdempotent: false,
+    parameters,
+    ...(command.returns && { response: withSecretsMarked(command.returns) }),
+    readable: [],
+    plan: (endpoint) => (fields) => ({
+      steps: [{ kind: 'invoke', endpoint, cluster: cluster.name, command: command.name, fields }],
+      target: {},
+    }),
+  };
+}
+
+function writeTool(cluster: ClusterDescription, attribute: AttributeDescription): Template {
+  const description = rawDescription(attribute.name, { ...attribute.schema, ...unitOf(attribute) });
+  return {
+    ...common(cluster),
+    action: `${snake(cluster.name)}_set_${snake(attribute.name)}`,
+    title: `${words(cluster.name)}: set ${words(attribute.name)}`,
+    description: `Writes the Matter attribute ${cluster.name}.${attribute.name} of {device}, in raw Matter units.`,
+    risk: privilegeRisk(attribute.writePrivilege ?? 'operate'),
+    isAdministrative: attribute.writePrivilege === 'administer',
+    kind: 'act',
+    elements: [attribute.name],
+    isIdempotent: true,
+    parameters: {
+      type: 'object',
+      properties: { value: { ...attribute.schema, description } },
+      required: ['value'],
+      additionalProperties: false,
+    },
+    readable: [attribute],
+    plan: (endpoint) => (params) => ({
+      steps: [{ kind: 'write', endpoint, cluster: cluster.name, attribute: attribute.name, value: params.value ?? null }],
+      target: { [snake(attribute.name)]: params.value ?? null },
+    }),
+  };
+}
+
+function readTool(cluster: ClusterDescription, readable: readonly AttributeDescription[]): Template {
+  return {
+    ...common(cluster),
+    action: `${snake(cluster.name)}_read`,
+    title: `${words(cluster.name)}: read`,
+    description: `Reads all attributes of the Matter cluster ${cluster.name} from {device}, in raw Matter units.${sentence(cluster.description)}`,
+    risk: 'none',
+    isAdministrative: false,
+    kind: 'read',
+    elements: readable.map((attribute) => attribute.name),
+    isIdempotent: true,
+    parameters: EMPTY,
+    readable,
+    plan: (endpoint) => () => ({
+      steps: readable.map(({ name }): DeviceStep => ({ kind: 'read', endpoint, cluster: cluster.name, attribute: name })),
+      target: {},
+    }),
+  };
+}
+
+function common(cluster: ClusterDescription) {
+  return { cluster: cluster.name, timeoutMs: DEFAULT_TIMEOUT_MS };
+}
+
+function rawValue(endpoint: number, cluster: string, attribute: AttributeDescription): CompiledValue {
+  return {
+    name: snake(attribute.name),
+    title: attribute.name,
+    unit: '',
+    endpoint,
+    cluster,
+    attribute: attribute.name,
+    hasToBeAsked: attribute.changesOmitted,
+    schema: rawSchemaOf(attribute),
+    toHuman: (raw) => raw,
+    shows: (raw, wanted) => JSON.stringify(raw) === JSON.stringify(wanted),
+  };
+}
+
+const rawSchemas = new WeakMap<AttributeDescription, JsonSchema>();
+
+function rawSchemaOf(attribute: AttributeDescription): JsonSchema {
+  const known = rawSchemas.get(attribute);
+  if (known) return known;
+  const description = rawDescription(attribute.name, { ...attribute.schema, ...unitOf(attribute) });
+  const schema = { ...orNullSchema(attribute.schema), description };
+  rawSchemas.set(attribute, schema);
+  return schema;
+}
+
+function unitOf(attribute: AttributeDescription): JsonSchema {
+  return { ...(attribute.unit !== undefined && { 'x-unit': attribute.unit, 'x-scale': attribute.scale ?? 1 }) };
+}
+
+/** The first sentence of the model's own words. */
+function sentence(text: string | undefined): string {
+  if (text === undefined || text === '') return '';
+  const first = /^.{1,200}?[.!?](?=\s|$)/s.exec(text)?.[0] ?? `${text.slice(0, 160)}…`;
+  return ` ${first.replace(/\s+/g, ' ')}`;
+}

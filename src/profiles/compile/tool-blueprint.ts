@@ -1,0 +1,39 @@
+import type { Risk } from '../../core/authorizer.ts';
+import type { JsonObject, JsonSchema } from '../../core/json.ts';
+import type { CompiledValue } from './compile-value.ts';
+import type { DevicePlan } from './device-plan.ts';
+
+/** A tool of one cluster on one endpoint, before it belongs to a named device. */
+export interface ToolBlueprint {
+  /** `turn_on`; the device's name and the endpoint come in front of and behind it. */
+  readonly action: string;
+  readonly alias?: string;
+  readonly title: string;
+  /** Description with `{device}` where noun and name belong. */
+  readonly description: string;
+  readonly endpoint: number;
+  readonly cluster: string;
+  /** Capability file; absent for the generic rule. */
+  readonly capability?: string;
+  readonly risk: Risk | 'highest';
+  /** `read` answers what the device tells and changes nothing. */
+  readonly kind: 'act' | 'read';
+  /** The commands or attributes that it touches. */
+  readonly elements: readonly string[];
+  /** It administers the device: needs `admin:device:<id>`. */
+  readonly isAdministrative: boolean;
+  readonly isIdempotent: boolean;
+  readonly timeoutMs: number;
+  readonly parameters: JsonSchema;
+  readonly example?: JsonObject;
+  /** Schema of the command's response, raw. */
+  readonly response?: JsonSchema;
+  /** What the answer's state holds. */
+  readonly values: readonly CompiledValue[];
+  /** Throws VALIDATION_ERROR for what schemas cannot say. */
+  plan(params: JsonObject): DevicePlan;
+  /** For a tool of one command: what its raw fields set, by the names of values; undefined for fields that are not this tool's. */
+  outcome?(fields: JsonObject): JsonObject | undefined;
+}
+
+export const DEFAULT_TIMEOUT_MS = 15_000;

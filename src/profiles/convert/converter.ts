@@ -1,0 +1,97 @@
+import type { Json, JsonSchema } from '../../core/json.ts';
+
+/** Kinds of raw values, as the JSON Schema of an attribute or field tells them. */
+export type RawKind = 'boolean' | 'integer' | 'number' | 'enum' | 'bitmap' | 'octets' | 'text' | 'list' | 'struct' | 'any';
+
+/** One name that a device gives to one of its modes, inputs, levels … */
+export interface Choice {
+  /** Value on the wire. */
+  readonly id: Json;
+  /** Name in `[a-z0-9_]`, unique among the choices. */
+  readonly name: string;
+}
+
+/** What a converter may look at besides the value. */
+export interface ConversionContext {
+  /** Schema of the raw value. */
+  readonly schema: JsonSchema;
+  /** Raw limits of the live device, where it states narrower ones. */
+  readonly min?: number;
+  readonly max?: number;
+  readonly unit?: string;
+  /** Flag of a bitmap. */
+  readonly member?: string;
+  readonly choices?: readonly Choice[];
+}
+
+/** Turns raw Matter values into people's and back. `null` never reaches it. */
+export interface Converter {
+  /** Unit of the human value, where the converter fixes it. */
+  readonly unit?: string;
+  /** Raw values that it fits. */
+  readonly takes: readonly RawKind[];
+  toHuman(raw: Json, context: ConversionContext): Json;
+  /** Throws VALIDATION_ERROR for what has no raw form. */
+  toRaw(human: Json, context: ConversionContext): Json;
+  /** Schema of the human value, with bounds. */
+  schema(context: ConversionContext): JsonSchema;
+}
+
+/** Which kind of value a raw schema describes; nullability is left aside. */
+export function rawKind(schema: JsonSchema): RawKind {
+  if (enumNames(schema).length > 0) return 'enum';
+  const types = typesOf(schema);
+  if (types.includes('boolean')) return 'boolean';
+  if (types.includes('integer')) return 'integer';
+  if (types.includes('number')) return 'number';
+  if (types.includes('array')) return 'list';
+  if (types.includes('object')) return objectKind(schema);
+  if (types.includes('string')) return schema.contentEncoding === undefined ? 'text' : 'octets';
+  return 'any';
+}
+
+/** The names that an enum's schema allows, also where numbers unknown to the model are let through. */
+export function enumNames(schema: JsonSchema): readonly string[] {
+  return [schema, ...branchesOf(schema)]
+    .flatMap((branch) => (Array.isArray(branch.enum) ? branch.enum : []))
+    .filter((name) => typeof name === 'string');
+}
+
+/** True when the raw value may be null. */
+export function isNullable(schema: JsonSchema): boolean {
+  return (
+    typesOf(schema).includes('null') || [schema, ...branchesOf(schema)].some((one) => Array.isArray(one.enum) && one.enum.includes(null))
+  );
+}
+
+/** A raw number; integers beyond 2^53 come as decimal text. */
+export function numberOf(raw: Json): number {
+  return typeof raw === 'string' ? Number(raw) : (raw as number);
+}
+
+/** The lowest and highest raw number that the schema and the live device allow. */
+export function rawBounds(context: ConversionContext): { readonly min: number; readonly max: number } {
+  const ranges = [context.schema, ...branchesOf(context.schema)];
+  const stated = (keyword: string): number | undefined => ranges.map((one) => one[keyword]).find((bound) => typeof bound === 'number');
+  const min = stated('minimum') ?? Number.NEGATIVE_INFINITY;
+  const max = stated('maximum') ?? Number.POSITIVE_INFINITY;
+  const narrow = { min: Math.max(min, context.min ?? min), max: Math.min(max, context.max ?? max) };
+  // A device whose limits leave nothing is wrong about them; the standard's range still holds.
+  return narrow.min <= narrow.max ? narrow : { min, max };
+}
+
+function branchesOf(schema: JsonSchema): readonly JsonSchema[] {
+  return [schema.anyOf, schema.oneOf].flatMap((list) => (Array.isArray(list) ? (list as JsonSchema[]) : []));
+}
+
+function typesOf(schema: JsonSchema): readonly unknown[] {
+  const own = schema.type;
+  return [...(Array.isArray(own) ? own : [own]), ...branchesOf(schema).flatMap(typesOf)];
+}
+
+function objectKind(schema: JsonSchema): RawKind {
+  const members = Object.values((schema.properties ?? {}) as Record<string, JsonSchema>);
+  const isFlagOrField = (member: JsonSchema): boolean => member.type === 'boolean' || member.type === 'integer';
+  const hasFlag = members.some((member) => member.type === 'boolean');
+  return hasFlag && schema.required === undefined && members.every(isFlagOrField) ? 'bitmap' : 'struct';
+}

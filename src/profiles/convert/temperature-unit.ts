@@ -1,0 +1,100 @@
+import { AtmoError } from '../../core/errors.ts';
+import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
+
+/** Units in which people give and read temperatures. */
+export const TEMPERATURE_UNITS = ['celsius', 'fahrenheit'] as const;
+export type TemperatureUnit = (typeof TEMPERATURE_UNITS)[number];
+
+const PARAMETER = 'unit';
+
+/** °C as °F, to a hundredth. */
+export function celsiusToFahrenheit(celsius: number): number {
+  return Number(((celsius * 9) / 5 + 32).toFixed(2));
+}
+
+/** °F as °C, to a hundredth. */
+export function fahrenheitToCelsius(fahrenheit: number): number {
+  return Number((((fahrenheit - 32) * 5) / 9).toFixed(2));
+}
+
+/** True for a tool that takes a temperature, so that callers choose its unit. */
+export function takesTemperature(parameters: JsonSchema): boolean {
+  return celsiusNames(parameters).length > 0 && !(PARAMETER in propertiesOf(parameters));
+}
+
+/** The parameters with a choice of unit; bounds of both units move into the description, `inCelsius` checks them. */
+export function withUnitChoice(parameters: JsonSchema): JsonSchema {
+  const properties = Object.entries(propertiesOf(parameters)).map(([name, schema]) => [
+    name,
+    isCelsius(schema) ? withoutBounds(schema) : schema,
+  ]);
+  const unit = {
+    type: 'string',
+    enum: TEMPERATURE_UNITS,
+    default: 'celsius',
+    description: 'Unit of the temperatures in parameters and answer',
+  };
+  return { ...parameters, properties: { ...Object.fromEntries(properties), [PARAMETER]: unit } };
+}
+
+/** Which unit the caller chose. */
+export function unitOf(params: JsonObject): TemperatureUnit {
+  return params[PARAMETER] === 'fahrenheit' ? 'fahrenheit' : 'celsius';
+}
+
+/** Parameters in Celsius without the choice; VALIDATION_ERROR names the range in the caller's unit. `parameters` are those before `withUnitChoice`. */
+export function inCelsius(params: JsonObject, parameters: JsonSchema): JsonObject {
+  const { [PARAMETER]: _, ...rest } = params;
+  const unit = unitOf(params);
+  const properties = propertiesOf(parameters);
+  return Object.fromEntries(
+    Object.entries(rest).map(([name, value]) => {
+      const schema = properties[name];
+      return [name, schema && isCelsius(schema) ? exact(name, value, { schema, unit }) : value];
+    }),
+  );
+}
+
+/** A value of that schema in the caller's unit. */
+export function inCallerUnit(value: Json, valueUnit: string, unit: TemperatureUnit): Json {
+  return unit === 'fahrenheit' && valueUnit === '°C' && typeof value === 'number' ? celsiusToFahrenheit(value) : value;
+}
+
+function exact(name: string, value: Json, given: { readonly schema: JsonSchema; readonly unit: TemperatureUnit }): Json {
+  if (typeof value !== 'number') return value;
+  const celsius = given.unit === 'fahrenheit' ? fahrenheitToCelsius(value) : value;
+  const { minimum = celsius, maximum = celsius } = given.schema as { minimum?: number; maximum?: number };
+  // Half a hundredth of slack: 86 °F is 30 °C, and no caller should fail on rounding.
+  if (celsius >= minimum - 0.005 && celsius <= maximum + 0.005) return Math.min(Math.max(celsius, minimum), maximum);
+  const show = (bound: number): number => (given.unit === 'fahrenheit' ? celsiusToFahrenheit(bound) : bound);
+  const sign = given.unit === 'fahrenheit' ? '°F' : '°C';
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    `${name}: ${value} ${sign} is out of range; this device takes ${show(minimum)} to ${show(maximum)} ${sign}`,
+    {
+      pointer: `/${name}`,
+      minimum: show(minimum),
+      maximum: show(maximum),
+    },
+  );
+}
+
+// One pair of bounds cannot hold for two units: 1 to 46.4 would let 40 °C into a fridge, and name it as allowed.
+function withoutBounds(schema: JsonSchema): JsonSchema {
+  const { minimum, maximum, description, ...rest } = schema as { minimum?: number; maximum?: number; description?: string };
+  if (minimum === undefined || maximum === undefined) return schema;
+  const note = `${minimum} to ${maximum} °C, or ${celsiusToFahrenheit(minimum)} to ${celsiusToFahrenheit(maximum)} °F with unit fahrenheit`;
+  return { ...rest, description: `${(description ?? '').replace(/, [-\d.]+ to [-\d.]+ °C/, '').trim()} (${note})` };
+}
+
+function celsiusNames(parameters: JsonSchema): readonly string[] {
+  return Object.entries(propertiesOf(parameters)).flatMap(([name, schema]) => (isCelsius(schema) ? [name] : []));
+}
+
+function isCelsius(schema: JsonSchema): boolean {
+  return schema['x-unit'] === '°C';
+}
+
+function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  return (schema.properties ?? {}) as Record<string, JsonSchema>;
+}

@@ -1,0 +1,223 @@
+import type { Effect } from '../../core/authorizer.ts';
+import type { DeviceAccess } from '../../core/device-directory.ts';
+import type { AttributeDescription, ClusterDescription } from '../../core/device-model.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { type DeviceId, parseDeviceId } from '../../core/ids.ts';
+import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
+import { defineTool } from '../../tools/define-tool.ts';
+import type { DeviceNames } from '../../tools/resolve-device.ts';
+import { p } from '../../tools/schema/parameter-builder.ts';
+import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
+import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import { tellsOfOthers } from '../clusters/administrative-clusters.ts';
+import { elementRisk, needsAdministrator } from '../clusters/element-risk.ts';
+import { findElement, type MatterElement } from '../clusters/matter-element.ts';
+import type { CompiledDevices } from '../compile/compiled-devices.ts';
+import type { DeviceStep } from '../compile/device-plan.ts';
+import type { ProfileSet } from '../files/profile-set.ts';
+import { SECRET_FIELDS } from '../parameters/secret-fields.ts';
+import { requireAcceptance } from './response-refusal.ts';
+import { UNKNOWN_OUTCOME } from './step-outcome.ts';
+
+/** The second name of the tool (source 000 §7), with or without the namespace. */
+export const MATTER_COMMAND_ALIAS = 'matter_command';
+// Large clusters have dozens of attributes; an answer is about what a call may have changed.
+const MAX_STATE_ATTRIBUTES = 16;
+
+/** What the generic tool works with. */
+export interface MatterToolPorts {
+  readonly devices: CompiledDevices;
+  readonly names: DeviceNames;
+  readonly access: DeviceAccess;
+  readonly profiles: ProfileSet;
+  readonly validator: SchemaValidator;
+}
+
+interface Request {
+  readonly device_id: string;
+  readonly endpoint?: number;
+  readonly cluster: string;
+  readonly command?: string;
+  readonly params?: JsonObject;
+  readonly attribute?: string;
+  readonly value?: Json;
+}
+
+/**
+ * `matter:control_matter_device` (source 000 §7, §8.3): any command or attribute of any device, by its name in the Matter
+ * specification, in raw Matter units. Permission and risk are those of the command itself: unlocking through it is
+ * unlocking. A refusal by the device answers `success: false` with the Matter status.
+ */
+export function controlMatterDevice(ports: MatterToolPorts): RegisteredTool {
+  const tool = defineTool(
+    {
+      name: 'control_matter_device',
+      namespace: 'matter',
+      title: 'Control a Matter device directly',
+      description:
+        "Sends any Matter command to a device, or reads or writes one of its attributes, by the names of the Matter specification and in raw Matter units. Prefer the device's own tools; this one reaches what they do not.",
+      category: 'acting',
+      capabilities: ['matter_bridge'],
+      permissions: ['device:control:{device_id}'],
+      hasSideEffects: true,
+      isAsyncAllowed: true,
+      timeoutMs: 15_000,
+      preferLocal: true,
+      hopLimit: 1,
+      nodeAffinity: ['matter-bridge'],
+      tags: ['matter', 'device', 'cluster', 'command', 'attribute'],
+      parameters: {
+        device_id: p.string({ description: 'Device id, or its name if only one device has it', maxLength: 64 }),
+        endpoint: p
+          .integer({ description: 'Endpoint; without it 1 if it has the cluster, else the first that has', minimum: 0, maximum: 65_534 })
+          .optional(),
+        cluster: p.string({ description: 'Cluster name such as OnOff, LevelControl or DoorLock', maxLength: 80 }),
+        command: p.string({ description: 'Command name such as MoveToLevel', maxLength: 80 }).optional(),
+        params: p
+          .record({ description: 'Fields of the command in raw Matter units. Example: {"level": 102, "transitionTime": 0}' })
+          .optional(),
+        attribute: p.string({ description: 'Instead of a command: attribute to read, or to write with value', maxLength: 80 }).optional(),
+        value: p.json({ description: 'New raw value of the attribute' }).optional(),
+      },
+      returns: RETURNS,
+      examples: [{ description: 'Turn on', params: { device_id: 'desk-lamp', cluster: 'OnOff', command: 'On' } }],
+      canonicalize: (params, caller) => canonical(ports, params, ports.names.resolve(params.device_id, caller)),
+      effects: (params) => [effectOf(ports, params)],
+    },
+    (params, context) => run(ports, params, context.signal),
+  );
+  return { ...tool, definition: { ...tool.definition, parameters: withSecretFields(tool.definition.parameters) } };
+}
+
+const RETURNS: JsonSchema = {
+  type: 'object',
+  required: ['success', 'device_state'],
+  properties: {
+    success: { type: 'boolean' },
+    device_state: {
+      type: 'object',
+      description: "Attributes of the cluster as the device tells them, raw; a command's response under response",
+      properties: { response: { properties: SECRET_FIELDS } },
+    },
+    error_code: { type: ['integer', 'null'], description: 'Matter status code of a refusal' },
+    error: { type: ['string', 'null'] },
+  },
+  additionalProperties: false,
+};
+
+/** The call with everything spelled as the device's description does, fields checked and defaults filled in. */
+function canonical(ports: MatterToolPorts, request: Request, device: DeviceId): JsonObject {
+  const element = elementOf(ports, request, device);
+  const at = { device_id: device, endpoint: element.endpoint, cluster: element.cluster.name };
+  if (element.kind === 'command') {
+    const params = ports.validator.parameters(element.command.parameters, request.params ?? {});
+    return { ...at, command: element.command.name, params };
+  }
+  if (request.value === undefined) return { ...at, attribute: element.attribute.name };
+  return { ...at, attribute: element.attribute.name, value: checkedValue(ports, element.attribute, request.value) };
+}
+
+function checkedValue(ports: MatterToolPorts, attribute: AttributeDescription, value: Json): Json {
+  if (!attribute.writable) {
+    throw new AtmoError('NOT_SUPPORTED', `The attribute ${attribute.name} is read-only`, { attribute: attribute.name });
+  }
+  const schema = { type: 'object', properties: { value: attribute.schema }, required: ['value'] };
+  return ports.validator.parameters(schema, { value }).value ?? null;
+}
+
+function effectOf(ports: MatterToolPorts, request: Request): Effect {
+  const device = parseDeviceId(request.device_id);
+  const element = elementOf(ports, request, device);
+  const isRead = element.kind === 'attribute' && request.value === undefined;
+  const name = element.kind === 'command' ? element.command.name : element.attribute.name;
+  const target = `${device}/${element.endpoint}/${element.cluster.name}/${name}`;
+  if (isRead) {
+    const needsAdmin = element.attribute.readPrivilege === 'administer' || tellsOfOthers(element.cluster.name);
+    const area = needsAdmin ? 'admin:device' : 'device:read';
+    return { permission: `${area}:${device}`, risk: 'none', target, device };
+  }
+  const compiled = ports.devices.get(device);
+  const risk = compiled ? elementRisk(element, compiled, ports.profiles) : 'dangerous';
+  const permission = `${needsAdministrator(element) ? 'admin:device' : 'device:control'}:${device}`;
+  return { permission, risk, target, device, ...(compiled?.outcomeOf(stepOf(element, request)) ?? UNKNOWN_OUTCOME) };
+}
+
+function stepOf(element: MatterElement, request: Request): DeviceStep {
+  const at = { endpoint: element.endpoint, cluster: element.cluster.name };
+  if (element.kind === 'command') return { kind: 'invoke', ...at, command: element.command.name, fields: request.params ?? {} };
+  return { kind: 'write', ...at, attribute: element.attribute.name, value: request.value ?? null };
+}
+
+async function run(ports: MatterToolPorts, request: Request, signal: AbortSignal): Promise<Json> {
+  const device = parseDeviceId(request.device_id);
+  const element = elementOf(ports, request, device);
+  try {
+    const response = await touch(ports.access, { device, element, request }, signal);
+    return { success: true, device_state: { ...(await stateAfter(ports, { device, element }, signal)), ...(response && { response }) } };
+  } catch (error) {
+    if (!(error instanceof AtmoError) || error.code !== 'CLUSTER_STATUS') throw error;
+    const status = error.details.status;
+    return { success: false, device_state: {}, error_code: typeof status === 'number' ? status : null, error: error.message };
+  }
+}
+
+async function touch(
+  access: DeviceAccess,
+  { device, element, request }: { readonly device: DeviceId; readonly element: MatterElement; readonly request: Request },
+  signal: AbortSignal,
+): Promise<JsonObject | null> {
+  const at = { device, endpoint: element.endpoint, cluster: element.cluster.name };
+  if (element.kind === 'command') {
+    const response = await access.invoke({ ...at, command: element.command.name }, request.params ?? {}, { signal });
+    requireAcceptance(`${element.cluster.name}.${element.command.name}`, response);
+    return response;
+  }
+  if (request.value !== undefined) await access.write({ ...at, attribute: element.attribute.name }, request.value, { signal });
+  return null;
+}
+
+/** The attributes that the call is about, read from the device in one interaction. */
+async function stateAfter(
+  ports: MatterToolPorts,
+  { device, element }: { readonly device: DeviceId; readonly element: MatterElement },
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  const names = element.kind === 'attribute' ? [element.attribute.name] : stateAttributes(ports, device, element);
+  if (names.length === 0) return {};
+  const at = { device, endpoint: element.endpoint, cluster: element.cluster.name };
+  try {
+    const readings = await ports.access.read(
+      names.map((attribute) => ({ ...at, attribute })),
+      { signal },
+    );
+    return Object.fromEntries(readings.map((reading) => [reading.path.attribute, reading.value]));
+  } catch (error) {
+    // A command that the device acknowledged stays a success, whatever became of the read behind it.
+    if (element.kind === 'attribute') throw error;
+    return {};
+  }
+}
+
+function stateAttributes(ports: MatterToolPorts, device: DeviceId, element: MatterElement): readonly string[] {
+  const tools = ports.devices.get(device)?.tools ?? [];
+  const values = tools.flatMap((tool) => tool.values);
+  const shown = values.filter((value) => value.endpoint === element.endpoint && value.cluster === element.cluster.name);
+  const known = [...new Set(shown.map((value) => value.attribute))];
+  return known.length > 0 ? known.slice(0, MAX_STATE_ATTRIBUTES) : readable(element.cluster).slice(0, MAX_STATE_ATTRIBUTES);
+}
+
+function readable(cluster: ClusterDescription): readonly string[] {
+  return cluster.attributes.filter((attribute) => attribute.readPrivilege === 'view').map((attribute) => attribute.name);
+}
+
+function elementOf(ports: MatterToolPorts, request: Request, device: DeviceId): MatterElement {
+  const description = ports.devices.describe(device);
+  if (!description) throw new AtmoError('DEVICE_NOT_FOUND', `The device ${device} is gone; list the devices to see what there is`);
+  return findElement(description, request);
+}
+
+/** Marks the fields of commands that carry secrets, so that no audit or approval shows them. */
+function withSecretFields(parameters: JsonSchema): JsonSchema {
+  const properties = (parameters.properties ?? {}) as Record<string, JsonSchema>;
+  return { ...parameters, properties: { ...properties, params: { ...properties.params, properties: SECRET_FIELDS } } };
+}

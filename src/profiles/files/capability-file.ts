@@ -1,0 +1,114 @@
+import type { Risk } from '../../core/authorizer.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import type { ConverterName } from '../convert/converters.ts';
+import type { Shorthand } from '../parameters/parameter-shorthand.ts';
+
+/** Risk as files state it: `highest` is the highest of all tools of the same endpoint, for scenes that may do anything there. */
+export type StatedRisk = Risk | 'highest';
+
+/** Logic of the hub that a tool may name where data cannot say it. */
+export type RecipeName = 'set_color' | 'set_temperature' | 'adjust_temperature' | 'adjust_brightness' | 'select_areas';
+
+/** Names that a device lists itself in an attribute: the modes, inputs or levels that it has. */
+export interface ChoicesEntry {
+  /** Attribute with the list. */
+  readonly from: string;
+  /** Another cluster on the same endpoint that has the attribute. */
+  readonly cluster?: string;
+  /** Member with the id; without it, the place in the list counts from 0. */
+  readonly id?: string;
+  /** Member with the name, as a path with dots; without it, the item itself is the name. */
+  readonly label?: string;
+}
+
+/** How a raw Matter value looks to people. */
+interface Conversion {
+  /** Without it: booleans and texts as they are, enums by name in snake_case, numbers unchanged. */
+  readonly convert?: ConverterName;
+  /** Unit of the human value, where the converter does not fix it. */
+  readonly unit?: string;
+  readonly choices?: ChoicesEntry;
+}
+
+/** One thing that a device tells: part of a tool's answer and, with `kind`, a reading with history. */
+export interface ValueEntry extends Conversion {
+  readonly attribute: string;
+  /** Another cluster on the same endpoint; the value is left out where it is absent. */
+  readonly cluster?: string;
+  /** Member of a struct, or flag of a bitmap. */
+  readonly member?: string;
+  readonly title: string;
+  readonly description?: string;
+  /** What is measured; makes it a reading. */
+  readonly kind?: string;
+}
+
+/** One parameter of a tool and the field or attribute that it fills. */
+export interface ParamEntry extends Conversion {
+  readonly field: string;
+  readonly description: string;
+  readonly default?: Json;
+  readonly optional?: boolean;
+  readonly example?: Json;
+  /** Attributes with the device's own limits, raw. */
+  readonly limits?: { readonly min?: string; readonly max?: string };
+  /** Attribute in which the device lists or flags those of the names that it has. */
+  readonly offered?: string;
+  /** Narrower than what the device allows: `int [5-600]`, in human units. */
+  readonly narrow?: Shorthand;
+  readonly secret?: boolean;
+}
+
+/** One tool: exactly one of `command`, `write`, `read` and `recipe`. */
+export interface ToolEntry {
+  readonly title: string;
+  /** One sentence for models; `{device}` becomes noun and quoted name. */
+  readonly description: string;
+  readonly risk: StatedRisk;
+  readonly command?: string;
+  /** Attributes that are written. */
+  readonly write?: readonly string[];
+  /** Values that are read from the device. */
+  readonly read?: readonly string[];
+  readonly recipe?: RecipeName;
+  readonly params?: Readonly<Record<string, ParamEntry>>;
+  /** Fields or attributes with constant raw values. */
+  readonly fixed?: JsonObject;
+  /** Values that the device should show afterwards, human. Parameters named like a value count by themselves. */
+  readonly target?: JsonObject;
+  /** Values that show what a parameter asked for, where the names differ: parameter → value. */
+  readonly shows?: Readonly<Record<string, string>>;
+  /** Values in the answer's state; all values of the file without it. */
+  readonly state?: readonly string[];
+  /** Feature codes that the cluster must have, all of them. */
+  readonly features?: readonly string[];
+  readonly idempotent?: boolean;
+  readonly timeoutSeconds?: number;
+  /** Short form of the action, kept as a second name. */
+  readonly alias?: string;
+}
+
+/** An event that is worth telling. */
+export interface EventEntry {
+  readonly title: string;
+  readonly kind: string;
+}
+
+/** device-profiles/capabilities/<id>.json */
+export interface CapabilityFile {
+  readonly $schema?: string;
+  readonly title: string;
+  readonly cluster: string;
+  /** Used only where a device file names it, in place of the cluster's usual capability. */
+  readonly variant?: boolean;
+  readonly values?: Readonly<Record<string, ValueEntry>>;
+  readonly tools?: Readonly<Record<string, ToolEntry>>;
+  readonly events?: Readonly<Record<string, EventEntry>>;
+  /** Risk of commands and attributes that no tool here uses but the generic tool reaches. */
+  readonly risks?: Readonly<Record<string, StatedRisk>>;
+}
+
+/** A capability file under its id, which is its file name. */
+export interface Capability extends CapabilityFile {
+  readonly id: string;
+}

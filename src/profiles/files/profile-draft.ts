@@ -1,0 +1,92 @@
+import type { ClusterDescription, DeviceDescription } from '../../core/device-model.ts';
+import { slug } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { isAdministrative } from '../clusters/administrative-clusters.ts';
+import { rawKind } from '../convert/converter.ts';
+import { plain, snake, words } from '../words.ts';
+import type { ProfileSet } from './profile-set.ts';
+
+/** A file to save under `device-profiles/`, or in the owner's own profiles. */
+export interface DraftFile {
+  readonly path: string;
+  readonly content: JsonObject;
+}
+
+/**
+ * Ready-to-paste files for a device: a device file for the product, and a capability file for each application cluster
+ * that no profile knows. What a person has to decide carries careful values: medium risk, the model's own names.
+ */
+export function draftProfile(description: DeviceDescription, profiles: ProfileSet): readonly DraftFile[] {
+  const { device } = description;
+  const clusters = description.endpoints.flatMap((endpoint) => endpoint.clusters).filter((cluster) => !isAdministrative(cluster.name));
+  const unknown = unique(clusters.filter((cluster) => !profiles.usualCapability(cluster.name)));
+  const types = description.endpoints.flatMap((endpoint) => endpoint.deviceTypes.map((type) => type.name));
+  const byType = profiles.match({ vendorId: -1, productId: -1, deviceTypes: types });
+  const named = byType.flatMap((profile) => profile.capabilities);
+  const covered = new Set(named.flatMap((id) => profiles.capability(id)?.cluster ?? []));
+  const rest = unique(clusters).filter((cluster) => !covered.has(cluster.name));
+  const own = rest.flatMap((cluster) => profiles.usualCapability(cluster.name)?.id ?? fileId(cluster.name));
+  const present = named.filter((id) => clusters.some((cluster) => cluster.name === profiles.capability(id)?.cluster));
+  const title = plain(`${device.vendor.name} ${device.product.name}`).trim() || device.id;
+  const file: DraftFile = {
+    path: `devices/${slug(title, '-') || device.id}.json`,
+    content: {
+      $schema: '../device.schema.json',
+      title: title.slice(0, 60),
+      noun: byType[0]?.noun ?? words(device.deviceTypes[0] ?? 'device'),
+      match: { vendorId: device.vendor.id, productId: device.product.id },
+      capabilities: [...new Set([...present, ...own])],
+    },
+  };
+  return [file, ...unknown.map(draftCapability)];
+}
+
+function draftCapability(cluster: ClusterDescription): DraftFile {
+  const readable = cluster.attributes.filter((attribute) => !['list', 'struct', 'any', 'octets'].includes(rawKind(attribute.schema)));
+  const values = readable.map((attribute) => [name(attribute.name), { attribute: attribute.name, title: titled(attribute.name) }]);
+  const tools = cluster.commands.map((command) => [name(`send_${snake(command.name)}`), draftTool(command.name, command.parameters)]);
+  return {
+    path: `capabilities/${fileId(cluster.name)}.json`,
+    content: {
+      $schema: '../capability.schema.json',
+      title: titled(cluster.name).slice(0, 60),
+      cluster: cluster.name,
+      ...(values.length > 0 && { values: Object.fromEntries(values) }),
+      ...(tools.length > 0 && { tools: Object.fromEntries(tools) }),
+    },
+  };
+}
+
+function draftTool(command: string, parameters: Readonly<Record<string, unknown>>): JsonObject {
+  const required = Array.isArray(parameters.required) ? (parameters.required as string[]) : [];
+  const fields = Object.keys((parameters.properties ?? {}) as object);
+  const params = fields.map((field) => {
+    const pascal = field.charAt(0).toUpperCase() + field.slice(1);
+    return [name(snake(field)), { field: pascal, description: titled(pascal), ...(!required.includes(field) && { optional: true }) }];
+  });
+  return {
+    title: titled(command).slice(0, 60),
+    description: `Sends ${command} to {device}.`,
+    risk: 'medium',
+    command,
+    ...(params.length > 0 && { params: Object.fromEntries(params) }),
+  };
+}
+
+function unique(clusters: readonly ClusterDescription[]): readonly ClusterDescription[] {
+  return [...new Map(clusters.map((cluster) => [cluster.name, cluster])).values()];
+}
+
+function fileId(cluster: string): string {
+  return snake(cluster).replaceAll('_', '-');
+}
+
+function name(text: string): string {
+  const full = snake(text);
+  return (/^[a-z]/.test(full) ? full : `value_${full}`).slice(0, 28).replace(/_+$/, '');
+}
+
+function titled(text: string): string {
+  const plainWords = words(text);
+  return plainWords.charAt(0).toUpperCase() + plainWords.slice(1);
+}

@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AtmoError } from '../../core/errors.ts';
+import type { ProfileFiles } from './profile-set.ts';
+
+const KINDS = ['capabilities', 'devices'] as const;
+
+/** One profile file as it lies on the disk, unchecked. */
+export interface RawProfileFile {
+  readonly kind: (typeof KINDS)[number];
+  /** File name without `.json`. */
+  readonly id: string;
+  readonly path: string;
+  readonly content: unknown;
+}
+
+/** All files of a profile directory; none when it does not exist. CONFIG_INVALID names a file that is no JSON. */
+export function readProfileDirectory(directory: string): readonly RawProfileFile[] {
+  return KINDS.flatMap((kind) => namesIn(join(directory, kind)).map((name) => readProfileFile(kind, join(directory, kind, name))));
+}
+
+/** One file; the kind is its folder's name. */
+export function readProfileFile(kind: RawProfileFile['kind'], path: string): RawProfileFile {
+  const id = path.replace(/^.*[/\\]/, '').replace(/\.json$/, '');
+  try {
+    return { kind, id, path, content: JSON.parse(readFileSync(path, 'utf8')) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'unknown reason';
+    throw new AtmoError('CONFIG_INVALID', `${path} cannot be read as JSON: ${reason}`);
+  }
+}
+
+/** Files that were checked before, as the form that ProfileSet takes; later files replace earlier ones of the same id. */
+export function profileFilesOf(files: readonly RawProfileFile[]): ProfileFiles {
+  const of = (kind: RawProfileFile['kind']) =>
+    Object.fromEntries(files.filter((file) => file.kind === kind).map((file) => [file.id, file.content]));
+  return { capabilities: of('capabilities'), devices: of('devices') } as ProfileFiles;
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory)
+      .filter((name) => name.endsWith('.json'))
+      .sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

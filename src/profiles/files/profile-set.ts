@@ -1,0 +1,128 @@
+import type { Risk } from '../../core/authorizer.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { isAdministrative } from '../clusters/administrative-clusters.ts';
+import type { Capability, CapabilityFile, StatedRisk } from './capability-file.ts';
+import { type DeviceFile, type DeviceMatch, type DeviceProfile, specificity } from './device-file.ts';
+import { elementsOf } from './tool-elements.ts';
+
+/** Profile files by their ids. */
+export interface ProfileFiles {
+  readonly capabilities: Readonly<Record<string, CapabilityFile>>;
+  readonly devices: Readonly<Record<string, DeviceFile>>;
+}
+
+/** What an endpoint is, as far as device files match. */
+export interface MatchSubject {
+  readonly vendorId: number;
+  readonly productId: number;
+  readonly deviceTypes: readonly string[];
+}
+
+/** All profiles, indexed for matching. */
+export class ProfileSet {
+  readonly #capabilities: ReadonlyMap<string, Capability>;
+  readonly #usual: ReadonlyMap<string, Capability>;
+  readonly #devices: ReadonlyMap<string, DeviceProfile>;
+
+  private constructor(capabilities: ReadonlyMap<string, Capability>, devices: ReadonlyMap<string, DeviceProfile>) {
+    this.#capabilities = capabilities;
+    this.#usual = usualCapabilities(capabilities.values());
+    this.#devices = devices;
+  }
+
+  /** Indexes files that fit their schemas; CONFIG_INVALID for two files that match alike and for unknown capabilities. */
+  static fromFiles(files: ProfileFiles): ProfileSet {
+    const capabilities = new Map(Object.entries(files.capabilities).map(([id, file]) => [id, { ...file, id }]));
+    const devices = new Map<string, DeviceProfile>();
+    for (const [id, file] of Object.entries(files.devices)) {
+      const key = matchKey(file.match);
+      const other = devices.get(key);
+      if (other) throw invalid(id, `matches the same as devices/${other.id}.json (${key}); make one more specific`);
+      const unknown = file.capabilities.find((capability) => !capabilities.has(capability));
+      if (unknown !== undefined) throw invalid(id, `names the capability ${JSON.stringify(unknown)}, which has no file`);
+      devices.set(key, { ...file, id });
+    }
+    return new ProfileSet(capabilities, devices);
+  }
+
+  capabilities(): readonly Capability[] {
+    return [...this.#capabilities.values()];
+  }
+
+  devices(): readonly DeviceProfile[] {
+    return [...this.#devices.values()];
+  }
+
+  capability(id: string): Capability | undefined {
+    return this.#capabilities.get(id);
+  }
+
+  /** The capability that a cluster gets where no device file names another. */
+  usualCapability(cluster: string): Capability | undefined {
+    return this.#usual.get(cluster);
+  }
+
+  /** The most specific device file for each of the endpoint's device types, in their order, product files first. */
+  match(subject: MatchSubject): readonly DeviceProfile[] {
+    const { vendorId, productId } = subject;
+    const product = this.#devices.get(matchKey({ vendorId, productId }));
+    const byType = subject.deviceTypes.flatMap((deviceType) => {
+      const best = this.#devices.get(matchKey({ vendorId, productId, deviceType })) ?? this.#devices.get(matchKey({ deviceType }));
+      return best ?? [];
+    });
+    const all = product ? [product, ...byType] : byType;
+    return all.toSorted((a, b) => specificity(b.match) - specificity(a.match));
+  }
+
+  /** What people call a device type. */
+  nounFor(subject: MatchSubject): string | undefined {
+    return this.match(subject)[0]?.noun;
+  }
+
+  /** The highest risk that any file states for a command or attribute; undefined when none does. */
+  statedRisk(cluster: string, element: string): StatedRisk | undefined {
+    const order: readonly StatedRisk[] = ['none', 'low', 'medium', 'highest', 'dangerous'];
+    return this.capabilities()
+      .filter((capability) => capability.cluster === cluster)
+      .flatMap((capability) => statedRisks(capability, element.toLowerCase()))
+      .sort((a, b) => order.indexOf(b) - order.indexOf(a))[0];
+  }
+
+  /** The risk of a command on whatever device has it; for what no file knows, `medium`. */
+  riskOf(cluster: string, command: string): Risk {
+    const stated = this.statedRisk(cluster, command) ?? 'medium';
+    // Nobody can say here what a scene holds.
+    return stated === 'highest' || isAdministrative(cluster) ? 'dangerous' : stated;
+  }
+}
+
+function statedRisks(capability: Capability, element: string): readonly StatedRisk[] {
+  const listed = Object.entries(capability.risks ?? {}).flatMap(([name, risk]) => (name.toLowerCase() === element ? [risk] : []));
+  const used = Object.values(capability.tools ?? {}).filter((tool) => elementsOf(tool).some((name) => name.toLowerCase() === element));
+  return [...listed, ...used.map((tool) => tool.risk)];
+}
+
+/** `vendor:product:type` with `*` for what a match leaves open. */
+export function matchKey(match: DeviceMatch): string {
+  return `${match.vendorId ?? '*'}:${match.productId ?? '*'}:${match.deviceType ?? '*'}`;
+}
+
+function usualCapabilities(capabilities: Iterable<Capability>): ReadonlyMap<string, Capability> {
+  const usual = new Map<string, Capability>();
+  for (const capability of capabilities) {
+    if (capability.variant) continue;
+    const other = usual.get(capability.cluster);
+    if (other) {
+      throw new AtmoError(
+        'CONFIG_INVALID',
+        `capabilities/${capability.id}.json and capabilities/${other.id}.json are both the usual one for ${capability.cluster}; mark one with "variant": true`,
+      );
+    }
+    usual.set(capability.cluster, capability);
+  }
+  return usual;
+}
+
+function invalid(id: string, problem: string): AtmoError {
+  return new AtmoError('CONFIG_INVALID', `devices/${id}.json ${problem}`);
+}

@@ -1,0 +1,52 @@
+import type { DeviceDirectory } from '../../core/device-directory.ts';
+import { areaKey, type DeviceFacts } from '../../core/device-facts.ts';
+import type { Device } from '../../core/device-model.ts';
+import type { DeviceId } from '../../core/ids.ts';
+import type { ResourceGroup, ResourceGroups } from '../../core/permission.ts';
+import { typesAndFamilies } from './device-families.ts';
+
+const NO_TYPES: ReadonlySet<string> = new Set();
+
+/** Which devices a type or an area has now: what `device:control:@type/light` and the owner's rules go by. */
+export class DeviceGroups implements ResourceGroups, DeviceFacts {
+  readonly #directory: Pick<DeviceDirectory, 'get'>;
+  // Asked at every check of a permission. A device's list of types is a new one when it changes.
+  readonly #typesOfList = new WeakMap<readonly string[], ReadonlySet<string>>();
+  readonly #keyOfArea = new Map<string, string>();
+
+  constructor(directory: Pick<DeviceDirectory, 'get'>) {
+    this.#directory = directory;
+  }
+
+  /** A resource is a device's id, or `<device>/<reading>`. */
+  isMember(resource: string, { by, name }: ResourceGroup): boolean {
+    const end = resource.indexOf('/');
+    const device = end < 0 ? resource : resource.slice(0, end);
+    return by === 'type' ? this.typesOf(device).has(name) : this.areaOf(device) === name;
+  }
+
+  areaOf(device: string): string | undefined {
+    const area = this.#device(device)?.area;
+    if (area === undefined) return undefined;
+    const known = this.#keyOfArea.get(area);
+    if (known !== undefined) return known;
+    const key = areaKey(area);
+    this.#keyOfArea.set(area, key);
+    return key;
+  }
+
+  typesOf(device: string): ReadonlySet<string> {
+    const names = this.#device(device)?.deviceTypes;
+    if (!names) return NO_TYPES;
+    const known = this.#typesOfList.get(names);
+    if (known) return known;
+    const types = typesAndFamilies(names);
+    this.#typesOfList.set(names, types);
+    return types;
+  }
+
+  /** Text that is no device's id finds no device. */
+  #device(id: string): Device | undefined {
+    return this.#directory.get(id as DeviceId);
+  }
+}

@@ -1,0 +1,114 @@
+import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
+import type { ClusterView } from '../clusters/cluster-view.ts';
+import { chooseConverter } from '../compile/compile-value.ts';
+import type { ConversionContext } from '../convert/converter.ts';
+import type { ParamEntry } from '../files/capability-file.ts';
+import { sampleOf } from './human-schema.ts';
+import { onlyOffered } from './offered-names.ts';
+import { narrowed } from './parameter-shorthand.ts';
+
+/** A raw field or attribute that a parameter may fill. */
+export interface RawSlot {
+  /** Spelled as the device's description does; a path with dots for members of structs. */
+  readonly name: string;
+  readonly schema: JsonSchema;
+}
+
+/** One parameter, ready to use. */
+export interface CompiledParam {
+  readonly name: string;
+  readonly slot: RawSlot;
+  readonly schema: JsonSchema;
+  readonly isRequired: boolean;
+  readonly example: Json | undefined;
+  toRaw(human: Json): Json;
+  toHuman(raw: Json): Json;
+}
+
+interface Place {
+  readonly slot: RawSlot;
+  readonly view: ClusterView;
+}
+
+/** A parameter of a capability on this very cluster. */
+export function compileParam(name: string, entry: ParamEntry, place: Place): CompiledParam {
+  const converter = chooseConverter(entry, place.slot.schema);
+  const allowed = withoutNull(converter.schema(contextOf(entry, place)));
+  const wide = entry.offered === undefined ? allowed : onlyOffered(allowed, place.view.live(entry.offered));
+  const bare = entry.narrow === undefined ? wide : narrowed(wide, entry.narrow);
+  const unit = converter.unit ?? entry.unit ?? '';
+  const wished = entry.example ?? entry.default;
+  const example = wished !== undefined && fits(wished, bare) ? wished : sampleOf(bare);
+  const schema: JsonSchema = {
+    ...bare,
+    description: describe(entry, unit, { schema: bare, example }),
+    ...(unit !== '' && { 'x-unit': unit }),
+    ...(entry.secret && { 'x-secret': true }),
+    ...(entry.default !== undefined && { default: entry.default }),
+  };
+  const isRequired = entry.optional !== true && schema.default === undefined;
+  return {
+    name,
+    slot: place.slot,
+    schema,
+    isRequired,
+    example,
+    toRaw: (human) => converter.toRaw(human, contextOf(entry, place)),
+    toHuman: (raw) => converter.toHuman(raw, contextOf(entry, place)),
+  };
+}
+
+/** Looked up anew for each call: limits and lists of names may have changed since. */
+function contextOf(entry: ParamEntry, { slot, view }: Place): ConversionContext {
+  const min = entry.limits?.min === undefined ? undefined : view.liveNumber(entry.limits.min);
+  const max = entry.limits?.max === undefined ? undefined : view.liveNumber(entry.limits.max);
+  return {
+    schema: slot.schema,
+    ...(min !== undefined && { min }),
+    ...(max !== undefined && { max }),
+    ...(entry.choices !== undefined && { choices: view.choices(entry.choices) }),
+  };
+}
+
+/** Object schema of a tool's parameters. */
+export function parametersOf(params: readonly CompiledParam[]): JsonSchema {
+  const required = params.filter((param) => param.isRequired).map((param) => param.name);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(params.map((param) => [param.name, param.schema])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}
+
+/** Parameters for an example: all required ones; undefined where one has no sample. */
+export function exampleOf(params: readonly CompiledParam[]): JsonObject | undefined {
+  const required = params.filter((param) => param.isRequired);
+  if (required.some((param) => param.example === undefined)) return undefined;
+  return Object.fromEntries(required.flatMap((param) => (param.example === undefined ? [] : [[param.name, param.example]])));
+}
+
+function describe(entry: ParamEntry, unit: string, facts: { readonly schema: JsonSchema; readonly example: Json | undefined }): string {
+  const { minimum, maximum } = facts.schema as { minimum?: number; maximum?: number };
+  const range = minimum !== undefined && maximum !== undefined ? `${minimum} to ${maximum}${unit === '' ? '' : ` ${unit}`}` : unit;
+  const sample = entry.secret || facts.example === undefined ? '' : ` Example: ${JSON.stringify(facts.example)}`;
+  return `${entry.description.replace(/\.$/, '')}${range === '' ? '' : `, ${range}`}.${sample}`;
+}
+
+function withoutNull(schema: JsonSchema): JsonSchema {
+  const names = schema.enum;
+  const types = schema.type;
+  return {
+    ...schema,
+    ...(Array.isArray(names) && { enum: names.filter((name) => name !== null) }),
+    ...(Array.isArray(types) && { type: types.filter((type) => type !== 'null')[0] }),
+  };
+}
+
+function fits(example: Json, schema: JsonSchema): boolean {
+  if (typeof example === 'number') {
+    const { minimum = example, maximum = example } = schema as { minimum?: number; maximum?: number };
+    return example >= minimum && example <= maximum;
+  }
+  return !Array.isArray(schema.enum) || schema.enum.includes(example);
+}

@@ -1,0 +1,132 @@
+import { defineTool } from '../../define-tool.ts';
+import { p } from '../../schema/parameter-builder.ts';
+import { copyJson } from '../../schema/plain-json.ts';
+import { snakeJson } from '../../schema/snake-json.ts';
+import type { RegisteredTool } from '../../tool-definition.ts';
+import { type AdminPorts, deviceOf, deviceParameter, done, forDevice, forNode, HUB_ACTS, HUB_READS, SUCCESS } from './admin-declaration.ts';
+
+const device = { device_id: deviceParameter };
+
+/** Tools for who else may control a device: sharing, fabrics, access control. */
+export function fabricTools(ports: AdminPorts): readonly RegisteredTool[] {
+  return [
+    shareTool(ports),
+    closeShareTool(ports),
+    listFabricsTool(ports),
+    removeFabricTool(ports),
+    getAccessControlTool(ports),
+    setAccessControlTool(ports),
+  ];
+}
+
+function shareTool(ports: AdminPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      ...forNode(ports),
+      name: 'share_device',
+      title: 'Share a device',
+      description:
+        'Opens a device for another controller for a while and answers the codes that it needs. Who has them gets all rights on the whole node.',
+      isDangerous: true,
+      parameters: { ...device, seconds: p.integer({ description: 'How long', minimum: 180, maximum: 900, default: 300, unit: 's' }) },
+      returns: {
+        type: 'object',
+        required: ['qr_code', 'manual_code', 'expires_at'],
+        properties: {
+          qr_code: { type: 'string', 'x-secret': true },
+          manual_code: { type: 'string', 'x-secret': true },
+          expires_at: { type: 'string', format: 'date-time' },
+        },
+      },
+    },
+    async ({ seconds, ...params }, { signal }) => snakeJson(await ports.administration.share(deviceOf(params), seconds, { signal })),
+  );
+}
+
+function closeShareTool(ports: AdminPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      ...forNode(ports),
+      name: 'close_share',
+      title: 'Stop sharing a device',
+      description: 'Closes a device that was opened for another controller; the codes are worth nothing then.',
+      isIdempotent: true,
+      parameters: device,
+      returns: done,
+    },
+    async (params, { signal }) => {
+      await ports.administration.closeShare(deviceOf(params), { signal });
+      return SUCCESS;
+    },
+  );
+}
+
+function listFabricsTool(ports: AdminPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_READS,
+      ...forDevice(ports),
+      name: 'list_fabrics',
+      title: 'List the controllers of a device',
+      description: 'Lists the fabrics (controllers) that a device belongs to.',
+      parameters: device,
+    },
+    async (params, { signal }) => snakeJson(await ports.administration.fabrics(deviceOf(params), { signal })),
+  );
+}
+
+function removeFabricTool(ports: AdminPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      ...forNode(ports),
+      name: 'remove_fabric',
+      title: 'Remove a controller from a device',
+      description: 'Takes another controller off a device; that controller then has to be given a new code to come back.',
+      isDangerous: true,
+      parameters: { ...device, fabric_index: p.integer({ description: 'From list_fabrics', minimum: 1, maximum: 254 }) },
+      returns: done,
+    },
+    async ({ fabric_index: fabricIndex, ...params }, { signal }) => {
+      await ports.administration.removeFabric(deviceOf(params), fabricIndex, { signal });
+      return SUCCESS;
+    },
+  );
+}
+
+function getAccessControlTool(ports: AdminPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_READS,
+      ...forDevice(ports),
+      name: 'get_access_control',
+      title: 'Read access control',
+      description: "Reads the access control entries of this hub's fabric on a device.",
+      parameters: device,
+    },
+    async (params, { signal }) => copyJson(await ports.administration.accessControl(deviceOf(params), { signal })),
+  );
+}
+
+function setAccessControlTool(ports: AdminPorts): RegisteredTool {
+  const entry = p.record({ description: 'One entry as get_access_control answers it' });
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      ...forNode(ports),
+      name: 'set_access_control',
+      title: 'Replace access control',
+      description: "Replaces the access control entries of this hub's fabric on a device; a list that would lock the hub out is refused.",
+      isDangerous: true,
+      isIdempotent: true,
+      parameters: { ...device, entries: p.array(entry, { description: 'The new list', minItems: 1, maxItems: 64 }) },
+      returns: done,
+    },
+    async ({ entries, ...params }, { signal }) => {
+      await ports.administration.setAccessControl(deviceOf(params), entries, { signal });
+      return SUCCESS;
+    },
+  );
+}

@@ -1,0 +1,73 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { compileDevice } from '../../../src/profiles/compile/compile-device.ts';
+import { CONVERTERS } from '../../../src/profiles/convert/converters.ts';
+import { loadProfiles } from '../../../src/profiles/files/load-profiles.ts';
+import { profileFilesOf, readProfileDirectory } from '../../../src/profiles/files/profile-files.ts';
+import { readProfileSchemas } from '../../../src/profiles/files/profile-schemas.ts';
+import { RECIPES } from '../../../src/profiles/recipes/recipe-table.ts';
+import { described, PROFILE_DIRECTORY, toolOf } from '../device-fixtures.ts';
+
+describe("the owner's own profiles", () => {
+  let own = '';
+
+  beforeEach(() => {
+    own = mkdtempSync(join(tmpdir(), 'own-profiles-'));
+    mkdirSync(join(own, 'devices'));
+  });
+  afterEach(() => rmSync(own, { recursive: true }));
+
+  const save = (name: string, content: unknown) =>
+    writeFileSync(join(own, 'devices', name), typeof content === 'string' ? content : JSON.stringify(content));
+  const gate = {
+    title: 'My gate',
+    noun: 'gate',
+    match: { vendorId: 0xfff1, productId: 0x8000 },
+    capabilities: ['on-off'],
+    overrides: { turn_on: { risk: 'dangerous' } },
+  };
+
+  test('are added to ours', () => {
+    save('my-gate.json', gate);
+    const profiles = loadProfiles(PROFILE_DIRECTORY, { own });
+    const compiled = compileDevice(described('OnOffPlugInUnit'), profiles);
+    expect(compiled.noun).toBe('gate');
+    expect(toolOf(compiled, 'turn_on').risk).toBe('dangerous');
+  });
+
+  test('replace ours of the same file name', () => {
+    save('fan.json', { title: 'Fan', noun: 'ventilator', match: { deviceType: 'Fan' }, capabilities: ['fan'] });
+    expect(compileDevice(described('Fan'), loadProfiles(PROFILE_DIRECTORY, { own })).noun).toBe('ventilator');
+  });
+
+  test('with a mistake are refused with file and fix', () => {
+    save('my-gate.json', { ...gate, capabilties: [] });
+    expect(() => loadProfiles(PROFILE_DIRECTORY, { own })).toThrow(/my-gate\.json.*capabilties.*spelling/);
+    save('my-gate.json', '{ "title": ');
+    expect(() => loadProfiles(PROFILE_DIRECTORY, { own })).toThrow(/my-gate\.json cannot be read as JSON/);
+  });
+
+  test('need not exist', () => {
+    expect(loadProfiles(PROFILE_DIRECTORY, { own: join(own, 'nowhere') }).devices().length).toBeGreaterThan(50);
+  });
+
+  test('go on top of bundled files as well', () => {
+    save('my-gate.json', gate);
+    const bundled = profileFilesOf(readProfileDirectory(PROFILE_DIRECTORY));
+    expect(
+      loadProfiles(PROFILE_DIRECTORY, { own, bundled })
+        .devices()
+        .map((device) => device.id),
+    ).toContain('my-gate');
+  });
+});
+
+test('the schema knows exactly the converters and recipes that there are', () => {
+  const { $defs } = readProfileSchemas(PROFILE_DIRECTORY).capability as {
+    $defs: Record<string, { properties: Record<string, { enum: string[] }> }>;
+  };
+  expect($defs.value?.properties.convert?.enum.toSorted()).toEqual(Object.keys(CONVERTERS).sort());
+  expect($defs.tool?.properties.recipe?.enum.toSorted()).toEqual(Object.keys(RECIPES).sort());
+});

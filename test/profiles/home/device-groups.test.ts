@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { GrantAuthorizer } from '../../../src/access/grant-authorizer.ts';
+import { parseDeviceId } from '../../../src/core/ids.ts';
+import { standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
+import { typesAndFamilies } from '../../../src/profiles/home/device-families.ts';
+import { DeviceGroups } from '../../../src/profiles/home/device-groups.ts';
+import { described } from '../device-fixtures.ts';
+import { FakeHome } from '../fake-home.ts';
+
+const lamp = described('DimmableLight', { device: { id: parseDeviceId('lamp'), area: "Kids' room" } });
+const meter = described('TemperatureSensor', { device: { id: parseDeviceId('meter') } });
+
+describe('device groups', () => {
+  test('a device belongs to its Matter type, the families of the type and its area, and so do its readings', () => {
+    const groups = new DeviceGroups(new FakeHome(lamp, meter));
+    const is = (resource: string, by: 'type' | 'area', name: string) => groups.isMember(resource, { by, name });
+    expect([is('lamp', 'type', 'dimmable-light'), is('lamp', 'type', 'light'), is('lamp', 'area', 'kids-room')]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect([is('lamp/power', 'type', 'light'), is('lamp/power/2', 'area', 'kids-room')]).toEqual([true, true]);
+    expect([is('lamp', 'type', 'lock'), is('lamp', 'area', 'kids'), is('lam', 'type', 'light'), is('lamp2', 'type', 'light')]).toEqual(
+      Array(4).fill(false),
+    );
+    expect([is('meter', 'type', 'sensor'), is('meter', 'area', 'kids-room'), is('gone', 'type', 'light')]).toEqual([true, false, false]);
+  });
+
+  test('follow the home: another area counts from the next check on', () => {
+    const home = new FakeHome(lamp);
+    const groups = new DeviceGroups(home);
+    expect(groups.areaOf('lamp')).toBe('kids-room');
+    home.change(lamp.device.id, { area: 'Hall', deviceTypes: ['DoorLock'] });
+    expect([groups.areaOf('lamp'), groups.typesOf('lamp').has('lock'), groups.typesOf('lamp').has('light')]).toEqual(['hall', true, false]);
+    home.remove(lamp.device.id);
+    expect([groups.areaOf('lamp'), groups.typesOf('lamp').size]).toEqual([undefined, 0]);
+  });
+
+  test('a grant by type reaches every light and nothing else', () => {
+    const authorizer = new GrantAuthorizer({ groups: new DeviceGroups(new FakeHome(lamp, meter)), validity: { isStillValid: () => true } });
+    const agent = { id: 'a', kind: 'agent', permissions: ['device:control:@type/light'] } as const;
+    expect(authorizer.authorize(agent, ['device:control:lamp']).allowed).toBe(true);
+    expect(authorizer.authorize(agent, ['device:control:meter']).allowed).toBe(false);
+    expect(authorizer.authorize(agent, ['device:read:lamp']).allowed).toBe(false);
+  });
+
+  test('every type of the standard has a slug that a grant can name', () => {
+    for (const { name } of standardDeviceTypes()) {
+      for (const slug of typesAndFamilies([name])) expect(slug, name).toMatch(/^[a-z0-9][a-z0-9-]{0,63}$/);
+    }
+    expect([...typesAndFamilies(['OnOffPlugInUnit'])]).toEqual(['on-off-plug-in-unit', 'plug']);
+    expect([...typesAndFamilies(['SmokeCoAlarm'])]).toEqual(['smoke-co-alarm', 'sensor']);
+  });
+});
