@@ -1,6 +1,6 @@
 import type { HubConfig } from './config.ts';
-import type { Clock } from './core/clock.ts';
-import type { DeviceDirectory } from './core/device-directory.ts';
+import type { DeviceDirectory } from './core/devices/device-directory.ts';
+import type { Clock } from './core/time/clock.ts';
 import { DatabaseCopies } from './journal/archive/database-copies.ts';
 import type { HistoryStore } from './journal/history/history-store.ts';
 import type { StateStore } from './journal/state-store.ts';

@@ -1,7 +1,7 @@
 import { CONNECTORS_SECTION } from './connectors/connector-config.ts';
-import { section } from './core/config-section.ts';
-import type { AttestationPolicy } from './core/device-administration.ts';
+import type { AttestationPolicy } from './core/devices/device-administration.ts';
 import { LOG_LEVELS, type LogLevel } from './core/logger.ts';
+import { section } from './core/settings/config-section.ts';
 import { SENSORS_SECTION } from './sensors/sensor-config.ts';
 
 const positive = { type: 'integer', minimum: 1 };

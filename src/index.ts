@@ -1,8 +1,8 @@
 export { type HubConfig, loadConfig } from './config.ts';
-export { systemClock } from './core/clock.ts';
 export { AtmoError, ERROR_CODES, type ErrorBody, type ErrorCode } from './core/errors.ts';
 export type { Json, JsonObject, JsonSchema } from './core/json.ts';
 export { createLogger } from './core/logger.ts';
+export { systemClock } from './core/time/clock.ts';
 export { Hub } from './hub.ts';
 export type { CallAnswer } from './tools/calls/call-answer.ts';
 export { defineTool } from './tools/define-tool.ts';

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Environment, type HubConfig, loadConfig, readConfigFile } from './config.ts';
 import type { ConfigFile } from './config-file.ts';
-import type { ConfigReload } from './core/config-reload.ts';
 import { isJsonObject } from './core/json.ts';
 import type { LogLevel } from './core/logger.ts';
+import type { ConfigReload } from './core/settings/config-reload.ts';
 
 /** Keys of the file that hold as soon as it is read again. Rules and certificates are followed by those who use them. */
 const LIVE_KEYS = ['log', 'tools.disabled', 'tools.features', 'roles'] as const;

@@ -22,14 +22,14 @@ import { TokenRefusalNotes } from './access/tokens/token-refusal-notes.ts';
 import { TokenSeal } from './access/tokens/token-seal.ts';
 import { TokenVerifier } from './access/tokens/token-verifier.ts';
 import type { HubConfig } from './config.ts';
-import type { Clock } from './core/clock.ts';
-import type { DeviceFacts } from './core/device-facts.ts';
+import type { GroupsElsewhere, ResourceGroups } from './core/access/permission.ts';
+import type { DeviceFacts } from './core/devices/device-facts.ts';
 import type { EventBus } from './core/events.ts';
-import type { KeyValueStore } from './core/key-value-store.ts';
 import type { Logger } from './core/logger.ts';
-import { NO_MESH } from './core/mesh-trust.ts';
-import type { GroupsElsewhere, ResourceGroups } from './core/permission.ts';
+import { NO_MESH } from './core/mesh/mesh-trust.ts';
 import type { ServiceStack } from './core/service.ts';
+import type { KeyValueStore } from './core/storage/key-value-store.ts';
+import type { Clock } from './core/time/clock.ts';
 import { AuditStore } from './journal/audit/audit-store.ts';
 
 /** What the access room needs of the rest of the hub. */

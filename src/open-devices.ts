@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { DeviceRoom } from './core/device-room.ts';
+import type { DeviceRoom } from './core/devices/device-room.ts';
 import type { ServiceStack } from './core/service.ts';
 import { DEVICE_CAPABILITIES } from './hub-capabilities.ts';
 import type { Ground } from './open-ground.ts';

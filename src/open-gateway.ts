@@ -1,12 +1,12 @@
 import { sign } from 'node:crypto';
 import { join } from 'node:path';
 import type { HubConfig } from './config.ts';
-import type { Clock } from './core/clock.ts';
-import type { DeviceDirectory } from './core/device-directory.ts';
+import type { DeviceDirectory } from './core/devices/device-directory.ts';
+import type { ReadingStore } from './core/devices/reading-store.ts';
 import type { EventBus } from './core/events.ts';
 import type { DeviceId } from './core/ids.ts';
 import type { Logger } from './core/logger.ts';
-import type { ReadingStore } from './core/reading-store.ts';
+import type { Clock } from './core/time/clock.ts';
 import { isLoopback } from './gateway/door/loopback.ts';
 import { type GatewayOptions, HttpGateway } from './gateway/http-gateway.ts';
 import { MetricRegistry } from './gateway/metrics/metrics.ts';

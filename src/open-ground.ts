@@ -1,12 +1,12 @@
 import type { HubConfig } from './config.ts';
-import type { Clock } from './core/clock.ts';
-import type { DeviceDirectory } from './core/device-directory.ts';
-import type { DeviceRoom } from './core/device-room.ts';
+import type { DeviceDirectory } from './core/devices/device-directory.ts';
+import type { DeviceRoom } from './core/devices/device-room.ts';
+import { JoinedDirectory } from './core/devices/joined-directory.ts';
+import { NO_DEVICES } from './core/devices/no-devices.ts';
 import { EventBus } from './core/events.ts';
-import { JoinedDirectory } from './core/joined-directory.ts';
 import type { Logger } from './core/logger.ts';
-import { NO_DEVICES } from './core/no-devices.ts';
 import type { ServiceStack } from './core/service.ts';
+import type { Clock } from './core/time/clock.ts';
 import { HistoryStore } from './journal/history/history-store.ts';
 import { prepareStateDirectory } from './journal/state-directory.ts';
 import { StateLock } from './journal/state-lock.ts';

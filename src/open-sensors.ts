@@ -1,9 +1,9 @@
-import type { Clock } from './core/clock.ts';
+import type { ReadingStore } from './core/devices/reading-store.ts';
 import type { EventBus } from './core/events.ts';
-import type { KeyValueStore } from './core/key-value-store.ts';
 import type { Logger } from './core/logger.ts';
-import type { ReadingStore } from './core/reading-store.ts';
 import type { ServiceStack } from './core/service.ts';
+import type { KeyValueStore } from './core/storage/key-value-store.ts';
+import type { Clock } from './core/time/clock.ts';
 import type { BoardDevices } from './sensors/board-devices.ts';
 import { BoardSensors } from './sensors/board-sensors.ts';
 import type { GpioConfig } from './sensors/gpio/gpio-config.ts';

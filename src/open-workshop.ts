@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
 import type { HubConfig } from './config.ts';
-import type { Clock } from './core/clock.ts';
+import type { Principal } from './core/access/principal.ts';
 import type { EventBus } from './core/events.ts';
-import type { KeyValueStore } from './core/key-value-store.ts';
 import type { Logger } from './core/logger.ts';
-import type { Principal } from './core/principal.ts';
 import type { ServiceStack } from './core/service.ts';
+import type { KeyValueStore } from './core/storage/key-value-store.ts';
+import type { Clock } from './core/time/clock.ts';
 import { OWN_CAPABILITIES } from './hub-capabilities.ts';
 import type { Access } from './open-access.ts';
 import { CallPipeline } from './tools/calls/call-pipeline.ts';

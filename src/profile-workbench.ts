@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path';
-import type { DeviceDescription } from './core/device-model.ts';
+import type { DeviceDescription } from './core/devices/device-model.ts';
 import { isJsonObject } from './core/json.ts';
 import { standardCluster, standardClusterNames, standardDeviceTypes } from './matter/model/standard-model.ts';
 import { checkProfiles } from './profiles/check/profile-check.ts';

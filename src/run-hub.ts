@@ -1,11 +1,11 @@
 import { packageVersion } from './cli/package-version.ts';
-import { systemClock } from './core/clock.ts';
 import { type AtmoError, ERROR_CODES, toAtmoError } from './core/errors.ts';
-import { answersHttp } from './core/http-liveness.ts';
-import { LogLines } from './core/log-lines.ts';
 import { createLogger, type Logger, type LogLevel } from './core/logger.ts';
-import { ServiceManager } from './core/service-manager.ts';
-import { Watchdog } from './core/watchdog.ts';
+import { answersHttp } from './core/process/http-liveness.ts';
+import { LogLines } from './core/process/log-lines.ts';
+import { ServiceManager } from './core/process/service-manager.ts';
+import { Watchdog } from './core/process/watchdog.ts';
+import { systemClock } from './core/time/clock.ts';
 import { Hub } from './hub.ts';
 import { defaultStateDirectory } from './journal/state-directory.ts';
 import { type LiveConfig, liveConfig } from './live-config.ts';

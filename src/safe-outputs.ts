@@ -1,6 +1,6 @@
 import { type Environment, loadConfig } from './config.ts';
-import { systemClock } from './core/clock.ts';
 import { toAtmoError } from './core/errors.ts';
+import { systemClock } from './core/time/clock.ts';
 import { defaultStateDirectory } from './journal/state-directory.ts';
 import type { SafeOutputs } from './sensors/gpio/safe-outputs.ts';
 

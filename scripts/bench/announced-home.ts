@@ -1,6 +1,6 @@
 /** A home's announcement as DeviceToolSync names its tools: the devices of a flat, of standard types, without hardware. */
 import type { KeyObject } from 'node:crypto';
-import type { DeviceDescription } from '../../src/core/device-model.ts';
+import type { DeviceDescription } from '../../src/core/devices/device-model.ts';
 import { parseDeviceId, slug } from '../../src/core/ids.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { offeredDefinition } from '../../src/mesh/gossip/offered-definition.ts';

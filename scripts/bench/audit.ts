@@ -3,10 +3,10 @@
 import { statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { systemClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { EventBus } from '../../src/core/events.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import { systemClock } from '../../src/core/time/clock.ts';
 import type { HttpGateway } from '../../src/gateway/http-gateway.ts';
 import { AuditStore } from '../../src/journal/audit/audit-store.ts';
 import { HistoryStore } from '../../src/journal/history/history-store.ts';

@@ -1,11 +1,11 @@
-import type { AuditSink } from '../../src/core/audit-sink.ts';
-import { systemClock } from '../../src/core/clock.ts';
+import { NO_HOME_NAMES } from '../../src/core/devices/home-names.ts';
+import { NO_DEVICES } from '../../src/core/devices/no-devices.ts';
+import type { ReadingStore } from '../../src/core/devices/reading-store.ts';
 import type { EventBus } from '../../src/core/events.ts';
-import { NO_HOME_NAMES } from '../../src/core/home-names.ts';
-import type { KeyValueStore } from '../../src/core/key-value-store.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { NO_DEVICES } from '../../src/core/no-devices.ts';
-import type { ReadingStore } from '../../src/core/reading-store.ts';
+import type { AuditSink } from '../../src/core/storage/audit-sink.ts';
+import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
+import { systemClock } from '../../src/core/time/clock.ts';
 import { HttpGateway } from '../../src/gateway/http-gateway.ts';
 import { MetricRegistry } from '../../src/gateway/metrics/metrics.ts';
 import { CallPipeline } from '../../src/tools/calls/call-pipeline.ts';

@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectorGround } from '../../src/connectors/connector.ts';
 import { CONNECTORS_SECTION, type ConnectorsConfig } from '../../src/connectors/connector-config.ts';
-import { parseCheckedYaml } from '../../src/core/checked-yaml.ts';
-import { systemClock } from '../../src/core/clock.ts';
-import { camelKeys } from '../../src/core/config-section.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import { parseCheckedYaml } from '../../src/core/settings/checked-yaml.ts';
+import { camelKeys } from '../../src/core/settings/config-section.ts';
+import { systemClock } from '../../src/core/time/clock.ts';
 import { makeRoom, makeTool, owner } from '../../test/tools/tool-room.ts';
 import { CONNECTOR_ROWS } from './connector-rows.ts';
 import { rssMegabytes } from './process-figures.ts';

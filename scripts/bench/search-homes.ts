@@ -1,5 +1,5 @@
 /** The homes of the rows as Matter devices, and what their actions are called by the tools that profiles make of such devices. */
-import type { Device, DeviceDescription } from '../../src/core/device-model.ts';
+import type { Device, DeviceDescription } from '../../src/core/devices/device-model.ts';
 import { parseDeviceId, slug } from '../../src/core/ids.ts';
 import { sha256Hex } from '../../src/wire/hashes.ts';
 import { describeDeviceType } from '../../test/fixtures/describe-standard.ts';

@@ -1,5 +1,5 @@
 /** Homes of any size for measuring time: the tools that profiles make of devices of standard types, in rooms by the dozen. */
-import type { Device } from '../../src/core/device-model.ts';
+import type { Device } from '../../src/core/devices/device-model.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
 import { compileDevice } from '../../src/profiles/compile/compile-device.ts';
 import { deviceToolDefinition } from '../../src/profiles/device-tools/device-tool-definition.ts';

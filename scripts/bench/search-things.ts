@@ -1,8 +1,8 @@
 /** The homes of the rows as devices and sensors with names. */
-import type { Device } from '../../src/core/device-model.ts';
-import { type HomeNames, NO_HOME_NAMES } from '../../src/core/home-names.ts';
+import type { Device } from '../../src/core/devices/device-model.ts';
+import { type HomeNames, NO_HOME_NAMES } from '../../src/core/devices/home-names.ts';
+import type { SensorInfo } from '../../src/core/devices/reading-store.ts';
 import { type DeviceId, parseDeviceId, type SensorId, slug } from '../../src/core/ids.ts';
-import type { SensorInfo } from '../../src/core/reading-store.ts';
 import type { SearchedHome } from '../../src/tools/search/search.ts';
 import { sha256Hex } from '../../src/wire/hashes.ts';
 import type { EntityHome } from './search-rows.ts';

@@ -1,9 +1,9 @@
 /** How well sentences find tools and things, by public rows where they are on this machine, and how long that takes. */
 import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
-import { NO_HOME_NAMES } from '../../src/core/home-names.ts';
+import { NO_GROUPS } from '../../src/core/access/permission.ts';
+import type { Principal } from '../../src/core/access/principal.ts';
+import { NO_HOME_NAMES } from '../../src/core/devices/home-names.ts';
 import type { DeviceId } from '../../src/core/ids.ts';
-import { NO_GROUPS } from '../../src/core/permission.ts';
-import type { Principal } from '../../src/core/principal.ts';
 import { rememberedInTurn } from '../../src/tools/calls/turn-memo.ts';
 import { LexicalEntitySearch } from '../../src/tools/search/lexical-entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/lexical-tool-search.ts';

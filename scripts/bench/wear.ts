@@ -1,11 +1,11 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
-import { ManualClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { parseSensorId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { ServiceStack } from '../../src/core/service.ts';
+import { ManualClock } from '../../src/core/time/clock.ts';
 import { DEFAULT_HISTORY_SNAPSHOT_MS } from '../../src/journal/history/history-store.ts';
 import { type Ground, openGround } from '../../src/open-ground.ts';
 import { openWorkshop, type Workshop } from '../../src/open-workshop.ts';

@@ -1,10 +1,10 @@
-import type { Clock } from '../../src/core/clock.ts';
-import type { DeviceDirectory } from '../../src/core/device-directory.ts';
+import type { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
+import { NO_DEVICES } from '../../src/core/devices/no-devices.ts';
 import { EventBus } from '../../src/core/events.ts';
 import type { HubId } from '../../src/core/ids.ts';
-import type { KeyValueStore } from '../../src/core/key-value-store.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { NO_DEVICES } from '../../src/core/no-devices.ts';
+import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
+import type { Clock } from '../../src/core/time/clock.ts';
 import { MemoryEngine } from '../../src/mesh/engine/memory-engine.ts';
 import type { MemoryNetwork } from '../../src/mesh/engine/memory-network.ts';
 import type { OpenEnvelope } from '../../src/mesh/gossip/announcement-door.ts';

@@ -1,5 +1,4 @@
-import type { Authorizer, Decision } from '../core/authorizer.ts';
-import type { HubId } from '../core/ids.ts';
+import type { Authorizer, Decision } from '../core/access/authorizer.ts';
 import {
   concerns,
   covers,
@@ -9,8 +8,9 @@ import {
   parseGrant,
   parsePermission,
   type ResourceGroups,
-} from '../core/permission.ts';
-import type { Authenticator, Principal } from '../core/principal.ts';
+} from '../core/access/permission.ts';
+import type { Authenticator, Principal } from '../core/access/principal.ts';
+import type { HubId } from '../core/ids.ts';
 
 const TEMPLATE = /^([a-z][a-z0-9_-]{0,31}):([a-z][a-z0-9_-]{0,31}):/;
 

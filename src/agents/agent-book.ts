@@ -1,6 +1,6 @@
 import type { EventBus } from '../core/events.ts';
 import { isJsonObject } from '../core/json.ts';
-import type { KeyValueStore } from '../core/key-value-store.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { copyJson } from '../tools/schema/plain-json.ts';
 import { type AgentRecord, isLiving } from './agent-record.ts';
 

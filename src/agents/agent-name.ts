@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { AGENT_NAME } from '../core/agent-id.ts';
+import { AGENT_NAME } from '../core/access/agent-id.ts';
+import type { Principal } from '../core/access/principal.ts';
 import { AtmoError } from '../core/errors.ts';
 import { slug } from '../core/ids.ts';
-import type { Principal } from '../core/principal.ts';
 import type { AgentType } from './agent-record.ts';
 
 /** An id is the resource of permissions, which have 256 characters. */

@@ -1,6 +1,6 @@
-import { familyOf } from '../core/agent-id.ts';
+import { familyOf } from '../core/access/agent-id.ts';
+import type { Principal } from '../core/access/principal.ts';
 import { AtmoError } from '../core/errors.ts';
-import type { Principal } from '../core/principal.ts';
 import type { AgentRecord } from './agent-record.ts';
 
 const MAX_AGENTS = 64;

@@ -1,11 +1,11 @@
-import { isSelfOrDescendant } from '../core/agent-id.ts';
+import { isSelfOrDescendant } from '../core/access/agent-id.ts';
+import type { Principal } from '../core/access/principal.ts';
+import type { IssuedToken, TokenAuthority } from '../core/access/token-authority.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
-import type { KeyValueStore } from '../core/key-value-store.ts';
-import type { MeshView } from '../core/mesh-view.ts';
-import type { Principal } from '../core/principal.ts';
+import type { MeshView } from '../core/mesh/mesh-view.ts';
 import type { Service } from '../core/service.ts';
-import type { IssuedToken, TokenAuthority } from '../core/token-authority.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { stateOf } from '../tools/builtin/access/token-view.ts';
 import type { KnownTools } from '../tools/known-tools.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';

@@ -1,5 +1,5 @@
-import { isoTime } from '../core/iso-time.ts';
 import type { Json } from '../core/json.ts';
+import { isoTime } from '../core/time/iso-time.ts';
 import { defineTool } from '../tools/define-tool.ts';
 import { p } from '../tools/schema/parameter-builder.ts';
 import { snakeJson } from '../tools/schema/snake-json.ts';

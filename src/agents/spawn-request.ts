@@ -1,7 +1,7 @@
+import { excessPermissions } from '../core/access/permission.ts';
+import type { Principal } from '../core/access/principal.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
-import { excessPermissions } from '../core/permission.ts';
-import type { Principal } from '../core/principal.ts';
 import type { AgentType } from './agent-record.ts';
 
 /** What an agent is to be. */

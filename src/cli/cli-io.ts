@@ -1,6 +1,6 @@
-import type { DeviceDescription } from '../core/device-model.ts';
-import type { KnownNames, RuleCheck } from '../core/rules.ts';
-import type { StateArchive } from '../core/state-archive.ts';
+import type { KnownNames, RuleCheck } from '../core/access/rules.ts';
+import type { DeviceDescription } from '../core/devices/device-model.ts';
+import type { StateArchive } from '../core/storage/state-archive.ts';
 import type { ProfileProblem } from '../profiles/check/profile-problem.ts';
 import type { DraftFile } from '../profiles/files/profile-draft.ts';
 import type { CheckResult } from './doctor/check-result.ts';

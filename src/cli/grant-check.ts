@@ -1,4 +1,4 @@
-import { covers, NO_GROUPS, parsePermission, requireGrant } from '../core/permission.ts';
+import { covers, NO_GROUPS, parsePermission, requireGrant } from '../core/access/permission.ts';
 
 /** Whether grants cover requirements. */
 interface GrantVerdict {

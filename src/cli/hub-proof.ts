@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypt
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
-import { challengeStatement } from '../core/hub-challenge.ts';
+import { challengeStatement } from '../core/mesh/hub-challenge.ts';
 
 const HUB_KEY_FILE = 'hub.key';
 

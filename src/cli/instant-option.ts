@@ -1,4 +1,4 @@
-import { isoTime } from '../core/iso-time.ts';
+import { isoTime } from '../core/time/iso-time.ts';
 import type { Invocation } from './command.ts';
 import { durationSeconds } from './duration.ts';
 

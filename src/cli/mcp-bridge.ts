@@ -1,5 +1,5 @@
-import type { Clock } from '../core/clock.ts';
-import { systemClock } from '../core/clock.ts';
+import type { Clock } from '../core/time/clock.ts';
+import { systemClock } from '../core/time/clock.ts';
 import type { CliIo, TextSink } from './cli-io.ts';
 import type { McpDoor } from './mcp-door.ts';
 import { type McpMessage, paramsOf, parseLine, statedVersion } from './mcp-message.ts';

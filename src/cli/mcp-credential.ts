@@ -1,7 +1,7 @@
-import { AGENT_NAME } from '../core/agent-id.ts';
-import { type Clock, systemClock } from '../core/clock.ts';
+import { AGENT_NAME } from '../core/access/agent-id.ts';
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
+import { type Clock, systemClock } from '../core/time/clock.ts';
 import { rawKeyOf } from './approver-key.ts';
 import type { CliIo } from './cli-io.ts';
 import { usage } from './command.ts';

@@ -1,7 +1,7 @@
-import { type Clock, systemClock } from '../core/clock.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
-import { pause } from '../core/pause.ts';
+import { type Clock, systemClock } from '../core/time/clock.ts';
+import { pause } from '../core/time/pause.ts';
 import { arrivalsIn, type McpDoor } from './mcp-door.ts';
 import {
   failureOf,

@@ -1,9 +1,9 @@
-import type { Authorizer } from '../core/authorizer.ts';
-import type { Clock } from '../core/clock.ts';
+import type { Authorizer } from '../core/access/authorizer.ts';
+import type { Principal } from '../core/access/principal.ts';
+import type { TokenAuthority } from '../core/access/token-authority.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
-import type { Principal } from '../core/principal.ts';
-import type { TokenAuthority } from '../core/token-authority.ts';
+import type { Clock } from '../core/time/clock.ts';
 import type { CallPipeline } from '../tools/calls/call-pipeline.ts';
 
 /** Port: a connector that calls tools for somebody outside, as an agent of its own. */

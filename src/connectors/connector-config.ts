@@ -1,4 +1,4 @@
-import { section } from '../core/config-section.ts';
+import { section } from '../core/settings/config-section.ts';
 import { CAMERAS_SECTION, type CamerasConfig } from './camera/cameras-config.ts';
 import { COLLECTIONS_SECTION, type CollectionsConfig } from './collections/collections-config.ts';
 import { DATABASES_SECTION, type DatabasesConfig } from './database/databases-config.ts';

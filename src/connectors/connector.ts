@@ -1,10 +1,10 @@
-import type { Clock } from '../core/clock.ts';
-import type { DeviceDirectory } from '../core/device-directory.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { ReadingStore } from '../core/devices/reading-store.ts';
 import type { EventBus } from '../core/events.ts';
-import type { KeyValueStore } from '../core/key-value-store.ts';
 import type { Logger } from '../core/logger.ts';
-import type { ReadingStore } from '../core/reading-store.ts';
 import type { Service } from '../core/service.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+import type { Clock } from '../core/time/clock.ts';
 import type { Capability } from '../tools/capability-catalogue.ts';
 import type { ProgramSandbox } from '../tools/program-sandbox.ts';
 import type { RegisteredTool } from '../tools/tool-definition.ts';

@@ -1,12 +1,12 @@
-import type { Authorizer } from '../core/authorizer.ts';
-import type { Clock } from '../core/clock.ts';
-import type { DeviceDirectory } from '../core/device-directory.ts';
+import type { Authorizer } from '../core/access/authorizer.ts';
+import type { Authenticator, Principal } from '../core/access/principal.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { HomeNames } from '../core/devices/home-names.ts';
+import type { ReadingStore } from '../core/devices/reading-store.ts';
 import type { EventBus, HubEvent } from '../core/events.ts';
-import type { HomeNames } from '../core/home-names.ts';
 import type { Logger } from '../core/logger.ts';
-import type { Authenticator, Principal } from '../core/principal.ts';
-import type { ReadingStore } from '../core/reading-store.ts';
 import type { Service } from '../core/service.ts';
+import type { Clock } from '../core/time/clock.ts';
 import type { CapabilityCatalogue } from '../tools/capability-catalogue.ts';
 import type { KnownTools } from '../tools/known-tools.ts';
 import type { MeshPorts } from '../tools/mesh-outlook.ts';

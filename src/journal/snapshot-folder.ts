@@ -1,8 +1,8 @@
 import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { syncPath } from '../core/durable-file.ts';
 import { AtmoError } from '../core/errors.ts';
+import { syncPath } from '../core/storage/durable-file.ts';
 import { quickCheck } from './checked-database.ts';
 
 /** One copy of a database. */

@@ -1,13 +1,13 @@
 import { existsSync, renameSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { EventBus } from '../core/events.ts';
-import { isoTime } from '../core/iso-time.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Service } from '../core/service.ts';
+import type { Clock } from '../core/time/clock.ts';
+import { isoTime } from '../core/time/iso-time.ts';
 import { type DatabaseForm, inTransaction, openChecked } from './checked-database.ts';
 import { type Snapshot, SnapshotFolder } from './snapshot-folder.ts';
 import { guardStorage, isDamage, toStorageError } from './storage-error.ts';

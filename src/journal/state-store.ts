@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
-import type { KeyValueStore } from '../core/key-value-store.ts';
 import type { Service } from '../core/service.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+import type { Clock } from '../core/time/clock.ts';
 import type { Snapshot } from './snapshot-folder.ts';
 import { type JournalCollaborators, SqliteFile } from './sqlite-file.ts';
 

@@ -1,12 +1,12 @@
 import './matter-platform.ts';
 import { Crypto } from '@matter/main';
-import type { Clock } from '../core/clock.ts';
-import type { DeviceAdministration } from '../core/device-administration.ts';
-import type { DeviceAccess, DeviceDirectory } from '../core/device-directory.ts';
-import type { DeviceRoom } from '../core/device-room.ts';
-import type { KeyValueStore } from '../core/key-value-store.ts';
+import type { DeviceAdministration } from '../core/devices/device-administration.ts';
+import type { DeviceAccess, DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { DeviceRoom } from '../core/devices/device-room.ts';
 import type { Logger } from '../core/logger.ts';
 import { ServiceStack } from '../core/service.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+import type { Clock } from '../core/time/clock.ts';
 import { DeviceBindings } from './administration/device-bindings.ts';
 import { DeviceGroups } from './administration/device-groups.ts';
 import { DeviceSharing } from './administration/device-sharing.ts';

@@ -2,7 +2,7 @@ import './matter-platform.ts';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClusterModel } from '@matter/model';
-import type { AttestationPolicy } from '../core/device-administration.ts';
+import type { AttestationPolicy } from '../core/devices/device-administration.ts';
 import { AtmoError } from '../core/errors.ts';
 import { openBle } from './ble/open-ble.ts';
 import { MatterRoom, type MatterRoomCollaborators } from './matter-room.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../core/clock.ts';
 import type { HubId } from '../core/ids.ts';
-import { orAborted } from '../core/or-aborted.ts';
+import type { Clock } from '../core/time/clock.ts';
+import { orAborted } from '../core/time/or-aborted.ts';
 import type { CallRouter, ForwardedCall, RemoteResult } from '../tools/calls/call-collaborators.ts';
 import type { PeerKeeper } from './discovery/peer-keeper.ts';
 import type { MeshPeers } from './gossip/mesh-peers.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
-import { orAborted } from '../core/or-aborted.ts';
 import { ServiceStack } from '../core/service.ts';
+import type { Clock } from '../core/time/clock.ts';
+import { orAborted } from '../core/time/or-aborted.ts';
 import { meshIdOf } from '../wire/hub-id.ts';
 import { parseInvite } from '../wire/messages/invite.ts';
 import { DnsSd } from './discovery/dns-sd.ts';

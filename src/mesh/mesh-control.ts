@@ -1,5 +1,5 @@
 import type { HubId } from '../core/ids.ts';
-import type { Peer } from '../core/mesh-view.ts';
+import type { Peer } from '../core/mesh/mesh-view.ts';
 import type { Invitation, InviteOptions } from './membership/member-admission.ts';
 import type { MembershipStatus } from './membership/membership-status.ts';
 import type { Revoked } from './membership/mesh-authority.ts';

@@ -1,6 +1,6 @@
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { HubId } from '../core/ids.ts';
-import type { Peer } from '../core/mesh-view.ts';
+import type { Peer } from '../core/mesh/mesh-view.ts';
 import { type Service, ServiceStack } from '../core/service.ts';
 import type { MeshPorts } from '../tools/mesh-outlook.ts';
 import type { ConnectionGate, MeshEngine, PeerAddress } from './engine/mesh-engine.ts';

@@ -1,6 +1,6 @@
-import { isoTime } from '../core/iso-time.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { Peer } from '../core/mesh-view.ts';
+import type { Peer } from '../core/mesh/mesh-view.ts';
+import { isoTime } from '../core/time/iso-time.ts';
 import { HUB_ACTS, HUB_READS } from '../tools/builtin/devices/admin-declaration.ts';
 import { p } from '../tools/schema/parameter-builder.ts';
 import type { MembershipStatus } from './membership/membership-status.ts';

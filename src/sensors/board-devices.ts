@@ -1,8 +1,8 @@
-import type { Clock } from '../core/clock.ts';
-import type { DeviceChange, DeviceDirectory } from '../core/device-directory.ts';
-import type { Device, DeviceDescription, Reachability } from '../core/device-model.ts';
+import type { DeviceChange, DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { Device, DeviceDescription, Reachability } from '../core/devices/device-model.ts';
 import type { EventBus } from '../core/events.ts';
 import type { DeviceId } from '../core/ids.ts';
+import type { Clock } from '../core/time/clock.ts';
 
 /** What is known of a chip, a probe or the board itself. */
 export interface BoardDevice {

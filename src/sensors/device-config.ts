@@ -1,5 +1,5 @@
-import { optionalSection } from '../core/config-section.ts';
 import type { JsonSchema } from '../core/json.ts';
+import { optionalSection } from '../core/settings/config-section.ts';
 import type { Calibration } from './calibration.ts';
 
 /** JSON Schema of a word that is part of an id: of a device, a reading, a kind. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../core/time/clock.ts';
 import { HwmonSource } from './kernel/hwmon-source.ts';
 import { IioSource } from './kernel/iio-source.ts';
 import { KernelFolder } from './kernel/kernel-folder.ts';

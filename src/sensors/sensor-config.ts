@@ -1,4 +1,4 @@
-import { section } from '../core/config-section.ts';
+import { section } from '../core/settings/config-section.ts';
 import { BOARD_DEVICES, type BoardDeviceConfig } from './device-config.ts';
 import { GPIO_SECTION, type GpioConfig } from './gpio/gpio-config.ts';
 import { SERIAL_PORTS, type SerialPortConfig } from './serial/serial-config.ts';

@@ -1,8 +1,8 @@
-import type { Clock } from '../core/clock.ts';
+import type { ReadingStore, ReadingValue } from '../core/devices/reading-store.ts';
 import type { EventBus } from '../core/events.ts';
 import type { DeviceId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
-import type { ReadingStore, ReadingValue } from '../core/reading-store.ts';
+import type { Clock } from '../core/time/clock.ts';
 import type { BoardDevices } from './board-devices.ts';
 import type { BoardSensor } from './sensor-roster.ts';
 import type { SensorFault, SensorSample } from './sensor-source.ts';

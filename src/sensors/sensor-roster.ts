@@ -1,5 +1,5 @@
+import type { ReadingValue, SensorInfo } from '../core/devices/reading-store.ts';
 import { parseDeviceId, parseSensorId, type SensorId } from '../core/ids.ts';
-import type { ReadingValue, SensorInfo } from '../core/reading-store.ts';
 import type { BoardDevice } from './board-devices.ts';
 import { calibrated } from './calibration.ts';
 import type { BoardDeviceConfig, ReadingConfig } from './device-config.ts';

@@ -1,4 +1,4 @@
-import type { ReadingValue } from '../core/reading-store.ts';
+import type { ReadingValue } from '../core/devices/reading-store.ts';
 
 /** One thing that a source can measure. */
 export interface FoundSensor {

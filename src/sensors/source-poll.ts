@@ -1,7 +1,7 @@
-import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
-import { pause } from '../core/pause.ts';
 import type { Service } from '../core/service.ts';
+import type { Clock } from '../core/time/clock.ts';
+import { pause } from '../core/time/pause.ts';
 import type { SensorsConfig } from './sensor-config.ts';
 import type { SensorFeed } from './sensor-feed.ts';
 import { type BoardSensor, rosterOf } from './sensor-roster.ts';

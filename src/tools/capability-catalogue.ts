@@ -1,4 +1,4 @@
-import type { DeviceDirectory } from '../core/device-directory.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { Json } from '../core/json.ts';
 import { canonicalJson } from '../wire/canonical-json.ts';
 import { sha256Hex } from '../wire/hashes.ts';

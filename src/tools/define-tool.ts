@@ -1,4 +1,4 @@
-import type { Effect } from '../core/authorizer.ts';
+import type { Effect } from '../core/access/authorizer.ts';
 import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
 import { INVOCATION_POLICY } from './calls/invocation-policy.ts';
 import { ownSchema } from './schema/own-schema.ts';

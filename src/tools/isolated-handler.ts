@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
-import { residentBytes } from '../core/resident-bytes.ts';
+import { residentBytes } from '../core/process/resident-bytes.ts';
 import { NODE_BYTES, nodeArguments } from './node-program.ts';
 import type { ToolHandler } from './tool-definition.ts';
 

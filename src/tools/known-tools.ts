@@ -1,6 +1,6 @@
 import { AtmoError } from '../core/errors.ts';
 import type { HubId } from '../core/ids.ts';
-import type { RoutePeer } from '../core/mesh-view.ts';
+import type { RoutePeer } from '../core/mesh/mesh-view.ts';
 import { sha256Hex } from '../wire/hashes.ts';
 import { MODEL_NAME_LIMIT } from './forms/model-name.ts';
 import { NamedHubs } from './named-hubs.ts';

@@ -1,5 +1,5 @@
 import { AtmoError } from '../core/errors.ts';
-import type { MeshView, Peer } from '../core/mesh-view.ts';
+import type { MeshView, Peer } from '../core/mesh/mesh-view.ts';
 import type { CallRouter } from './calls/call-collaborators.ts';
 import type { RemoteEvents } from './remote-events.ts';
 import type { RemoteJobs } from './remote-jobs.ts';

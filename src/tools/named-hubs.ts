@@ -1,5 +1,5 @@
 import { AtmoError } from '../core/errors.ts';
-import type { RoutePeer } from '../core/mesh-view.ts';
+import type { RoutePeer } from '../core/mesh/mesh-view.ts';
 
 type NamedHub = Pick<RoutePeer, 'id' | 'name' | 'isReachable'>;
 

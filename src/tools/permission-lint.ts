@@ -1,4 +1,4 @@
-import { parsePermission } from '../core/permission.ts';
+import { parsePermission } from '../core/access/permission.ts';
 import { isTemplate, placeholdersOf } from './permission-template.ts';
 import { isSchemaObject } from './schema/schema-walk.ts';
 import type { ToolDefinition } from './tool-definition.ts';

@@ -1,6 +1,6 @@
+import { parsePermission } from '../core/access/permission.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
-import { parsePermission } from '../core/permission.ts';
 
 const PLACEHOLDER = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 

@@ -1,5 +1,5 @@
+import type { Principal } from '../core/access/principal.ts';
 import type { EventListener, EventType } from '../core/events.ts';
-import type { Principal } from '../core/principal.ts';
 
 /** Which events of another hub somebody wants to hear. */
 export interface RemoteSubscription {

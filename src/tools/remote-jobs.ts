@@ -1,4 +1,4 @@
-import type { Principal } from '../core/principal.ts';
+import type { Principal } from '../core/access/principal.ts';
 import type { JobView } from './calls/job-store.ts';
 
 /** Who asks for a job of another hub, and how long it waits. */

@@ -1,7 +1,7 @@
-import { areaKey } from '../core/device-facts.ts';
+import { areaKey } from '../core/devices/device-facts.ts';
+import type { HomeNames } from '../core/devices/home-names.ts';
 import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
-import type { HomeNames } from '../core/home-names.ts';
 
 const MAX_CANDIDATES = 20;
 

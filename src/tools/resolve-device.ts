@@ -1,7 +1,7 @@
-import type { Device } from '../core/device-model.ts';
+import type { Device } from '../core/devices/device-model.ts';
+import { type HomeNames, NO_HOME_NAMES } from '../core/devices/home-names.ts';
 import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
-import { type HomeNames, NO_HOME_NAMES } from '../core/home-names.ts';
 import type { DeviceId } from '../core/ids.ts';
 import type { CallerView } from './tool-definition.ts';
 

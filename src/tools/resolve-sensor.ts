@@ -1,8 +1,8 @@
+import { type HomeNames, NO_HOME_NAMES } from '../core/devices/home-names.ts';
+import type { Reading } from '../core/devices/reading-store.ts';
 import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
-import { type HomeNames, NO_HOME_NAMES } from '../core/home-names.ts';
 import type { SensorId } from '../core/ids.ts';
-import type { Reading } from '../core/reading-store.ts';
 import { isAreaNamed } from './resolve-area.ts';
 import type { CallerView } from './tool-definition.ts';
 

@@ -1,10 +1,10 @@
-import type { RunContext } from '../core/audit-sink.ts';
-import type { Effect } from '../core/authorizer.ts';
-import type { Clock } from '../core/clock.ts';
+import type { Effect } from '../core/access/authorizer.ts';
+import type { Principal } from '../core/access/principal.ts';
 import type { HubId, ToolId } from '../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
-import type { Principal } from '../core/principal.ts';
+import type { RunContext } from '../core/storage/audit-sink.ts';
+import type { Clock } from '../core/time/clock.ts';
 import type { MessageLevel } from './calls/tool-message.ts';
 import type { ToolAnswer, ToolQuestion } from './calls/tool-question.ts';
 import type { ToolCompanions } from './tool-companions.ts';

@@ -1,5 +1,5 @@
-import type { Authorizer } from '../core/authorizer.ts';
-import type { Principal } from '../core/principal.ts';
+import type { Authorizer } from '../core/access/authorizer.ts';
+import type { Principal } from '../core/access/principal.ts';
 import type { CallerView, RegisteredTool } from './tool-definition.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
-import type { ResourceGroups } from '../../src/core/permission.ts';
-import type { Principal } from '../../src/core/principal.ts';
+import type { ResourceGroups } from '../../src/core/access/permission.ts';
+import type { Principal } from '../../src/core/access/principal.ts';
 
 const groups: ResourceGroups = { isMember: (resource, { by, name }) => by === 'type' && name === 'light' && resource.startsWith('lamp') };
 const authorizer = new GrantAuthorizer({ groups, validity: { isStillValid: () => true } });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Principal } from '../../src/core/access/principal.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import type { Principal } from '../../src/core/principal.ts';
 import { settled } from '../tools/tool-room.ts';
 import { codeOf, ENOUGH, restarted, resultOf, SENSOR, startedRoom, WHEN_HOT } from './agent-room.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseAutomation } from '../../src/agents/automations/parse-automation.ts';
+import type { Principal } from '../../src/core/access/principal.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import type { Principal } from '../../src/core/principal.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { codeOf, ENOUGH, LAMP_ON, resultOf, SENSOR, startedRoom, WHEN_HOT } from './agent-room.ts';
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { CommissionRequest, DeviceAdministration } from '../../src/core/device-administration.ts';
-import type { DeviceDescription } from '../../src/core/device-model.ts';
+import type { CommissionRequest, DeviceAdministration } from '../../src/core/devices/device-administration.ts';
+import type { DeviceDescription } from '../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { DeviceId } from '../../src/core/ids.ts';
 import { deviceAdminTools } from '../../src/tools/builtin/devices/device-admin-tools.ts';

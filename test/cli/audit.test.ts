@@ -7,7 +7,7 @@ import { Invocation } from '../../src/cli/command.ts';
 import { auditCommands } from '../../src/cli/commands/audit.ts';
 import { HubClient } from '../../src/cli/hub-client.ts';
 import { Output } from '../../src/cli/output.ts';
-import type { AuditNote } from '../../src/core/audit-sink.ts';
+import type { AuditNote } from '../../src/core/storage/audit-sink.ts';
 import { auditTools } from '../../src/tools/builtin/access/audit-tools.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { p } from '../../src/tools/schema/parameter-builder.ts';

@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { challengeStatement } from '../../src/core/hub-challenge.ts';
+import { challengeStatement } from '../../src/core/mesh/hub-challenge.ts';
 import { ask, makeGateway, PORT, TOKEN } from '../gateway/gateway-room.ts';
 import { atmo, fetchFrom, withDirectory } from './cli-room.ts';
 

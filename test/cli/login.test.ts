@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { CliIo } from '../../src/cli/cli-io.ts';
 import { asUser, loginUser } from '../../src/cli/login-user.ts';
 import { findCredential } from '../../src/cli/state-dir.ts';
-import { challengeStatement } from '../../src/core/hub-challenge.ts';
+import { challengeStatement } from '../../src/core/mesh/hub-challenge.ts';
 import { CALLER_TOKEN, makeApprovalHub, tokenOf } from './approval-hub.ts';
 import { withDirectory } from './cli-room.ts';
 

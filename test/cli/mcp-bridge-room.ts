@@ -2,8 +2,8 @@ import type { CliIo } from '../../src/cli/cli-io.ts';
 import { McpBridge } from '../../src/cli/mcp-bridge.ts';
 import { McpDoor } from '../../src/cli/mcp-door.ts';
 import type { McpMessage } from '../../src/cli/mcp-message.ts';
-import { ManualClock } from '../../src/core/clock.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import { ManualClock } from '../../src/core/time/clock.ts';
 import { settled } from '../tools/tool-room.ts';
 
 /** One request of the bridge's to the hub. */

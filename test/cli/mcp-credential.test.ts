@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { CliIo } from '../../src/cli/cli-io.ts';
 import { AgentCredential, HOME_PERMISSIONS } from '../../src/cli/mcp-credential.ts';
-import { ManualClock } from '../../src/core/clock.ts';
-import { challengeStatement } from '../../src/core/hub-challenge.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import { challengeStatement } from '../../src/core/mesh/hub-challenge.ts';
+import { ManualClock } from '../../src/core/time/clock.ts';
 import { atmo, withDirectory } from './cli-room.ts';
 
 const DAY_MS = 86_400_000;

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { RuleBook } from '../../src/access/rules/rule-book.ts';
 import { checkRulesFile } from '../../src/access/rules/rule-check.ts';
 import type { CliIo } from '../../src/cli/cli-io.ts';
-import { NO_DEVICE_FACTS } from '../../src/core/device-facts.ts';
+import { NO_DEVICE_FACTS } from '../../src/core/devices/device-facts.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { ruleTools } from '../../src/tools/builtin/access/rule-tools.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { TokenAgent } from '../../src/connectors/agent-calls.ts';
-import { ManualClock } from '../../src/core/clock.ts';
+import type { TokenRecord, TokenRequest } from '../../src/core/access/token-authority.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import type { TokenRecord, TokenRequest } from '../../src/core/token-authority.ts';
+import { ManualClock } from '../../src/core/time/clock.ts';
 import { agent, listAuthorizer, makeRoom, makeTool, withToken } from '../tools/tool-room.ts';
 
 const DAY_MS = 86_400_000;

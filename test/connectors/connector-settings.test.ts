@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CONNECTORS_SECTION, type ConnectorsConfig } from '../../src/connectors/connector-config.ts';
-import { parseCheckedYaml } from '../../src/core/checked-yaml.ts';
-import { camelKeys, section } from '../../src/core/config-section.ts';
+import { parseCheckedYaml } from '../../src/core/settings/checked-yaml.ts';
+import { camelKeys, section } from '../../src/core/settings/config-section.ts';
 
 const FILE = section({ connectors: CONNECTORS_SECTION });
 

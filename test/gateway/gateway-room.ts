@@ -1,12 +1,12 @@
-import type { ApprovalQueue } from '../../src/core/approval-queue.ts';
-import type { DeviceDirectory } from '../../src/core/device-directory.ts';
-import type { Device, DeviceDescription } from '../../src/core/device-model.ts';
+import type { ApprovalQueue } from '../../src/core/access/approval-queue.ts';
+import type { Authenticator, Principal } from '../../src/core/access/principal.ts';
+import type { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
+import type { Device, DeviceDescription } from '../../src/core/devices/device-model.ts';
+import { NO_HOME_NAMES } from '../../src/core/devices/home-names.ts';
+import type { HistoryPoint, HistoryQuery, Reading, ReadingStore } from '../../src/core/devices/reading-store.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import { NO_HOME_NAMES } from '../../src/core/home-names.ts';
 import type { DeviceId, SensorId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import type { Authenticator, Principal } from '../../src/core/principal.ts';
-import type { HistoryPoint, HistoryQuery, Reading, ReadingStore } from '../../src/core/reading-store.ts';
 import { type GatewayCollaborators, type GatewayOptions, HttpGateway } from '../../src/gateway/http-gateway.ts';
 import { MetricRegistry } from '../../src/gateway/metrics/metrics.ts';
 import type { HealthReport } from '../../src/gateway/ports.ts';

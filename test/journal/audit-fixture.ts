@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { AuditIntent, AuditNote, AuditOutcome } from '../../src/core/audit-sink.ts';
-import type { Principal } from '../../src/core/principal.ts';
+import type { Principal } from '../../src/core/access/principal.ts';
+import type { AuditIntent, AuditNote, AuditOutcome } from '../../src/core/storage/audit-sink.ts';
 import { AuditStore, type AuditStoreOptions } from '../../src/journal/audit/audit-store.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { JournalFixture } from './journal-fixture.ts';

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ManualClock } from '../../src/core/clock.ts';
+import type { SensorInfo } from '../../src/core/devices/reading-store.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import { parseDeviceId, parseSensorId, type SensorId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import type { SensorInfo } from '../../src/core/reading-store.ts';
+import { ManualClock } from '../../src/core/time/clock.ts';
 import { HistoryStore, type HistoryStoreOptions } from '../../src/journal/history/history-store.ts';
 import { StateStore, type StateStoreOptions } from '../../src/journal/state-store.ts';
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { systemClock } from '../../src/core/clock.ts';
 import { EventBus } from '../../src/core/events.ts';
 import type { Json } from '../../src/core/json.ts';
 import { isJsonObject } from '../../src/core/json.ts';
-import type { KeyValueStore } from '../../src/core/key-value-store.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
+import { systemClock } from '../../src/core/time/clock.ts';
 import { StateStore } from '../../src/journal/state-store.ts';
 import { CommissioningHub } from '../matter/commissioning-hub.ts';
 

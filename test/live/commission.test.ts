@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CommissionProgress } from '../../src/core/device-administration.ts';
+import type { CommissionProgress } from '../../src/core/devices/device-administration.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { DeviceSpec } from '../home/home-spec.ts';
 import { VirtualHome } from '../home/virtual-home.ts';

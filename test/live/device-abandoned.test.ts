@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Device } from '../../src/core/device-model.ts';
+import type { Device } from '../../src/core/devices/device-model.ts';
 import type { AtmoError } from '../../src/core/errors.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
 import { type DeviceHub, until } from '../matter/device-hub.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Device } from '../../src/core/device-model.ts';
+import type { Device } from '../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { DeviceId } from '../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { DeviceChange } from '../../src/core/device-directory.ts';
+import type { DeviceChange } from '../../src/core/devices/device-directory.ts';
 import { homeOf, standardHome } from '../home/home-spec.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
 import { DeviceHub, until } from '../matter/device-hub.ts';

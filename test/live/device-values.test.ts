@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AttributePath } from '../../src/core/device-model.ts';
+import type { AttributePath } from '../../src/core/devices/device-model.ts';
 import type { JsonSchema } from '../../src/core/json.ts';
 import { standardHome } from '../home/home-spec.ts';
 import { VirtualHome } from '../home/virtual-home.ts';

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/core/clock.ts';
+import type { Credentials, Principal } from '../../src/core/access/principal.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import type { Credentials, Principal } from '../../src/core/principal.ts';
+import { systemClock } from '../../src/core/time/clock.ts';
 import { makeGateway } from '../gateway/gateway-room.ts';
 import { owner } from '../tools/tool-room.ts';
 

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/core/clock.ts';
+import { systemClock } from '../../src/core/time/clock.ts';
 import { makeGateway, TOKEN } from '../gateway/gateway-room.ts';
 
 let room: ReturnType<typeof makeGateway>;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, connect as tlsConnect } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../src/core/clock.ts';
+import { ManualClock } from '../../src/core/time/clock.ts';
 import { makeServerCertificate } from '../../src/gateway/tls/certificate.ts';
 import { makeGateway, TOKEN } from '../gateway/gateway-room.ts';
 

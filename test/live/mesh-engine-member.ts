@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Connection } from '@libp2p/interface';
-import { systemClock } from '../../src/core/clock.ts';
+import { systemClock } from '../../src/core/time/clock.ts';
 import { ConnectionAttempts } from '../../src/mesh/engine/connection-attempt.ts';
 import { InboundLimiter } from '../../src/mesh/engine/inbound-limiter.ts';
 import { hubIdOfKey, toLibp2pKey } from '../../src/mesh/engine/libp2p-key.ts';

@@ -1,10 +1,10 @@
-import { systemClock } from '../../src/core/clock.ts';
-import type { CommissionProgress, CommissionRequest, CommissionResult } from '../../src/core/device-administration.ts';
-import type { Device } from '../../src/core/device-model.ts';
+import type { CommissionProgress, CommissionRequest, CommissionResult } from '../../src/core/devices/device-administration.ts';
+import type { Device } from '../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
-import type { KeyValueStore } from '../../src/core/key-value-store.ts';
 import { createLogger } from '../../src/core/logger.ts';
+import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
+import { systemClock } from '../../src/core/time/clock.ts';
 import type { HubBle } from '../../src/matter/ble/hub-ble.ts';
 import type { DeviceRecorder } from '../../src/matter/commissioning/adoption.ts';
 import { Commissioner, type CommissionerOptions } from '../../src/matter/commissioning/commissioner.ts';

@@ -1,9 +1,9 @@
 import '../../src/matter/matter-platform.ts';
 import { join } from 'node:path';
 import { Seconds } from '@matter/main';
-import { systemClock } from '../../src/core/clock.ts';
-import type { Device } from '../../src/core/device-model.ts';
+import type { Device } from '../../src/core/devices/device-model.ts';
 import { createLogger } from '../../src/core/logger.ts';
+import { systemClock } from '../../src/core/time/clock.ts';
 import { MatterDevices } from '../../src/matter/devices/matter-devices.ts';
 import { MatterNode, type MatterNodeOptions } from '../../src/matter/matter-node.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';

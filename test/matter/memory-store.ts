@@ -1,5 +1,5 @@
 import type { Json } from '../../src/core/json.ts';
-import type { KeyValueStore } from '../../src/core/key-value-store.ts';
+import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
 
 /** A key-value store that forgets with the test; values cross it as JSON, as they do on the disk. */
 export class MemoryStore implements KeyValueStore {

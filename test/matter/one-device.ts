@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { Device } from '../../src/core/device-model.ts';
+import type { Device } from '../../src/core/devices/device-model.ts';
 import type { MatterNodeOptions } from '../../src/matter/matter-node.ts';
 import { homeOf, standardHome } from '../home/home-spec.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { ManualClock } from '../../src/core/clock.ts';
 import type { HubId } from '../../src/core/ids.ts';
+import { ManualClock } from '../../src/core/time/clock.ts';
 import { DiallingRouter } from '../../src/mesh/dialling-router.ts';
 import type { ForwardedCall } from '../../src/tools/calls/call-collaborators.ts';
 import { settled } from '../tools/tool-room.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../src/core/clock.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import { ManualClock } from '../../src/core/time/clock.ts';
 import { findHubs } from '../../src/mesh/find-hubs.ts';
 import { inviteText } from '../../src/wire/messages/invite.ts';
 import { settled } from '../tools/tool-room.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { ApprovalRequest } from '../../src/core/approval-queue.ts';
-import type { Peer } from '../../src/core/mesh-view.ts';
-import type { Principal } from '../../src/core/principal.ts';
+import type { ApprovalRequest } from '../../src/core/access/approval-queue.ts';
+import type { Principal } from '../../src/core/access/principal.ts';
+import type { Peer } from '../../src/core/mesh/mesh-view.ts';
 import type { MembershipStatus } from '../../src/mesh/membership/membership-status.ts';
 import { membershipStatus } from '../../src/mesh/membership/membership-status.ts';
 import type { MeshControl } from '../../src/mesh/mesh-control.ts';

@@ -1,4 +1,4 @@
-import type { ManualClock } from '../../src/core/clock.ts';
+import type { ManualClock } from '../../src/core/time/clock.ts';
 import { settled } from '../tools/tool-room.ts';
 
 /** Moves time on in small steps, with everything that becomes ready in between. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { DeviceDescription } from '../../src/core/device-model.ts';
+import type { DeviceDescription } from '../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { compileDevice } from '../../src/profiles/compile/compile-device.ts';

@@ -1,5 +1,12 @@
-import type { DeviceAccess, DeviceCallOptions, DeviceChange, DeviceDirectory } from '../../src/core/device-directory.ts';
-import type { AttributePath, AttributeReading, CommandPath, Device, DeviceDescription, DeviceEvent } from '../../src/core/device-model.ts';
+import type { DeviceAccess, DeviceCallOptions, DeviceChange, DeviceDirectory } from '../../src/core/devices/device-directory.ts';
+import type {
+  AttributePath,
+  AttributeReading,
+  CommandPath,
+  Device,
+  DeviceDescription,
+  DeviceEvent,
+} from '../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { DeviceId } from '../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';

@@ -1,11 +1,11 @@
-import type { Effect } from '../../src/core/authorizer.ts';
-import { ManualClock } from '../../src/core/clock.ts';
-import type { DeviceDescription } from '../../src/core/device-model.ts';
+import type { Effect } from '../../src/core/access/authorizer.ts';
+import type { DeviceDescription } from '../../src/core/devices/device-model.ts';
+import type { ReadingStore, ReadingValue, SensorInfo } from '../../src/core/devices/reading-store.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import type { SensorId } from '../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import type { ReadingStore, ReadingValue, SensorInfo } from '../../src/core/reading-store.ts';
+import { ManualClock } from '../../src/core/time/clock.ts';
 import { classTools } from '../../src/profiles/class-tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../../src/profiles/device-tools/control-matter-device.ts';
 import { DeviceToolSync } from '../../src/profiles/device-tools/device-tool-sync.ts';

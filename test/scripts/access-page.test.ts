@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ProofOfPossession } from '../../src/access/tokens/proof-of-possession.ts';
 import { decodeClaims, encodeClaims, type TokenClaims } from '../../src/access/tokens/token-claims.ts';
-import { covers, type Grant, type Permission, parseGrant, parsePermission, type ResourceGroups } from '../../src/core/permission.ts';
+import { covers, type Grant, type Permission, parseGrant, parsePermission, type ResourceGroups } from '../../src/core/access/permission.ts';
 import { decodeCbor } from '../../src/wire/cbor.ts';
 import { sha256Hex } from '../../src/wire/hashes.ts';
 

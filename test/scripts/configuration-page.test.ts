@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { CONFIG_SCHEMA } from '../../src/config-file.ts';
-import { parseCheckedYaml } from '../../src/core/checked-yaml.ts';
+import { parseCheckedYaml } from '../../src/core/settings/checked-yaml.ts';
 import { manufacturerModel } from '../../src/matter/model/manufacturer-models.ts';
 import { parseManifest } from '../../src/tools/tool-manifest.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../src/core/clock.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import { parseDeviceId, parseSensorId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
+import { ManualClock } from '../../src/core/time/clock.ts';
 import { BoardDevices } from '../../src/sensors/board-devices.ts';
 import { BoardSensors } from '../../src/sensors/board-sensors.ts';
 import type { SensorsConfig } from '../../src/sensors/sensor-config.ts';

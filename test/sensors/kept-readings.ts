@@ -1,4 +1,4 @@
-import type { HistoryPoint, Reading, ReadingStore } from '../../src/core/reading-store.ts';
+import type { HistoryPoint, Reading, ReadingStore } from '../../src/core/devices/reading-store.ts';
 import { CurrentReadings } from '../../src/journal/history/current-readings.ts';
 
 /** The present values of a hub, without their history. */

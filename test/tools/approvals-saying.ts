@@ -1,4 +1,4 @@
-import type { ApprovalQueue, ApprovalRequest, ApprovalVerdict } from '../../src/core/approval-queue.ts';
+import type { ApprovalQueue, ApprovalRequest, ApprovalVerdict } from '../../src/core/access/approval-queue.ts';
 
 /** A queue in which every request has the same verdict, or the one that the function gives it. */
 export function approvalsSaying(verdict: ApprovalVerdict | ((request: ApprovalRequest) => ApprovalVerdict)): ApprovalQueue {

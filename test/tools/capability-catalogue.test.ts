@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Device } from '../../src/core/device-model.ts';
+import type { Device } from '../../src/core/devices/device-model.ts';
+import { NO_DEVICES } from '../../src/core/devices/no-devices.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
-import { NO_DEVICES } from '../../src/core/no-devices.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { p } from '../../src/tools/schema/parameter-builder.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
+import { ManualClock } from '../../src/core/time/clock.ts';
 import { JobPlaces } from '../../src/tools/calls/job-places.ts';
 import { KnownJobs } from '../../src/tools/known-jobs.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NO_HOME_NAMES } from '../../src/core/home-names.ts';
+import { NO_HOME_NAMES } from '../../src/core/devices/home-names.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
 import { deviceNames, resolveDevice } from '../../src/tools/resolve-device.ts';
 import { callerView } from '../../src/tools/visibility.ts';

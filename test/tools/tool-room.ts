@@ -1,11 +1,11 @@
 import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
-import type { AuditIntent, AuditOutcome, AuditSink } from '../../src/core/audit-sink.ts';
-import type { Authorizer } from '../../src/core/authorizer.ts';
-import { ManualClock } from '../../src/core/clock.ts';
+import type { Authorizer } from '../../src/core/access/authorizer.ts';
+import { NO_GROUPS } from '../../src/core/access/permission.ts';
+import type { Principal, TokenFacts } from '../../src/core/access/principal.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import { silentLogger } from '../../src/core/logger.ts';
-import { NO_GROUPS } from '../../src/core/permission.ts';
-import type { Principal, TokenFacts } from '../../src/core/principal.ts';
+import type { AuditIntent, AuditOutcome, AuditSink } from '../../src/core/storage/audit-sink.ts';
+import { ManualClock } from '../../src/core/time/clock.ts';
 import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import type { PipelineCollaborators, PipelineOptions } from '../../src/tools/calls/call-collaborators.ts';
 import { CallPipeline } from '../../src/tools/calls/call-pipeline.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
 import type { Json } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { type ApprovalRecord, readRecord } from './approval-record.ts';
 
 const SPACE = 'approvals';

@@ -1,10 +1,10 @@
-import type { AuditSink } from '../../core/audit-sink.ts';
 import type { EventBus } from '../../core/events.ts';
-import { isoTime } from '../../core/iso-time.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { keepNote } from '../../core/kept-note.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { AuditSink } from '../../core/storage/audit-sink.ts';
+import { keepNote } from '../../core/storage/kept-note.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import type { ApprovalRecord, GivenApproval } from './approval-record.ts';
 
 /** Whom the chronicle tells. */

@@ -1,5 +1,5 @@
-import { isSelfOrDescendant } from '../../core/agent-id.ts';
-import type { SignedDecision } from '../../core/approvals.ts';
+import { isSelfOrDescendant } from '../../core/access/agent-id.ts';
+import type { SignedDecision } from '../../core/access/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isSignedStatement } from '../../wire/approval-statement.ts';
 import { publicKeyOf } from '../../wire/ed25519-key.ts';

@@ -1,10 +1,10 @@
-import type { ApprovalRequest } from '../../core/approval-queue.ts';
-import type { ApprovalView } from '../../core/approvals.ts';
-import type { Effect } from '../../core/authorizer.ts';
-import { isoTime } from '../../core/iso-time.ts';
+import type { ApprovalRequest } from '../../core/access/approval-queue.ts';
+import type { ApprovalView } from '../../core/access/approvals.ts';
+import type { Effect } from '../../core/access/authorizer.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import { principalKey } from '../../core/access/principal.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import type { Principal } from '../../core/principal.ts';
-import { principalKey } from '../../core/principal.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import type { ApprovalStatement } from '../../wire/approval-payload.ts';
 
 /** One person's approval of a request. */

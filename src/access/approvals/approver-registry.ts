@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { type ApproverDirectory, type ApproverKey, PERSON_NAME } from '../../core/approvals.ts';
-import type { AuditSink } from '../../core/audit-sink.ts';
+import { type ApproverDirectory, type ApproverKey, PERSON_NAME } from '../../core/access/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isoTime } from '../../core/iso-time.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { AuditSink } from '../../core/storage/audit-sink.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { publicKeyOf } from '../../wire/ed25519-key.ts';
 
 const SPACE = 'approvers';

@@ -1,10 +1,10 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isoTime } from '../../core/iso-time.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Service } from '../../core/service.ts';
-import type { SettableTime, TimeSource, TimeStatus, TrustedTime } from '../../core/trusted-time.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
+import type { SettableTime, TimeSource, TimeStatus, TrustedTime } from '../../core/time/trusted-time.ts';
 import type { ClockEvidence } from './clock-floor-evidence.ts';
 
 interface ClockFloorCollaborators {

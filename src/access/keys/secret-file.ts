@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
-import { replaceFile } from '../../core/durable-file.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { replaceFile } from '../../core/storage/durable-file.ts';
 
 /**
  * The text of a file that only its user may read; undefined when there is none. STORAGE_FAILED when others can read it:

@@ -1,5 +1,5 @@
+import type { Authenticated, Authenticator, Credentials, Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { Authenticated, Authenticator, Credentials, Principal } from '../../core/principal.ts';
 import type { OwnerCredential } from './owner-credential.ts';
 
 /** The principal behind the owner's token. */

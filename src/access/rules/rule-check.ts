@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
+import type { KnownNames, RuleCheck } from '../../core/access/rules.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { KnownNames, RuleCheck } from '../../core/rules.ts';
 import { compileRules } from './rule-compiler.ts';
 import { lintRules } from './rule-lint.ts';
 import { WRITABLE_BY_OTHERS } from './rule-source.ts';

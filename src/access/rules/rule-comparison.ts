@@ -1,5 +1,5 @@
+import type { RuleScalar } from '../../core/access/rules.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import type { RuleScalar } from '../../core/rules.ts';
 import type { Comparison } from './rule-file.ts';
 
 /** True when the value is as the comparison says. Names are compared in any letter case; a list is equal to each of its items. */

@@ -1,6 +1,6 @@
-import { yamlLines } from '../../core/checked-yaml.ts';
+import type { RuleWarning } from '../../core/access/rules.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { RuleWarning } from '../../core/rules.ts';
+import { yamlLines } from '../../core/settings/checked-yaml.ts';
 import { coversTerms } from './rule-coverage.ts';
 import { parseRulesFile, type RuleEntry, type RulesFile, shownConditions } from './rule-file.ts';
 import { type Rule, RuleSet } from './rule-set.ts';

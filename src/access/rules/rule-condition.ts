@@ -1,8 +1,8 @@
-import type { Effect } from '../../core/authorizer.ts';
-import type { DeviceFacts } from '../../core/device-facts.ts';
+import type { Effect } from '../../core/access/authorizer.ts';
+import { parsePermission } from '../../core/access/permission.ts';
+import type { RuledCall } from '../../core/access/rule-engine.ts';
+import type { DeviceFacts } from '../../core/devices/device-facts.ts';
 import type { Json } from '../../core/json.ts';
-import { parsePermission } from '../../core/permission.ts';
-import type { RuledCall } from '../../core/rule-engine.ts';
 import { compares, comparisonWords, memberAt } from './rule-comparison.ts';
 import { matches, type NamePattern, plainName, toolSegments } from './rule-pattern.ts';
 import type { RuleTerms, ValueTerm } from './rule-terms.ts';

@@ -1,7 +1,7 @@
-import { parseCheckedYaml } from '../../core/checked-yaml.ts';
+import type { RuleScalar } from '../../core/access/rules.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { RuleScalar } from '../../core/rules.ts';
-import { WEEKDAYS, type Weekday } from '../../core/weekday.ts';
+import { parseCheckedYaml } from '../../core/settings/checked-yaml.ts';
+import { WEEKDAYS, type Weekday } from '../../core/time/weekday.ts';
 
 type OneOrMany<T> = T | readonly T[];
 

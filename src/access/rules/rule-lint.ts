@@ -1,6 +1,6 @@
-import { areaKey } from '../../core/device-facts.ts';
+import type { KnownNames, RuleWarning } from '../../core/access/rules.ts';
+import { areaKey } from '../../core/devices/device-facts.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
-import type { KnownNames, RuleWarning } from '../../core/rules.ts';
 import type { NamePattern } from './rule-pattern.ts';
 import type { Rule } from './rule-set.ts';
 

@@ -1,6 +1,6 @@
-import type { DeviceFacts } from '../../core/device-facts.ts';
-import type { RuledCall, RuleVerdict } from '../../core/rule-engine.ts';
-import type { EffectTrial, StatedRule } from '../../core/rules.ts';
+import type { RuledCall, RuleVerdict } from '../../core/access/rule-engine.ts';
+import type { EffectTrial, StatedRule } from '../../core/access/rules.ts';
+import type { DeviceFacts } from '../../core/devices/device-facts.ts';
 import {
   type CallView,
   type Condition,

@@ -1,7 +1,7 @@
-import type { Risk } from '../../core/authorizer.ts';
-import { areaKey } from '../../core/device-facts.ts';
+import type { Risk } from '../../core/access/authorizer.ts';
+import { areaKey } from '../../core/devices/device-facts.ts';
 import { pointerKeys } from '../../core/json-pointer.ts';
-import { WEEKDAYS } from '../../core/weekday.ts';
+import { WEEKDAYS } from '../../core/time/weekday.ts';
 import { emptiness } from './rule-comparison.ts';
 import { type Comparison, listOf, type RuleConditions } from './rule-file.ts';
 import { actionPattern, agentPattern, type NamePattern, toolPattern } from './rule-pattern.ts';

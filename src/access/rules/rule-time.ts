@@ -1,5 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
-import { WEEKDAYS, type Weekday } from '../../core/weekday.ts';
+import { WEEKDAYS, type Weekday } from '../../core/time/weekday.ts';
 
 const DAY_MINUTES = 1440;
 const WEEK_MINUTES = 7 * DAY_MINUTES;

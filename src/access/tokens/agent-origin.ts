@@ -1,5 +1,5 @@
-import { hubOfGuest } from '../../core/agent-id.ts';
-import type { Principal } from '../../core/principal.ts';
+import { hubOfGuest } from '../../core/access/agent-id.ts';
+import type { Principal } from '../../core/access/principal.ts';
 
 /** The hub that issued the token of an agent with this id; undefined for an agent of this hub. */
 export function originOf({ id, kind }: Principal): string | undefined {

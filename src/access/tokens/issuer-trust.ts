@@ -1,4 +1,4 @@
-import type { MeshTrust } from '../../core/mesh-trust.ts';
+import type { MeshTrust } from '../../core/mesh/mesh-trust.ts';
 
 /** Raw keys (base64url) of the hubs whose tokens are believed, by hub id, and what these tokens may hold. */
 export interface TrustedIssuers {

@@ -1,8 +1,8 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
+import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { MeshTrust } from '../../core/mesh-trust.ts';
-import type { Principal } from '../../core/principal.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { MeshTrust } from '../../core/mesh/mesh-trust.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { originOf } from './agent-origin.ts';
 import { signRoot } from './token-chain.ts';
 import { tokenText } from './token-text.ts';

@@ -1,8 +1,8 @@
 import { createHash, type KeyObject, randomBytes } from 'node:crypto';
+import { TOKEN_SKEW_MS } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isoTime } from '../../core/iso-time.ts';
-import { TOKEN_SKEW_MS } from '../../core/principal.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
 import { signSign1, verifySign1 } from '../../wire/cose-sign1.ts';
 import { publicKeyOf } from '../../wire/ed25519-key.ts';

@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Service } from '../../core/service.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 
 const SPACE = 'access.nonces';
 

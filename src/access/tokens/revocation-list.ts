@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
 import { openSign1, signSign1, unverifiedPayload } from '../../wire/cose-sign1.ts';
 import { publicKeyOf } from '../../wire/ed25519-key.ts';

@@ -1,5 +1,5 @@
+import type { Authenticated, Authenticator, Credentials, Principal } from '../../core/access/principal.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { Authenticated, Authenticator, Credentials, Principal } from '../../core/principal.ts';
 import type { OwnerAuthenticator } from '../owner/owner-authenticator.ts';
 import type { ProofOfPossession } from './proof-of-possession.ts';
 import { refuseToken } from './token-refusal.ts';

@@ -1,5 +1,5 @@
-import { parseGrant } from '../../core/permission.ts';
-import type { RateLimit } from '../../core/principal.ts';
+import { parseGrant } from '../../core/access/permission.ts';
+import type { RateLimit } from '../../core/access/principal.ts';
 import { type CborValue, decodeCbor, encodeCbor } from '../../wire/cbor.ts';
 import { refuseToken as refuse } from './token-refusal.ts';
 

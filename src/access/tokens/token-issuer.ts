@@ -1,11 +1,11 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
+import { excessPermissions } from '../../core/access/permission.ts';
+import { type Principal, principalKey } from '../../core/access/principal.ts';
+import type { IssuedToken, TokenAuthority, TokenInspection, TokenRecord, TokenRequest } from '../../core/access/token-authority.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
-import { isoTime } from '../../core/iso-time.ts';
-import { excessPermissions } from '../../core/permission.ts';
-import { type Principal, principalKey } from '../../core/principal.ts';
-import type { IssuedToken, TokenAuthority, TokenInspection, TokenRecord, TokenRequest } from '../../core/token-authority.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import type { RevocationList } from './revocation-list.ts';
 import { MAX_TOKEN_DEPTH, signChild, signRoot } from './token-chain.ts';

@@ -1,5 +1,5 @@
-import { excessPermissions } from '../../core/permission.ts';
-import type { RateLimit } from '../../core/principal.ts';
+import { excessPermissions } from '../../core/access/permission.ts';
+import type { RateLimit } from '../../core/access/principal.ts';
 import type { TokenClaims } from './token-claims.ts';
 
 /** What a child token may differ in, and only towards less. */

@@ -1,8 +1,8 @@
-import { familyOf } from '../../core/agent-id.ts';
-import type { Clock } from '../../core/clock.ts';
+import { familyOf } from '../../core/access/agent-id.ts';
+import { type Principal, principalKey, type RateLimit } from '../../core/access/principal.ts';
+import type { RateLimiter } from '../../core/access/rate-limiter.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { type Principal, principalKey, type RateLimit } from '../../core/principal.ts';
-import type { RateLimiter } from '../../core/rate-limiter.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** What bounds those whose token says nothing. */
 export interface RateOptions {

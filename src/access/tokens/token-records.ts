@@ -1,8 +1,8 @@
-import { familyOf } from '../../core/agent-id.ts';
+import { familyOf } from '../../core/access/agent-id.ts';
+import type { TokenRecord } from '../../core/access/token-authority.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
-import type { TokenRecord } from '../../core/token-authority.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 
 const SPACE = 'access.tokens';
 /** So that the owner still finds what an agent had that is gone. */

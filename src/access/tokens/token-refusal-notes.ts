@@ -1,9 +1,9 @@
-import type { AuditSink } from '../../core/audit-sink.ts';
-import type { Clock } from '../../core/clock.ts';
 import type { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { keepNote } from '../../core/kept-note.ts';
 import { type Logger, redact } from '../../core/logger.ts';
+import type { AuditSink } from '../../core/storage/audit-sink.ts';
+import { keepNote } from '../../core/storage/kept-note.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 const MAX_PER_SECOND = 10;
 const MAX_OPERATION_LENGTH = 200;

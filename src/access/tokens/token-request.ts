@@ -1,7 +1,7 @@
-import { AGENT_NAME } from '../../core/agent-id.ts';
+import { AGENT_NAME } from '../../core/access/agent-id.ts';
+import { requireGrant } from '../../core/access/permission.ts';
+import type { TokenRequest } from '../../core/access/token-authority.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { requireGrant } from '../../core/permission.ts';
-import type { TokenRequest } from '../../core/token-authority.ts';
 import { CLAIM_BOUNDS, NODE_ID } from './token-claims.ts';
 
 const MIN_TTL_MS = 60_000;

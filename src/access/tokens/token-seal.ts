@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
-import type { Principal, TokenFacts } from '../../core/principal.ts';
+import type { Principal, TokenFacts } from '../../core/access/principal.ts';
 import { rawPublicKey } from '../../wire/ed25519-key.ts';
 import { originOf } from './agent-origin.ts';
 import { unsealed } from './token-text.ts';

@@ -1,8 +1,8 @@
-import { guestId } from '../../core/agent-id.ts';
-import { isoTime } from '../../core/iso-time.ts';
-import { commonPermissions, excessPermissions } from '../../core/permission.ts';
-import { type Principal, type RateLimit, TOKEN_SKEW_MS, type TokenFacts } from '../../core/principal.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import { guestId } from '../../core/access/agent-id.ts';
+import { commonPermissions, excessPermissions } from '../../core/access/permission.ts';
+import { type Principal, type RateLimit, TOKEN_SKEW_MS, type TokenFacts } from '../../core/access/principal.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { originOf } from './agent-origin.ts';
 import type { TrustedIssuers } from './issuer-trust.ts';
 import type { RevocationList } from './revocation-list.ts';

@@ -1,7 +1,7 @@
-import type { Authorizer } from '../../core/authorizer.ts';
+import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { MeshView } from '../../core/mesh-view.ts';
-import type { Principal } from '../../core/principal.ts';
+import type { MeshView } from '../../core/mesh/mesh-view.ts';
 import { isDeviceElsewhere, NOT_HERE } from '../../tools/calls/device-elsewhere.ts';
 import type { KnownTools } from '../../tools/known-tools.ts';
 import { filledPermissions } from '../../tools/permission-template.ts';

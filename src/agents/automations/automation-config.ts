@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { Weekday } from '../../core/weekday.ts';
+import type { Weekday } from '../../core/time/weekday.ts';
 
 /** A value that `adjust_threshold` may change while the agent runs. */
 export interface AgentParameter {

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../core/json.ts';
-import { WEEKDAYS } from '../../core/weekday.ts';
+import { WEEKDAYS } from '../../core/time/weekday.ts';
 
 const CLOCK_TIME = { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', description: 'Time of day, HH:MM', examples: ['07:30'] };
 const LONGEST_SECONDS = 86_400;

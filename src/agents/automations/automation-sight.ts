@@ -1,9 +1,9 @@
-import type { Authorizer } from '../../core/authorizer.ts';
-import type { DeviceDirectory } from '../../core/device-directory.ts';
+import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { ReadingStore } from '../../core/devices/reading-store.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { parseDeviceId, parseSensorId } from '../../core/ids.ts';
-import type { Principal } from '../../core/principal.ts';
-import type { ReadingStore } from '../../core/reading-store.ts';
 import { canSeeDevice } from '../../tools/resolve-device.ts';
 import { callerView } from '../../tools/visibility.ts';
 import type { AutomationPlan, Condition, Trigger } from './automation-config.ts';

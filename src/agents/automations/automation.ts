@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Authorizer } from '../../core/authorizer.ts';
+import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import type { TokenAuthority } from '../../core/access/token-authority.ts';
 import { type ErrorBody, toAtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Principal } from '../../core/principal.ts';
-import type { TokenAuthority } from '../../core/token-authority.ts';
 import type { AgentBook } from '../agent-book.ts';
 import { type AgentRecord, isLiving } from '../agent-record.ts';
 import type { Firing, Watch, WatchPorts } from '../triggers/trigger-watch.ts';

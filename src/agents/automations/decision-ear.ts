@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { Json } from '../../core/json.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { atWallTime } from '../triggers/wall-timer.ts';
 
 /** A wait never lasts longer, whatever a queue says. */

@@ -1,8 +1,8 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import type { Principal } from '../../core/principal.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { CallAnswer, CallRequest } from '../../tools/calls/call-answer.ts';
 import type { CallPipeline } from '../../tools/calls/call-pipeline.ts';
 import type { Action } from './automation-config.ts';

@@ -1,6 +1,6 @@
 import { parseDeviceId } from '../../core/ids.ts';
-import { isoTime } from '../../core/iso-time.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import type { DeviceEventTrigger, ReachabilityTrigger, Trigger } from '../automations/automation-config.ts';
 import { type Fire, MAX_REPORT_AGE_MS, type Watch, type WatchPorts } from './trigger-watch.ts';
 

@@ -1,4 +1,4 @@
-import { WEEKDAYS, type Weekday } from '../../core/weekday.ts';
+import { WEEKDAYS, type Weekday } from '../../core/time/weekday.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;

@@ -1,8 +1,8 @@
+import type { ReadingValue } from '../../core/devices/reading-store.ts';
 import type { HubEvent } from '../../core/events.ts';
 import { parseSensorId, type SensorId } from '../../core/ids.ts';
-import { isoTime } from '../../core/iso-time.ts';
 import type { Json } from '../../core/json.ts';
-import type { ReadingValue } from '../../core/reading-store.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import type { ReadingTrigger, Trigger } from '../automations/automation-config.ts';
 import { compare, isSameValue } from '../automations/reading-comparison.ts';
 import { type Fire, MAX_REPORT_AGE_MS, type Watch, type WatchPorts } from './trigger-watch.ts';

@@ -1,4 +1,4 @@
-import { isoTime } from '../../core/iso-time.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import type { IntervalTrigger, TimeTrigger, Trigger } from '../automations/automation-config.ts';
 import { nextLocalTime } from './local-time.ts';
 import type { Fire, Watch, WatchPorts } from './trigger-watch.ts';

@@ -1,8 +1,8 @@
-import type { Clock } from '../../core/clock.ts';
-import type { DeviceDirectory } from '../../core/device-directory.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { ReadingStore } from '../../core/devices/reading-store.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { ReadingStore } from '../../core/reading-store.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import type { Trigger } from '../automations/automation-config.ts';
 import type { EventIndex } from './event-index.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** The clock on the wall may be set while a timer waits: it is looked at again at least this often. */
 const LOOK_AGAIN_MS = 60_000;

@@ -107,7 +107,7 @@ async function spawnParams(call: Invocation): Promise<JsonObject> {
 /** Only the outer form is looked at here: the hub says what is wrong inside. */
 async function configIn(file: string, call: Invocation): Promise<JsonObject> {
   // Loaded by those who need it: it brings the schema compiler with it.
-  const { parseCheckedYaml } = await import('../../core/checked-yaml.ts');
+  const { parseCheckedYaml } = await import('../../core/settings/checked-yaml.ts');
   const text = await readInput(file === '-' ? '-' : `@${file}`, call.io);
   const config: unknown = parseCheckedYaml(text, file, { type: 'object' });
   if (isJsonObject(config)) return config;

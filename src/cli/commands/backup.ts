@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
-import type { StateArchive } from '../../core/state-archive.ts';
+import type { StateArchive } from '../../core/storage/state-archive.ts';
 import type { CliIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { HubClient } from '../hub-client.ts';

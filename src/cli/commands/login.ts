@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { PERSON_NAME } from '../../core/approvals.ts';
+import { PERSON_NAME } from '../../core/access/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { openApproverKey, rawKeyOf } from '../approver-key.ts';
 import { type Command, type Invocation, usage } from '../command.ts';

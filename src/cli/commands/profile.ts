@@ -1,4 +1,4 @@
-import type { DeviceDescription } from '../../core/device-model.ts';
+import type { DeviceDescription } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { Command } from '../command.ts';

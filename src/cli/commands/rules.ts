@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { type KnownNames, type RuleCheck, shownValues } from '../../core/access/rules.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import { type KnownNames, type RuleCheck, shownValues } from '../../core/rules.ts';
 import { typesAndFamilies } from '../../profiles/home/device-families.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import type { HubClient } from '../hub-client.ts';

@@ -1,5 +1,5 @@
+import { covers, coversSome, type Grant, NO_GROUPS, parseGrant, parsePermission } from '../../core/access/permission.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import { covers, coversSome, type Grant, NO_GROUPS, parseGrant, parsePermission } from '../../core/permission.ts';
 import type { HubClient } from '../hub-client.ts';
 import type { CheckResult } from './check-result.ts';
 import { guardedCheck } from './guarded-check.ts';

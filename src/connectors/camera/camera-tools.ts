@@ -1,4 +1,4 @@
-import { isoTime } from '../../core/iso-time.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import type { Capability } from '../../tools/capability-catalogue.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { withoutSetting } from '../../tools/missing-setting.ts';

@@ -1,5 +1,5 @@
-import { optionalSection } from '../../core/config-section.ts';
-import { SECRET_SOURCE } from '../../core/secret-source.ts';
+import { optionalSection } from '../../core/settings/config-section.ts';
+import { SECRET_SOURCE } from '../../core/settings/secret-source.ts';
 
 const CAMERA = optionalSection({
   rpicam: { type: 'integer', minimum: 0, maximum: 7, description: 'Number of a camera at the board (rpicam-still --list-cameras)' },

@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
-import { orAborted } from '../../core/or-aborted.ts';
-import { readSecret } from '../../core/secret-source.ts';
+import { readSecret } from '../../core/settings/secret-source.ts';
+import { orAborted } from '../../core/time/or-aborted.ts';
 import { callEndpoint } from '../http/endpoint-call.ts';
 import { mediaTypeOf } from '../models/media-type.ts';
 import type { CameraConfig, CamerasConfig } from './cameras-config.ts';

@@ -1,4 +1,4 @@
-import { SECRET_SOURCE } from '../../core/secret-source.ts';
+import { SECRET_SOURCE } from '../../core/settings/secret-source.ts';
 
 const POSTGRES = {
   type: 'object',

@@ -1,4 +1,4 @@
-import { readSecret } from '../../core/secret-source.ts';
+import { readSecret } from '../../core/settings/secret-source.ts';
 import { withoutSetting } from '../../tools/missing-setting.ts';
 import type { Connector, ConnectorGround } from '../connector.ts';
 import type { ConnectorsConfig } from '../connector-config.ts';

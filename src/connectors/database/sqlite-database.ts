@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
-import { residentBytes } from '../../core/resident-bytes.ts';
+import { residentBytes } from '../../core/process/resident-bytes.ts';
 import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
 import { nodeArguments } from '../../tools/node-program.ts';
 import { type Database, type DatabaseAnswer, type DatabaseQuery, MAX_ANSWER_BYTES, tooMuchData } from './database.ts';

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { AtmoError } from '../../core/errors.ts';
-import { orAborted } from '../../core/or-aborted.ts';
+import { orAborted } from '../../core/time/or-aborted.ts';
 import { positionOf } from './gpsd-report.ts';
 import type { GpsdAddress } from './location-config.ts';
 import type { Position } from './position.ts';

@@ -1,4 +1,4 @@
-import { optionalSection } from '../../core/config-section.ts';
+import { optionalSection } from '../../core/settings/config-section.ts';
 
 const GPSD = {
   ...optionalSection({

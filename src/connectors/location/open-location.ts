@@ -1,5 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
-import { isoTime } from '../../core/iso-time.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { withoutSetting } from '../../tools/missing-setting.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';

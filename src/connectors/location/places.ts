@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { gpsdPosition } from './gpsd-client.ts';
 import type { GpsdAddress, LocationConfig, PlaceConfig } from './location-config.ts';
 import type { Position } from './position.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { Notification, NotificationWay } from './notification.ts';
 import type { Urgency } from './urgency.ts';
 

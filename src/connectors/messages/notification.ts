@@ -1,4 +1,4 @@
-import { isoTime } from '../../core/iso-time.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import type { Urgency } from './urgency.ts';
 
 /** Something to tell somebody. */

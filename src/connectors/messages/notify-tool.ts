@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isoTime } from '../../core/iso-time.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { RegisteredTool, ToolContext } from '../../tools/tool-definition.ts';

@@ -1,5 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
-import { readSecret } from '../../core/secret-source.ts';
+import { readSecret } from '../../core/settings/secret-source.ts';
 import type { MqttLink } from '../mqtt/mqtt-link.ts';
 import { configuredUrl } from './configured-url.ts';
 import { type Mailer, plainMail } from './mail.ts';

@@ -1,5 +1,5 @@
-import { optionalSection } from '../../core/config-section.ts';
-import { SECRET_SOURCE } from '../../core/secret-source.ts';
+import { optionalSection } from '../../core/settings/config-section.ts';
+import { SECRET_SOURCE } from '../../core/settings/secret-source.ts';
 import { ALLOWED_TARGETS } from './allowed-targets.ts';
 
 /** JSON Schema of `connectors.slack`. */

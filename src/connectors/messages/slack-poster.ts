@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import { readSecret } from '../../core/secret-source.ts';
+import { readSecret } from '../../core/settings/secret-source.ts';
 import { callEndpoint, jsonOf } from '../http/endpoint-call.ts';
 import { requireAllowed } from './allowed-targets.ts';
 import { configuredUrl } from './configured-url.ts';

@@ -1,6 +1,6 @@
-import { optionalSection } from '../../core/config-section.ts';
 import type { Json } from '../../core/json.ts';
-import { SECRET_SOURCE } from '../../core/secret-source.ts';
+import { optionalSection } from '../../core/settings/config-section.ts';
+import { SECRET_SOURCE } from '../../core/settings/secret-source.ts';
 import { ALLOWED_TARGETS } from './allowed-targets.ts';
 
 /** A number as the whole world dials it (ITU-T E.164). */

@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { valueAt } from '../../core/json-pointer.ts';
-import { readSecret } from '../../core/secret-source.ts';
+import { readSecret } from '../../core/settings/secret-source.ts';
 import { callEndpoint, jsonOf } from '../http/endpoint-call.ts';
 import { requireAllowed } from './allowed-targets.ts';
 import { configuredUrl } from './configured-url.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { readSecret } from '../../core/secret-source.ts';
+import { readSecret } from '../../core/settings/secret-source.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { requireAllowed } from './allowed-targets.ts';
 import { composeMail } from './compose-mail.ts';
 import type { EmailConfig } from './email-config.ts';

@@ -1,4 +1,4 @@
-import { covers, NO_GROUPS, parseGrant, parsePermission } from '../../core/permission.ts';
+import { covers, NO_GROUPS, parseGrant, parsePermission } from '../../core/access/permission.ts';
 
 /** Whether grants give a permission; one over a group of devices gives nothing here, where there are no devices. */
 export function holds(grants: readonly string[], permission: string): boolean {

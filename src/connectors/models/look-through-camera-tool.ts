@@ -1,4 +1,4 @@
-import { isoTime } from '../../core/iso-time.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { withoutSetting } from '../../tools/missing-setting.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';

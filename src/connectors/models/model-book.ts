@@ -1,5 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
-import { readSecret } from '../../core/secret-source.ts';
+import { readSecret } from '../../core/settings/secret-source.ts';
 import { MODEL_TASKS, type ModelConfig, type ModelsConfig, type ModelTask } from './models-config.ts';
 
 /** A model with all that it takes to ask it. */

@@ -1,5 +1,5 @@
+import type { SensorInfo } from '../../core/devices/reading-store.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { SensorInfo } from '../../core/reading-store.ts';
 
 /** The call that a command stands for. */
 export interface BridgeCommand {

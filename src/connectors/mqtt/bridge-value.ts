@@ -1,4 +1,4 @@
-import type { Reading } from '../../core/reading-store.ts';
+import type { Reading } from '../../core/devices/reading-store.ts';
 
 /** Longest state that Home Assistant takes. */
 const MAX_STATE = 255;

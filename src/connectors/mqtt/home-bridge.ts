@@ -1,13 +1,13 @@
-import type { Clock } from '../../core/clock.ts';
-import type { DeviceDirectory } from '../../core/device-directory.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { ReadingStore, SensorInfo } from '../../core/devices/reading-store.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { EventBus, HubEvent } from '../../core/events.ts';
 import { parseSensorId } from '../../core/ids.ts';
-import { isoTime } from '../../core/iso-time.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { ReadingStore, SensorInfo } from '../../core/reading-store.ts';
-import { repeat } from '../../core/repeat.ts';
 import type { Service } from '../../core/service.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
+import { repeat } from '../../core/time/repeat.ts';
 import type { AgentCalls } from '../agent-calls.ts';
 import type { BridgedHub } from './announcement.ts';
 import { type BridgeCommand, commandFor, controlNeeds } from './bridge-command.ts';

@@ -1,6 +1,6 @@
-import type { Device } from '../../core/device-model.ts';
+import type { Device } from '../../core/devices/device-model.ts';
+import type { Reading, SensorInfo } from '../../core/devices/reading-store.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { Reading, SensorInfo } from '../../core/reading-store.ts';
 import { type Commandable, commandableOf, THERMOSTAT_MODES } from './bridge-command.ts';
 import type { BridgeTopics } from './bridge-topics.ts';
 import { binaryClass, measurementClass } from './sensor-classes.ts';

@@ -1,6 +1,6 @@
-import type { DeviceDirectory } from '../../core/device-directory.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { Reading, SensorInfo } from '../../core/devices/reading-store.ts';
 import { parseDeviceId } from '../../core/ids.ts';
-import type { Reading, SensorInfo } from '../../core/reading-store.ts';
 import { announcementOf, type BridgedHub } from './announcement.ts';
 import type { BridgeTopics } from './bridge-topics.ts';
 import { statePayload } from './bridge-value.ts';

@@ -1,5 +1,5 @@
-import { optionalSection } from '../../core/config-section.ts';
-import { SECRET_SOURCE } from '../../core/secret-source.ts';
+import { optionalSection } from '../../core/settings/config-section.ts';
+import { SECRET_SOURCE } from '../../core/settings/secret-source.ts';
 
 const TOPIC = { type: 'string', maxLength: 128, pattern: '^[^#+/\\u0000]+(/[^#+/\\u0000]+)*$' } as const;
 

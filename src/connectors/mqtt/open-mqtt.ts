@@ -1,7 +1,7 @@
+import { NO_DEVICES } from '../../core/devices/no-devices.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { NO_DEVICES } from '../../core/no-devices.ts';
-import { readSecret } from '../../core/secret-source.ts';
 import type { Service } from '../../core/service.ts';
+import { readSecret } from '../../core/settings/secret-source.ts';
 import { TokenAgent } from '../agent-calls.ts';
 import type { ConnectorGround } from '../connector.ts';
 import { BridgeTopics } from './bridge-topics.ts';

@@ -1,4 +1,4 @@
-import type { SensorInfo } from '../../core/reading-store.ts';
+import type { SensorInfo } from '../../core/devices/reading-store.ts';
 
 /** How Home Assistant shows readings: its device classes, for the units that it knows for them. */
 interface SensorClass {

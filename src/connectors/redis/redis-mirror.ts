@@ -1,8 +1,8 @@
-import type { Clock } from '../../core/clock.ts';
 import type { EventBus, HubEvent } from '../../core/events.ts';
 import type { Logger } from '../../core/logger.ts';
-import { repeat } from '../../core/repeat.ts';
 import type { Service } from '../../core/service.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { repeat } from '../../core/time/repeat.ts';
 import type { ToolRegistry } from '../../tools/tool-registry.ts';
 import type { RedisConfig } from './redis-config.ts';
 import type { OpenRedisLink, RedisCommand, RedisLink } from './redis-link.ts';

@@ -1,5 +1,5 @@
-import { isoTime } from '../../core/iso-time.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import { toHdnRecord } from '../../tools/forms/hdn-record.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { RedisCommand } from './redis-link.ts';

@@ -1,4 +1,4 @@
-import type { Effect } from '../../core/authorizer.ts';
+import type { Effect } from '../../core/access/authorizer.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/is-within.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';

@@ -1,5 +1,5 @@
-import { optionalSection, section } from '../../core/config-section.ts';
-import { SECRET_SOURCE } from '../../core/secret-source.ts';
+import { optionalSection, section } from '../../core/settings/config-section.ts';
+import { SECRET_SOURCE } from '../../core/settings/secret-source.ts';
 
 const NAME = { pattern: '^[a-z][a-z0-9_-]{0,31}$' };
 const text = { type: 'string', minLength: 1, maxLength: 1024 };

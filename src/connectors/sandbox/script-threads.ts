@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { orAborted } from '../../core/or-aborted.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { orAborted } from '../../core/time/or-aborted.ts';
 import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
 import type { ScriptEngine, ScriptRun } from '../../tools/script-engine.ts';
 import type { ScriptOrder, ScriptOutcome } from './script-worker.ts';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { familyOf } from '../../core/agent-id.ts';
-import type { Clock } from '../../core/clock.ts';
+import { familyOf } from '../../core/access/agent-id.ts';
+import { type Principal, principalKey } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
-import { type Principal, principalKey } from '../../core/principal.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { StorageConfig } from './storage-config.ts';
 
 /** What an agent keeps under a key; milliseconds since 1970, absent = for ever. */

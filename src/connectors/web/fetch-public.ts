@@ -4,7 +4,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { AtmoError } from '../../core/errors.ts';
-import { orAborted } from '../../core/or-aborted.ts';
+import { orAborted } from '../../core/time/or-aborted.ts';
 import { certificateFailure } from '../http/certificate-failure.ts';
 import { connectionCode } from '../http/connection-code.ts';
 import { hostRule } from './allowed-hosts.ts';

@@ -1,4 +1,4 @@
-import { readSecret } from '../../core/secret-source.ts';
+import { readSecret } from '../../core/settings/secret-source.ts';
 import type { Capability } from '../../tools/capability-catalogue.ts';
 import { withoutSetting } from '../../tools/missing-setting.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';

@@ -1,5 +1,5 @@
-import { optionalSection } from '../../core/config-section.ts';
-import { SECRET_SOURCE } from '../../core/secret-source.ts';
+import { optionalSection } from '../../core/settings/config-section.ts';
+import { SECRET_SOURCE } from '../../core/settings/secret-source.ts';
 import { ALLOWED_HOST } from './allowed-hosts.ts';
 
 /** JSON Schema of `connectors.web`: it is there where agents may fetch pages. */

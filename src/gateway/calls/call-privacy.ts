@@ -1,6 +1,6 @@
-import type { Authorizer } from '../../core/authorizer.ts';
+import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { Principal } from '../../core/principal.ts';
 
 /** Whether the caller may look at the calls of everybody; others see their own alone. */
 export function seesAllCalls(principal: Principal, authorizer: Authorizer): boolean {

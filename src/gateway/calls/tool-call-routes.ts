@@ -1,6 +1,6 @@
+import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import type { Principal } from '../../core/principal.ts';
 import { errorAnswer } from '../../tools/calls/call-answer.ts';
 import { withoutStrictNulls } from '../../tools/forms/strict-schema.ts';
 import { parseToolCall, type ToolCall, toolCallResult } from '../../tools/forms/tool-call-forms.ts';

@@ -1,4 +1,4 @@
-import { areaKey } from '../../core/device-facts.ts';
+import { areaKey } from '../../core/devices/device-facts.ts';
 import { compareText } from '../../core/edit-distance.ts';
 import { json } from '../door/answer.ts';
 import { defineRoute, type Route } from '../door/route.ts';

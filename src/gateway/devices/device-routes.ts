@@ -1,9 +1,9 @@
-import type { Clock } from '../../core/clock.ts';
-import type { DeviceDirectory } from '../../core/device-directory.ts';
-import { type Device, REACHABILITIES } from '../../core/device-model.ts';
-import type { HomeNames } from '../../core/home-names.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import { type Device, REACHABILITIES } from '../../core/devices/device-model.ts';
+import type { HomeNames } from '../../core/devices/home-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import type { Principal } from '../../core/principal.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { EntitySearch } from '../../tools/search/search.ts';
 import { json } from '../door/answer.ts';
 import { field } from '../door/query.ts';

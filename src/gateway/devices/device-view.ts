@@ -1,7 +1,7 @@
-import type { ClusterDescription, Device, EndpointDescription } from '../../core/device-model.ts';
-import { type HomeNames, NO_HOME_NAMES } from '../../core/home-names.ts';
+import type { ClusterDescription, Device, EndpointDescription } from '../../core/devices/device-model.ts';
+import { type HomeNames, NO_HOME_NAMES } from '../../core/devices/home-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import { isoTime } from '../../core/iso-time.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 
 /** A time as the API tells it; null for "never". */
 export function timeText(atMs: number): string | null {

@@ -1,4 +1,4 @@
-import type { Reading } from '../../core/reading-store.ts';
+import type { Reading } from '../../core/devices/reading-store.ts';
 import { timeText } from './device-view.ts';
 
 /** A sensor with its present value and that value's age. */

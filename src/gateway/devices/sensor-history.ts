@@ -1,9 +1,9 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import { AGGREGATIONS, type HistoryQuery, type Reading, type ReadingStore } from '../../core/devices/reading-store.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { parseSensorId, type SensorId } from '../../core/ids.ts';
-import type { Principal } from '../../core/principal.ts';
-import { AGGREGATIONS, type HistoryQuery, type Reading, type ReadingStore } from '../../core/reading-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { field, type QueryOf } from '../door/query.ts';
 import type { CallerSight } from './caller-sight.ts';
 import { timeText } from './device-view.ts';

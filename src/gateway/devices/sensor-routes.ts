@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
-import type { Principal } from '../../core/principal.ts';
-import type { ReadingStore } from '../../core/reading-store.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import type { ReadingStore } from '../../core/devices/reading-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { json } from '../door/answer.ts';
 import { field } from '../door/query.ts';
 import { defineRoute, type Route } from '../door/route.ts';

@@ -1,5 +1,5 @@
+import type { Credentials } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { Credentials } from '../../core/principal.ts';
 
 /** Base64url of at most 2 KiB; a chain of tokens and a proof fit well. */
 const BEARER = /^Bearer +([\x21-\x7e]{1,4096})$/i;

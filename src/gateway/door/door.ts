@@ -1,11 +1,11 @@
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
-import { familyOf } from '../../core/agent-id.ts';
-import type { Clock } from '../../core/clock.ts';
+import { familyOf } from '../../core/access/agent-id.ts';
+import { type Authenticated, type Authenticator, principalKey } from '../../core/access/principal.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import { type Authenticated, type Authenticator, principalKey } from '../../core/principal.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { isAcceptable, mediaOf } from './accept.ts';
 import { refuseAbsolute, refuseAddressing } from './addressing.ts';
 import { type Answer, httpErrors, problem } from './answer.ts';

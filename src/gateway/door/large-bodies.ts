@@ -1,6 +1,6 @@
-import { familyOf } from '../../core/agent-id.ts';
+import { familyOf } from '../../core/access/agent-id.ts';
+import { type Principal, principalKey } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { type Principal, principalKey } from '../../core/principal.ts';
 
 /** Bodies above the common bound that are held in memory at once; of one account it is one. */
 const MAX_AT_ONCE = 2;

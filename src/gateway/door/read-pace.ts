@@ -1,7 +1,7 @@
-import { familyOf } from '../../core/agent-id.ts';
-import type { Clock } from '../../core/clock.ts';
+import { familyOf } from '../../core/access/agent-id.ts';
+import { type Principal, principalKey } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { type Principal, principalKey } from '../../core/principal.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** What is left of an account's allowance. */
 interface Allowance {

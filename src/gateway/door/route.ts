@@ -1,5 +1,5 @@
+import type { Principal } from '../../core/access/principal.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
-import type { Principal } from '../../core/principal.ts';
 import type { Answer } from './answer.ts';
 import type { BodyFault } from './json-body.ts';
 import type { QueryOf, QuerySpec } from './query.ts';

@@ -1,8 +1,8 @@
-import { isSelfOrDescendant } from '../../core/agent-id.ts';
-import type { Authorizer } from '../../core/authorizer.ts';
+import { isSelfOrDescendant } from '../../core/access/agent-id.ts';
+import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import type { EventType, HubEvent } from '../../core/events.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import type { Principal } from '../../core/principal.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { ToolRegistry } from '../../tools/tool-registry.ts';
 import { mayCallTool } from '../../tools/visibility.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
 import type { EventBus, HubEvent } from '../../core/events.ts';
-import { repeat } from '../../core/repeat.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { repeat } from '../../core/time/repeat.ts';
 import { SSE_HEARTBEAT_MS, SSE_RETRY, SSE_STILL_HERE, sseMessage } from '../door/sse.ts';
 
 /** Where a listener puts what it is told; false = it does not keep up and is let go. */

@@ -1,9 +1,9 @@
-import { familyOf } from '../../core/agent-id.ts';
+import { familyOf } from '../../core/access/agent-id.ts';
+import { type Authenticator, principalKey } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { EVENT_TYPES, type EventType } from '../../core/events.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { MeshView } from '../../core/mesh-view.ts';
-import { type Authenticator, principalKey } from '../../core/principal.ts';
+import type { MeshView } from '../../core/mesh/mesh-view.ts';
 import type { Answer } from '../door/answer.ts';
 import { field } from '../door/query.ts';
 import { defineRoute, type Route } from '../door/route.ts';

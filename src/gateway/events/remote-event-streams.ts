@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
 import { toAtmoError } from '../../core/errors.ts';
-import { repeat } from '../../core/repeat.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { repeat } from '../../core/time/repeat.ts';
 import type { RemoteEvents, RemoteSubscription } from '../../tools/remote-events.ts';
 import { SSE_HEARTBEAT_MS, SSE_RETRY, SSE_STILL_HERE, sseMessage } from '../door/sse.ts';
 import { eventFrame, type FeedSink } from './event-feed.ts';

@@ -1,4 +1,4 @@
-import { APPROVAL_STATES } from '../../core/approvals.ts';
+import { APPROVAL_STATES } from '../../core/access/approvals.ts';
 import { toolRoute } from '../calls/tool-route.ts';
 import { field } from '../door/query.ts';
 import type { Route } from '../door/route.ts';

@@ -1,6 +1,6 @@
-import { AUDIT_KINDS } from '../../core/audit-log.ts';
-import { isoTime } from '../../core/iso-time.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { AUDIT_KINDS } from '../../core/storage/audit-log.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import { toolRoute } from '../calls/tool-route.ts';
 import { field, type QueryOf } from '../door/query.ts';
 import type { Route } from '../door/route.ts';

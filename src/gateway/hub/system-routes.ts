@@ -1,6 +1,6 @@
-import type { Authorizer } from '../../core/authorizer.ts';
-import type { Clock } from '../../core/clock.ts';
-import { CHALLENGE, challengeStatement } from '../../core/hub-challenge.ts';
+import type { Authorizer } from '../../core/access/authorizer.ts';
+import { CHALLENGE, challengeStatement } from '../../core/mesh/hub-challenge.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { requirePermission } from '../calls/call-privacy.ts';
 import { json } from '../door/answer.ts';
 import type { QueryField } from '../door/query.ts';

@@ -1,4 +1,4 @@
-import type { Principal } from '../../core/principal.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import type { KnownTools } from '../../tools/known-tools.ts';
 import { isAreaNamed, resolveArea } from '../../tools/resolve-area.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';

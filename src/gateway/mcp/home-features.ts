@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
-import type { DeviceDirectory } from '../../core/device-directory.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { ReadingStore } from '../../core/devices/reading-store.ts';
 import type { EventBus } from '../../core/events.ts';
-import type { ReadingStore } from '../../core/reading-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
 import type { AskingCalls } from './calls/asking-calls.ts';

@@ -1,8 +1,8 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Authenticator, Principal } from '../../core/access/principal.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import { lazy } from '../../core/lazy.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Authenticator, Principal } from '../../core/principal.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { Answer } from '../door/answer.ts';
 import type { BodyFault } from '../door/json-body.ts';
 import { type DoorRequest, defineRoute, type Route } from '../door/route.ts';

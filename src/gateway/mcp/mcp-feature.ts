@@ -1,5 +1,5 @@
+import type { Principal } from '../../core/access/principal.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { Principal } from '../../core/principal.ts';
 import type { ToolMessage } from '../../tools/calls/tool-message.ts';
 import type { ToolAnswer, ToolQuestion } from '../../tools/calls/tool-question.ts';
 import type { Trace } from '../door/trace.ts';

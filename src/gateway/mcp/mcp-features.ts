@@ -1,6 +1,6 @@
-import type { Authorizer } from '../../core/authorizer.ts';
-import type { Principal } from '../../core/principal.ts';
-import type { ReadingStore } from '../../core/reading-store.ts';
+import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import type { ReadingStore } from '../../core/devices/reading-store.ts';
 import type { KnownTools } from '../../tools/known-tools.ts';
 import type { MeshPorts } from '../../tools/mesh-outlook.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';

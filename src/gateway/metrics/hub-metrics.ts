@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { DeviceDirectory } from '../../core/device-directory.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { ReadingStore } from '../../core/devices/reading-store.ts';
 import type { EventBus, HubEvent } from '../../core/events.ts';
-import type { Principal } from '../../core/principal.ts';
-import type { ReadingStore } from '../../core/reading-store.ts';
 import type { KnownTools } from '../../tools/known-tools.ts';
 import type { EventFeed } from '../events/event-feed.ts';
 import type { HealthSource, JobPort } from '../ports.ts';

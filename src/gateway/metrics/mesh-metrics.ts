@@ -1,4 +1,4 @@
-import type { MeshView } from '../../core/mesh-view.ts';
+import type { MeshView } from '../../core/mesh/mesh-view.ts';
 import type { MetricRegistry } from './metrics.ts';
 
 interface MeshFigures {

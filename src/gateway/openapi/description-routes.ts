@@ -1,5 +1,5 @@
+import type { Principal } from '../../core/access/principal.ts';
 import { lazy } from '../../core/lazy.ts';
-import type { Principal } from '../../core/principal.ts';
 import type { ToolRegistry } from '../../tools/tool-registry.ts';
 import { field } from '../door/query.ts';
 import { defineRoute, type Route } from '../door/route.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile } from '../../core/durable-file.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { replaceFile } from '../../core/storage/durable-file.ts';
 
 type FileName = 'ca.crt' | 'ca.key' | 'server.crt' | 'server.key';
 

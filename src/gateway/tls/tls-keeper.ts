@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { Logger } from '../../core/logger.ts';
-import { repeat } from '../../core/repeat.ts';
 import type { Service } from '../../core/service.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { repeat } from '../../core/time/repeat.ts';
 import { type CertificateFiles, GivenCertificate } from './given-certificate.ts';
 import { OwnCertificates } from './own-certificates.ts';
 import type { CertificateSource, ServedCertificate } from './served-certificate.ts';

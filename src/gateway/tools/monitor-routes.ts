@@ -1,4 +1,4 @@
-import type { Authorizer } from '../../core/authorizer.ts';
+import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { ToolUsage, UsageRecord } from '../../tools/calls/usage-counter.ts';
 import { toHdnRecord } from '../../tools/forms/hdn-record.ts';
 import type { ToolRegistrar } from '../../tools/registration/tool-registrar.ts';

@@ -1,7 +1,7 @@
+import { parseGrant } from '../../core/access/permission.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { parseGrant } from '../../core/permission.ts';
-import type { Principal } from '../../core/principal.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import { json } from '../door/answer.ts';
 import { defineRoute, type Route } from '../door/route.ts';

@@ -1,5 +1,5 @@
-import type { Authorizer } from '../../core/authorizer.ts';
-import type { Principal } from '../../core/principal.ts';
+import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import type { KnownToolFilter, KnownTools } from '../../tools/known-tools.ts';
 import type { SearchQuery, ToolSearch, ToolSearchResult } from '../../tools/search/search.ts';
 import type { RegisteredTool, ToolDefinition } from '../../tools/tool-definition.ts';

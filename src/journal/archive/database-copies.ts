@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { SnapshotFolder } from '../snapshot-folder.ts';
 import { guardStorage, toStorageError } from '../storage-error.ts';
 import { stateFiles } from './state-files.ts';

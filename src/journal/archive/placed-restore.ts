@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile, syncPath } from '../../core/durable-file.ts';
+import { replaceFile, syncPath } from '../../core/storage/durable-file.ts';
 import { guardStorage } from '../storage-error.ts';
 import { ASIDE_PREFIX, OF_RESTORE, RESTORE_FOLDER, RESTORE_MARKER } from './state-files.ts';
 

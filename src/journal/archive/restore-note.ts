@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 
 const SPACE = 'journal';
 const KEY = 'restored';

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { ChainLink } from './audit-chain.ts';
 
 const SPACE = 'audit';

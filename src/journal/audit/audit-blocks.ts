@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import type { AuditQuery } from '../../core/audit-log.ts';
+import type { AuditQuery } from '../../core/storage/audit-log.ts';
 import type { AuditFields } from './audit-chain.ts';
 import { parseRow, ROW_COLUMNS, ROW_TABLES } from './audit-columns.ts';
 

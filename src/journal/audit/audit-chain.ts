@@ -1,6 +1,6 @@
-import type { AuditRow } from '../../core/audit-log.ts';
-import { isoTime } from '../../core/iso-time.ts';
 import type { JsonObject } from '../../core/json.ts';
+import type { AuditRow } from '../../core/storage/audit-log.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
 
 /** What a row says, before it has a place in the chain. */

@@ -1,4 +1,4 @@
-import type { AuditVerification } from '../../core/audit-log.ts';
+import type { AuditVerification } from '../../core/storage/audit-log.ts';
 import { type AuditFields, type ChainLink, nextLink } from './audit-chain.ts';
 
 type Problem = NonNullable<AuditVerification['problem']>;

@@ -1,4 +1,4 @@
-import { AUDIT_KINDS } from '../../core/audit-log.ts';
+import { AUDIT_KINDS } from '../../core/storage/audit-log.ts';
 import type { AuditFields, ChainLink } from './audit-chain.ts';
 
 /** A row of `entry` with its words spelled out, as SQLite answers it. */

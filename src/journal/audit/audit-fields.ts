@@ -1,9 +1,9 @@
-import type { AuditIntent, AuditNote, AuditOutcome } from '../../core/audit-sink.ts';
-import type { Effect } from '../../core/authorizer.ts';
+import type { Effect } from '../../core/access/authorizer.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { redact } from '../../core/logger.ts';
-import type { Principal } from '../../core/principal.ts';
+import type { AuditIntent, AuditNote, AuditOutcome } from '../../core/storage/audit-sink.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import type { AuditFields } from './audit-chain.ts';
 

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { AUDIT_KINDS, type AuditVerification } from '../../core/audit-log.ts';
+import { AUDIT_KINDS, type AuditVerification } from '../../core/storage/audit-log.ts';
 import { type AuditFields, type ChainLink, nextLink } from './audit-chain.ts';
 import type { ChainedRow } from './audit-ledger.ts';
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { AuditVerification } from '../../core/audit-log.ts';
 import type { JsonObject } from '../../core/json.ts';
+import type { AuditVerification } from '../../core/storage/audit-log.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import type { AuditAnchor } from './audit-anchor.ts';
 import type { AuditFields, ChainLink } from './audit-chain.ts';

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { AUDIT_KINDS, type AuditQuery, type AuditRow } from '../../core/audit-log.ts';
+import { AUDIT_KINDS, type AuditQuery, type AuditRow } from '../../core/storage/audit-log.ts';
 import { stretchesFor } from './audit-blocks.ts';
 import { rowOf } from './audit-chain.ts';
 import { packId, parseRow, ROW_COLUMNS, ROW_TABLES } from './audit-columns.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { AuditHead, AuditLog, AuditQuery, AuditRow, AuditVerification } from '../../core/audit-log.ts';
-import type { AuditSink } from '../../core/audit-sink.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Service } from '../../core/service.ts';
+import type { AuditHead, AuditLog, AuditQuery, AuditRow, AuditVerification } from '../../core/storage/audit-log.ts';
+import type { AuditSink } from '../../core/storage/audit-sink.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { takeRestoreNote } from '../archive/restore-note.ts';
 import type { Snapshot } from '../snapshot-folder.ts';
 import { type JournalCollaborators, SqliteFile } from '../sqlite-file.ts';

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { AuditHead, AuditQuery, AuditRow } from '../../core/audit-log.ts';
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isoTime } from '../../core/iso-time.ts';
+import type { AuditHead, AuditQuery, AuditRow } from '../../core/storage/audit-log.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import type { SqliteFile } from '../sqlite-file.ts';
 import { type AuditFields, type ChainLink, genesis, nextLink } from './audit-chain.ts';
 import { JOURNAL_NOTES } from './audit-check.ts';

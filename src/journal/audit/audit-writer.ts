@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { AUDIT_KINDS } from '../../core/audit-log.ts';
+import { AUDIT_KINDS } from '../../core/storage/audit-log.ts';
 import { OpenBlock } from './audit-blocks.ts';
 import { packId } from './audit-columns.ts';
 import type { ChainedRow } from './audit-ledger.ts';

@@ -1,6 +1,6 @@
-import type { Reachability } from '../../core/device-model.ts';
+import type { Reachability } from '../../core/devices/device-model.ts';
+import type { Reading, ReadingValue, SensorInfo } from '../../core/devices/reading-store.ts';
 import type { DeviceId, SensorId } from '../../core/ids.ts';
-import type { Reading, ReadingValue, SensorInfo } from '../../core/reading-store.ts';
 
 interface Latest {
   readonly value: ReadingValue | null;

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Aggregation, HistoryPoint } from '../../core/reading-store.ts';
+import type { Aggregation, HistoryPoint } from '../../core/devices/reading-store.ts';
 import type { Resolution, Segment } from './history-plan.ts';
 
 /** One sensor's stretch of time, end excluded. */

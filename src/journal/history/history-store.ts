@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import type { Clock } from '../../core/clock.ts';
-import type { Reachability } from '../../core/device-model.ts';
+import type { Reachability } from '../../core/devices/device-model.ts';
+import type { HistoryPoint, HistoryQuery, Reading, ReadingStore, ReadingValue, SensorInfo } from '../../core/devices/reading-store.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId, SensorId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { HistoryPoint, HistoryQuery, Reading, ReadingStore, ReadingValue, SensorInfo } from '../../core/reading-store.ts';
 import type { Service } from '../../core/service.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { Snapshot } from '../snapshot-folder.ts';
 import { type JournalCollaborators, SqliteFile } from '../sqlite-file.ts';
 import { CurrentReadings } from './current-readings.ts';

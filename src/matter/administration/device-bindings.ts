@@ -1,5 +1,5 @@
-import type { BoundEndpoint, DeviceEndpoint } from '../../core/device-administration.ts';
-import type { DeviceDirectory } from '../../core/device-directory.ts';
+import type { BoundEndpoint, DeviceEndpoint } from '../../core/devices/device-administration.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';

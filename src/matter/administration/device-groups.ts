@@ -1,5 +1,5 @@
-import type { DeviceEndpoint, GroupInfo } from '../../core/device-administration.ts';
-import type { DeviceDirectory } from '../../core/device-directory.ts';
+import type { DeviceEndpoint, GroupInfo } from '../../core/devices/device-administration.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { GroupBook } from './group-book.ts';

@@ -7,10 +7,10 @@ import {
   QrPairingCodeCodec,
   VendorId,
 } from '@matter/main/types';
-import type { Clock } from '../../core/clock.ts';
-import type { ShareCode } from '../../core/device-administration.ts';
-import type { Device } from '../../core/device-model.ts';
+import type { ShareCode } from '../../core/devices/device-administration.ts';
+import type { Device } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { NodeClusters } from './node-clusters.ts';
 
 const WINDOW_NOT_OPEN = 4;

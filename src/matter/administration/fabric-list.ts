@@ -1,4 +1,4 @@
-import type { FabricInfo } from '../../core/device-administration.ts';
+import type { FabricInfo } from '../../core/devices/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { asObjects, type NodeClusters } from './node-clusters.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { DeviceEndpoint, GroupInfo } from '../../core/device-administration.ts';
+import type { DeviceEndpoint, GroupInfo } from '../../core/devices/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { parseDeviceId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { asObjects } from './node-clusters.ts';
 
 const SPACE = 'groups';

@@ -10,13 +10,13 @@ import type {
   GroupInfo,
   HalfCommissioned,
   ShareCode,
-} from '../../core/device-administration.ts';
-import type { Device } from '../../core/device-model.ts';
+} from '../../core/devices/device-administration.ts';
+import type { Device } from '../../core/devices/device-model.ts';
+import type { NetworkTopology } from '../../core/devices/network-topology.ts';
+import type { UpdateList, UpdateResult } from '../../core/devices/software-update.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { NetworkTopology } from '../../core/network-topology.ts';
-import type { UpdateList, UpdateResult } from '../../core/software-update.ts';
 import type { CredentialSets } from '../commissioning/credential-sets.ts';
 import { fetchActiveDataset } from '../commissioning/thread-border-router.ts';
 import type { MatterDevices } from '../devices/matter-devices.ts';

@@ -1,8 +1,8 @@
-import type { DeviceDirectory } from '../../core/device-directory.ts';
-import type { Device } from '../../core/device-model.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { Device } from '../../core/devices/device-model.ts';
+import type { NetworkTopology } from '../../core/devices/network-topology.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { NetworkTopology } from '../../core/network-topology.ts';
 import type { NodeAccess } from './node-clusters.ts';
 import { type NetworkReport, topologyOf } from './topology-of.ts';
 

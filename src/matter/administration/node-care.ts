@@ -1,10 +1,10 @@
 import type { ActionContext } from '@matter/main/node';
 import { Read } from '@matter/main/protocol';
-import type { Clock } from '../../core/clock.ts';
-import type { Device } from '../../core/device-model.ts';
+import type { Device } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { interactionError } from '../devices/interaction-error.ts';
 import type { MatterDevices } from '../devices/matter-devices.ts';
 import { NodeClusters, rootDevice } from './node-clusters.ts';

@@ -1,5 +1,5 @@
-import type { DeviceAccess, DeviceDirectory } from '../../core/device-directory.ts';
-import type { Device } from '../../core/device-model.ts';
+import type { DeviceAccess, DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { Device } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { Json, JsonObject } from '../../core/json.ts';

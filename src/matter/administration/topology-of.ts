@@ -1,6 +1,6 @@
-import type { Device } from '../../core/device-model.ts';
+import type { Device } from '../../core/devices/device-model.ts';
+import type { NetworkKind, NetworkTopology, TopologyLink, TopologyNode } from '../../core/devices/network-topology.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import type { NetworkKind, NetworkTopology, TopologyLink, TopologyNode } from '../../core/network-topology.ts';
 import { asObjects } from './node-clusters.ts';
 
 /** What one node told of its networks, attributes by name; clusters that it has not are absent. */

@@ -4,9 +4,9 @@ import { GeneralCommissioning } from '@matter/main/clusters/general-commissionin
 import { type ClientNode, NetworkClient } from '@matter/main/node';
 import { ClientInteraction, Invoke, type PeerAddress, PeerSet } from '@matter/main/protocol';
 import { EndpointNumber, NodeId } from '@matter/main/types';
-import type { Clock } from '../../core/clock.ts';
-import type { Device } from '../../core/device-model.ts';
+import type { Device } from '../../core/devices/device-model.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { MatterNode } from '../matter-node.ts';
 import type { CommissioningEntry, CommissioningJournal } from './commissioning-journal.ts';
 

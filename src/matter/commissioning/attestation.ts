@@ -1,6 +1,6 @@
 import '../matter-platform.ts';
 import type { AttestationFinding } from '@matter/main/protocol';
-import type { AttestationPolicy } from '../../core/device-administration.ts';
+import type { AttestationPolicy } from '../../core/devices/device-administration.ts';
 
 /** What the attestation of a device (Core §6.2.3) came to under the owner's policy. */
 export interface AttestationVerdict {

@@ -6,9 +6,9 @@ import { GeneralCommissioning } from '@matter/main/clusters/general-commissionin
 import type { ClientNode } from '@matter/main/node';
 import { type AttestationFinding, CommissioningError, PeerSet, Subscribe } from '@matter/main/protocol';
 import { NodeId } from '@matter/main/types';
-import type { Clock } from '../../core/clock.ts';
-import type { AttestationPolicy, CommissionProgress, CommissionRequest, CommissionStep } from '../../core/device-administration.ts';
+import type { AttestationPolicy, CommissionProgress, CommissionRequest, CommissionStep } from '../../core/devices/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { MatterNode } from '../matter-node.ts';
 import { type AttestationVerdict, judgeAttestation } from './attestation.ts';
 import { commissioningFailed, type FailureReason, reasonOf } from './commission-failure.ts';

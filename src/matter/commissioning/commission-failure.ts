@@ -14,7 +14,7 @@ import {
   WifiNetworkSetupFailedError,
   WifiOrThreadNetworkCredentialsNotConfiguredError,
 } from '@matter/main/protocol';
-import type { CommissionStep } from '../../core/device-administration.ts';
+import type { CommissionStep } from '../../core/devices/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
 
 export type FailureReason =

@@ -1,6 +1,6 @@
 import '../matter-platform.ts';
 import { CommissioningError, ControllerCommissioningFlow } from '@matter/main/protocol';
-import type { CommissionStep } from '../../core/device-administration.ts';
+import type { CommissionStep } from '../../core/devices/device-administration.ts';
 
 /** How far a device has come; decides what has to be done with it after an interruption. */
 export type CommissionStage =

@@ -1,18 +1,18 @@
 import '../matter-platform.ts';
 import { Crypto } from '@matter/main';
 import { NodeId } from '@matter/main/types';
-import type { Clock } from '../../core/clock.ts';
 import type {
   AttestationPolicy,
   CommissionRequest,
   CommissionResult,
   DeviceAdministration,
   HalfCommissioned,
-} from '../../core/device-administration.ts';
+} from '../../core/devices/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { MatterNode } from '../matter-node.ts';
 import { Adoption, type DeviceRecorder } from './adoption.ts';
 import { CommissionAttempt } from './commission-attempt.ts';

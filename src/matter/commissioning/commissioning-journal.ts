@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
-import type { HalfCommissioned } from '../../core/device-administration.ts';
+import type { HalfCommissioned } from '../../core/devices/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { CommissionStage } from './commission-flow.ts';
 
 const SPACE = 'commissioning';

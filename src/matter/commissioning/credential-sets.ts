@@ -1,10 +1,10 @@
 import '../matter-platform.ts';
 import { Bytes } from '@matter/main';
 import { OperationalDataset } from '@matter/main/protocol';
-import type { CredentialSet } from '../../core/device-administration.ts';
+import type { CredentialSet } from '../../core/devices/device-administration.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 
 const SPACE = 'credentials';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;

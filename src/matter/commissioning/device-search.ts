@@ -1,7 +1,7 @@
 import '../matter-platform.ts';
 import { ChannelType } from '@matter/main';
 import type { ClientNode, Peers } from '@matter/main/node';
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { SetupPayload } from './setup-code.ts';
 
 type Discovery = ReturnType<Peers['discover']>;

@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { parseDeviceId, slug } from '../../core/ids.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { PlannedDevice } from './device-map.ts';
 import { deviceText } from './device-text.ts';
 

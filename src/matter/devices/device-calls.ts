@@ -1,5 +1,5 @@
-import type { DeviceAccess, DeviceCallOptions } from '../../core/device-directory.ts';
-import type { AttributePath, AttributeReading, CommandPath } from '../../core/device-model.ts';
+import type { DeviceAccess, DeviceCallOptions } from '../../core/devices/device-directory.ts';
+import type { AttributePath, AttributeReading, CommandPath } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';

@@ -1,4 +1,4 @@
-import type { DeviceChange } from '../../core/device-directory.ts';
+import type { DeviceChange } from '../../core/devices/device-directory.ts';
 import type { KnownDevice } from './node-devices.ts';
 
 /** How the devices of one node differ from before; those that are gone come first. */

@@ -1,5 +1,5 @@
 import type { ChangeNotificationService } from '@matter/main/node';
-import type { DeviceEvent } from '../../core/device-model.ts';
+import type { DeviceEvent } from '../../core/devices/device-model.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { toJson } from '../model/value-codec.ts';
 import type { NodeDevices } from './node-devices.ts';

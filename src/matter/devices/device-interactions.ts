@@ -10,8 +10,8 @@ import {
   TlvWriteRequest,
   TlvWriteResponse,
 } from '@matter/main/types';
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { CallSlots } from './call-slots.ts';
 import { interactionError, statusError } from './interaction-error.ts';
 import type { PeerLink } from './peer-link.ts';

@@ -1,4 +1,4 @@
-import type { Device } from '../../core/device-model.ts';
+import type { Device } from '../../core/devices/device-model.ts';
 import { typeTitle } from './device-text.ts';
 import type { EndpointSnapshot, NodeSnapshot, ProductFacts } from './node-snapshot.ts';
 import { tagLabel } from './semantic-tag.ts';

@@ -1,4 +1,4 @@
-import type { AttributePath, CommandPath } from '../../core/device-model.ts';
+import type { AttributePath, CommandPath } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { AttributeShape, CommandShape } from '../model/cluster-shape.ts';
 import type { KnownDevice, NodeDevices } from './node-devices.ts';

@@ -2,15 +2,22 @@ import '../matter-platform.ts';
 import type { Endpoint } from '@matter/main';
 import { ChangeNotificationService, type ClientNode } from '@matter/main/node';
 import { PeerSet } from '@matter/main/protocol';
-import type { Clock } from '../../core/clock.ts';
-import type { DeviceAccess, DeviceCallOptions, DeviceChange, DeviceDirectory } from '../../core/device-directory.ts';
-import type { AttributePath, AttributeReading, CommandPath, Device, DeviceDescription, DeviceEvent } from '../../core/device-model.ts';
+import type { DeviceAccess, DeviceCallOptions, DeviceChange, DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type {
+  AttributePath,
+  AttributeReading,
+  CommandPath,
+  Device,
+  DeviceDescription,
+  DeviceEvent,
+} from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { MatterNode } from '../matter-node.ts';
 import { DeviceBook, type DeviceWish } from './device-book.ts';
 import { DeviceCalls } from './device-calls.ts';

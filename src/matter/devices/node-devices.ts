@@ -1,6 +1,6 @@
 import type { Endpoint } from '@matter/main';
 import type { ClientNode } from '@matter/main/node';
-import type { Device, DeviceDescription, Reachability } from '../../core/device-model.ts';
+import type { Device, DeviceDescription, Reachability } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { describeCluster } from '../model/cluster-description.ts';
 import type { DeviceBook } from './device-book.ts';

@@ -1,4 +1,4 @@
-import type { DeviceTypeEntry, SemanticTag } from '../../core/device-model.ts';
+import type { DeviceTypeEntry, SemanticTag } from '../../core/devices/device-model.ts';
 
 /** What BasicInformation or BridgedDeviceBasicInformation tells, already made safe to show. */
 export interface ProductFacts {

@@ -1,8 +1,8 @@
 import { NetworkClient } from '@matter/main/node';
 import { SustainedSubscription } from '@matter/main/protocol';
-import type { Clock } from '../../core/clock.ts';
-import type { Reachability } from '../../core/device-model.ts';
+import type { Reachability } from '../../core/devices/device-model.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { NodeDevices } from './node-devices.ts';
 import { MAINS_POLICY, ReachabilityMonitor, sleepyPolicy } from './reachability.ts';
 

@@ -1,7 +1,7 @@
 import type { Endpoint } from '@matter/main';
 import type { ClientNode } from '@matter/main/node';
 import { Matter } from '@matter/model';
-import type { DeviceTypeEntry, SemanticTag } from '../../core/device-model.ts';
+import type { DeviceTypeEntry, SemanticTag } from '../../core/devices/device-model.ts';
 import { deviceTypeName } from '../model/standard-model.ts';
 import { deviceText } from './device-text.ts';
 import type { EndpointSnapshot, NodeSnapshot, ProductFacts } from './node-snapshot.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
-import type { Reachability } from '../../core/device-model.ts';
+import type { Reachability } from '../../core/devices/device-model.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** When a node counts as gone. */
 export interface ReachabilityPolicy {

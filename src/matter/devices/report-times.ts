@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
-import type { AttributePath } from '../../core/device-model.ts';
+import type { AttributePath } from '../../core/devices/device-model.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { AttributeShape } from '../model/cluster-shape.ts';
 import type { NodeDevices } from './node-devices.ts';
 

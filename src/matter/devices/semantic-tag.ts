@@ -1,5 +1,5 @@
 import { Matter } from '@matter/model';
-import type { SemanticTag } from '../../core/device-model.ts';
+import type { SemanticTag } from '../../core/devices/device-model.ts';
 import { deviceText } from './device-text.ts';
 
 /** What distinguishes an endpoint from its likes, in words: `left`, `freezer`, or the device's own label; empty without tags. */

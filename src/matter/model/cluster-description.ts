@@ -1,4 +1,4 @@
-import type { AttributeDescription, ClusterDescription, CommandDescription, EventDescription } from '../../core/device-model.ts';
+import type { AttributeDescription, ClusterDescription, CommandDescription, EventDescription } from '../../core/devices/device-model.ts';
 import type { AttributeShape, ClusterShape, CommandShape, EventShape } from './cluster-shape.ts';
 import { concentrationUnit } from './units.ts';
 import { type LiveState, schemaOf } from './value-schema.ts';

@@ -10,7 +10,7 @@ import {
   type Scope,
   type ValueModel,
 } from '@matter/model';
-import type { AttributeDescription, CommandDescription, EventDescription, Privilege } from '../../core/device-model.ts';
+import type { AttributeDescription, CommandDescription, EventDescription, Privilege } from '../../core/devices/device-model.ts';
 import { type ShapeContext, shapeContext, shapeOf, structOf } from './shape-of-model.ts';
 import type { StructShape, ValueShape } from './value-shape.ts';
 

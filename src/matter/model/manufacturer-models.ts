@@ -10,7 +10,7 @@ import {
   Matter,
 } from '@matter/model';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { Privilege } from '../../core/device-model.ts';
+import type { Privilege } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { MANUFACTURER_CLUSTER_SCHEMA } from './manufacturer-schema.ts';
 

@@ -9,7 +9,7 @@ import {
   type Model,
   type RequirementModel,
 } from '@matter/model';
-import type { ClusterDescription } from '../../core/device-model.ts';
+import type { ClusterDescription } from '../../core/devices/device-model.ts';
 import { describeCluster } from './cluster-description.ts';
 import { type ClusterShape, clusterShapeOf, type SupportedElements } from './cluster-shape.ts';
 import { shapeContext } from './shape-of-model.ts';

@@ -1,10 +1,10 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { replaceFile, syncPath } from '../../core/durable-file.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
+import { replaceFile, syncPath } from '../../core/storage/durable-file.ts';
 import { type FabricIdentity, inspectStorage } from './storage-inspection.ts';
 
 /** Name of the matter.js node, and of its folder in the state directory. */

@@ -1,4 +1,4 @@
-import type { SoftwareVersion } from '../../core/software-update.ts';
+import type { SoftwareVersion } from '../../core/devices/software-update.ts';
 import type { UpdateImage } from './update-image.ts';
 
 /** What decides about images for a node, as its BasicInformation cluster says. */

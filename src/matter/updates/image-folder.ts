@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Crypto } from '@matter/main';
+import type { UnfitImage } from '../../core/devices/software-update.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { UnfitImage } from '../../core/software-update.ts';
 import { readUpdateImage, type UpdateImage } from './update-image.ts';
 
 /** More are told as not read: each one is read whole to check it. */

@@ -1,7 +1,7 @@
 import '../matter-platform.ts';
 import { Crypto } from '@matter/main';
-import type { Clock } from '../../core/clock.ts';
 import { lazy } from '../../core/lazy.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { MatterDevices } from '../devices/matter-devices.ts';
 import type { MatterNode } from '../matter-node.ts';
 import type { SoftwareUpdates } from './software-updates.ts';

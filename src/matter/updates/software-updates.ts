@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
-import type { Device } from '../../core/device-model.ts';
+import type { Device } from '../../core/devices/device-model.ts';
+import type { SoftwareVersion, UpdateList, UpdateOffer, UpdateProgress, UpdateResult } from '../../core/devices/software-update.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import type { SoftwareVersion, UpdateList, UpdateOffer, UpdateProgress, UpdateResult } from '../../core/software-update.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { NodeClusters, rootDevice } from '../administration/node-clusters.ts';
 import { deviceText } from '../devices/device-text.ts';
 import type { MatterDevices } from '../devices/matter-devices.ts';

@@ -1,4 +1,4 @@
-import type { Device } from '../../core/device-model.ts';
+import type { Device } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { MatterDevices } from '../devices/matter-devices.ts';
 import type { NodeSoftware } from './image-fit.ts';

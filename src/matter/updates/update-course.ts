@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
+import type { UpdateProgress } from '../../core/devices/software-update.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { UpdateProgress } from '../../core/software-update.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { misfitOf, type NodeSoftware } from './image-fit.ts';
 import type { UpdateImage } from './update-image.ts';
 

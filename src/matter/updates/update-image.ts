@@ -4,8 +4,8 @@ import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Crypto } from '@matter/main';
 import { type OtaImageHeader, OtaImageReader } from '@matter/main/protocol';
+import type { SoftwareVersion } from '../../core/devices/software-update.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { SoftwareVersion } from '../../core/software-update.ts';
 import { deviceText } from '../devices/device-text.ts';
 
 /** A Matter software image (Core §11.21) whose header and digest were found right. */

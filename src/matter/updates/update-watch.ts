@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
+import type { SoftwareVersion } from '../../core/devices/software-update.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { pause } from '../../core/pause.ts';
-import type { SoftwareVersion } from '../../core/software-update.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { pause } from '../../core/time/pause.ts';
 import { versionText } from './image-fit.ts';
 import type { UpdateCourse } from './update-course.ts';
 

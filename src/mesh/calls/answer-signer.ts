@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { signToolResponse } from '../../wire/messages/call-response.ts';
 import type { SigningHub } from './call-ports.ts';
 import type { OpenedRequest, RequestHead } from './request-guard.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { DropSink } from '../link/drop-sink.ts';
 import type { PeerLinks } from '../link/peer-link.ts';
 import type { CallRoutes, MemberKeys, MeshTokens, SigningHub } from './call-ports.ts';

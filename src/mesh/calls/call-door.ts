@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Authenticator, Principal } from '../../core/access/principal.ts';
+import type { TokenAuthority } from '../../core/access/token-authority.ts';
 import type { EventBus, HubEvent } from '../../core/events.ts';
-import type { Authenticator, Principal } from '../../core/principal.ts';
-import type { TokenAuthority } from '../../core/token-authority.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { CallPipeline } from '../../tools/calls/call-pipeline.ts';
 import type { JobStore } from '../../tools/calls/job-store.ts';
 import type { DropSink } from '../link/drop-sink.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** How long a request is remembered after it could still be taken, so that its entry hub can ask what became of it. */
 const KEPT_MS = 60_000;

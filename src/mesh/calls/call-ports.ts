@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
+import type { Principal } from '../../core/access/principal.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { Principal } from '../../core/principal.ts';
 
 /** This hub, as it signs. */
 export interface SigningHub {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { type CallChunk, chunkOf } from '../../tools/calls/call-chunk.ts';
 import type { CallRouter, ForwardedCall, RemoteResult } from '../../tools/calls/call-collaborators.ts';
 import { type SignedInvoke, signToolInvoke } from '../../wire/messages/call.ts';

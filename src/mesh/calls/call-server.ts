@@ -1,8 +1,8 @@
-import { guestId } from '../../core/agent-id.ts';
-import type { Clock } from '../../core/clock.ts';
+import { guestId } from '../../core/access/agent-id.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { Principal } from '../../core/principal.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { CallRequest } from '../../tools/calls/call-answer.ts';
 import type { CallChunk } from '../../tools/calls/call-chunk.ts';
 import type { CallPipeline } from '../../tools/calls/call-pipeline.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import { pause } from '../../core/pause.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { pause } from '../../core/time/pause.ts';
 import type { ForwardedCall } from '../../tools/calls/call-collaborators.ts';
 import { signMeshQuery } from '../../wire/messages/call-queries.ts';
 import type { ToolResponse } from '../../wire/messages/call-response.ts';

@@ -1,8 +1,8 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import { EVENT_TYPES, type EventListener } from '../../core/events.ts';
 import type { HubId } from '../../core/ids.ts';
-import { pause } from '../../core/pause.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { pause } from '../../core/time/pause.ts';
 import type { RemoteEvents, RemoteSubscription } from '../../tools/remote-events.ts';
 import type { MeshQueries } from './mesh-queries.ts';
 import { toldEvent } from './told-event.ts';

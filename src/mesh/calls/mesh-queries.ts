@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
-import type { Principal } from '../../core/principal.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { type MeshQuery, signMeshQuery } from '../../wire/messages/call-queries.ts';
 import type { DropSink } from '../link/drop-sink.ts';
 import type { RequestOptions } from '../link/peer-link.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { JobStore } from '../../tools/calls/job-store.ts';
 import type { CallStatusQuery, JobQuery, MeshQuery } from '../../wire/messages/call-queries.ts';
 import type { DropSink } from '../link/drop-sink.ts';

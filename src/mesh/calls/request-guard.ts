@@ -1,9 +1,9 @@
 import { hash, type KeyObject } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import type { TokenAuthority } from '../../core/access/token-authority.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { Principal } from '../../core/principal.ts';
-import type { TokenAuthority } from '../../core/token-authority.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { decodeForwardedRequest, openToolInvoke, type ToolInvoke } from '../../wire/messages/call.ts';
 import type { ForwardedRequest } from '../../wire/messages/call-parts.ts';
 import { type MeshQuery, openMeshQuery } from '../../wire/messages/call-queries.ts';

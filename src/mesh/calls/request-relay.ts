@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { DropSink } from '../link/drop-sink.ts';
 import type { IncomingRequest, RequestKind } from '../link/peer-link.ts';
 import type { MeshRequests } from './mesh-requests.ts';

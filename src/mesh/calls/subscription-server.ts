@@ -1,9 +1,9 @@
-import type { Clock } from '../../core/clock.ts';
+import { type Authenticator, type Principal, TOKEN_SKEW_MS } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { EventBus, HubEvent } from '../../core/events.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { type Authenticator, type Principal, TOKEN_SKEW_MS } from '../../core/principal.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { encodeSubscribedEvent, type MeshQuery, type Subscribe } from '../../wire/messages/call-queries.ts';
 import type { IncomingRequest } from '../link/peer-link.ts';
 import type { AnswerSigner } from './answer-signer.ts';

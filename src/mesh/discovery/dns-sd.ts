@@ -1,8 +1,8 @@
-import type { Clock } from '../../core/clock.ts';
-import type { AnnouncedService, Discovery, ServiceEar } from '../../core/discovery.ts';
+import type { AnnouncedService, Discovery, ServiceEar } from '../../core/devices/discovery.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { ServiceBrowser } from './browser/service-browser.ts';
 import { type DiscoveryDrop, DiscoveryDrops } from './link/discovery-drops.ts';
 import { DnsLinks, type LinkUser } from './link/dns-links.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { AnnouncedService, ServiceInstance } from '../../core/discovery.ts';
+import type { AnnouncedService, ServiceInstance } from '../../core/devices/discovery.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { PeerAddress } from '../engine/mesh-engine.ts';
 

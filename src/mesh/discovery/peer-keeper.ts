@@ -1,10 +1,10 @@
-import type { Clock } from '../../core/clock.ts';
-import type { Discovery } from '../../core/discovery.ts';
+import type { Discovery } from '../../core/devices/discovery.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { formatHostPort, parseHostPort } from '../engine/host-port.ts';
 import type { EnginePeer, MeshEngine, PeerAddress } from '../engine/mesh-engine.ts';
 import { AddressBook, type KnownAddresses } from './dial/address-book.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import { orAborted } from '../../core/or-aborted.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { orAborted } from '../../core/time/or-aborted.ts';
 import { type ConnectionGate, type GateChannel, type GatePeer, MAX_GATE_MESSAGE_BYTES } from './mesh-engine.ts';
 import type { RefusalCounter, RefusalReason } from './refusal-counter.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** gossipsub has agreed on the topic long before; a connection that is younger is left alone. */
 const SETTLED_MS = 15_000;

@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import type { Connection, Stream } from '@libp2p/interface';
-import { type Clock, systemClock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import { type Clock, systemClock } from '../../core/time/clock.ts';
 import { ConnectionAttempts } from './connection-attempt.ts';
 import { CONNECT_TIMEOUT_MS, DEFAULT_MAX_CONNECTIONS, MAX_INBOUND_STREAMS, OPEN_STREAM_TIMEOUT_MS } from './engine-limits.ts';
 import { GossipWatch } from './gossip-watch.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { orAborted } from '../../core/or-aborted.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { orAborted } from '../../core/time/or-aborted.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { MemoryPipe, type PipeEnd } from './memory-pipe.ts';
 

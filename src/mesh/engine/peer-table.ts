@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import { orAborted } from '../../core/or-aborted.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { orAborted } from '../../core/time/or-aborted.ts';
 import type { ArrivalCheck, EnginePeer } from './mesh-engine.ts';
 
 /** Longer than two hubs that dial each other at the same moment can take: an older connection is not the other half of such a pair. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** How long a message is remembered at least, as gossipsub does it. */
 const REMEMBERED_MS = 120_000;

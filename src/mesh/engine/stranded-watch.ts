@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os';
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { withoutMapping } from './host-port.ts';
 
 const LOOK_MS = 1_000;

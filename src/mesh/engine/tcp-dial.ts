@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { AtmoError } from '../../core/errors.ts';
-import { orAborted } from '../../core/or-aborted.ts';
+import { orAborted } from '../../core/time/or-aborted.ts';
 import { formatHostPort } from './host-port.ts';
 import type { PeerAddress } from './mesh-engine.ts';
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** What ends a wait. */
 export interface TimeLimitOptions {

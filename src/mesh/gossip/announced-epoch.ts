@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 const SPACE = 'mesh.gossip';
 const KEY = 'epoch';

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { type Announcement, openAnnouncement } from '../../wire/messages/announcement.ts';
 import type { CertificateChain } from '../../wire/messages/certificate.ts';
 import { MAX_GOSSIP_BYTES } from '../engine/mesh-engine.ts';

@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { type HubState, stateDigest } from '../../wire/messages/announced-state.ts';
 import { type Announcement, type StateChanges, signAnnouncement } from '../../wire/messages/announcement.ts';
 import { paginate } from '../../wire/messages/announcement-pages.ts';

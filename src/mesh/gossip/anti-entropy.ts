@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Service } from '../../core/service.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { decodeSyncAnswer, decodeSyncRequest, encodeSyncAnswer, encodeSyncRequest, type SyncAnswer } from '../../wire/messages/sync.ts';
 import type { IncomingRequest, PeerLink, PeerLinks } from '../link/peer-link.ts';
 import type { MeshDirectory } from './mesh-directory.ts';

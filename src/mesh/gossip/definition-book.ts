@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { ToolDefinition } from '../../tools/tool-definition.ts';
 import { toolId } from '../../tools/tool-name.ts';

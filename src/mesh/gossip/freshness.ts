@@ -1,4 +1,4 @@
-import type { PeerState } from '../../core/mesh-view.ts';
+import type { PeerState } from '../../core/mesh/mesh-view.ts';
 import { GONE_MS, STALE_MS } from './gossip-limits.ts';
 
 /** What the freshness of a hub depends on. No clock of another hub is among it. */

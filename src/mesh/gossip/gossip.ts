@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type Service, ServiceStack } from '../../core/service.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { CertificateChain } from '../../wire/messages/certificate.ts';
 import type { MeshEngine } from '../engine/mesh-engine.ts';

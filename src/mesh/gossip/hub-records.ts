@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
 import { compareText } from '../../core/edit-distance.ts';
 import type { HubId } from '../../core/ids.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { AnnouncementVersion } from './announcement-version.ts';
 import { BuriedHubs } from './buried-hubs.ts';
 import { freshness } from './freshness.ts';

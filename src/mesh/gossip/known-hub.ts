@@ -1,5 +1,5 @@
 import type { HubId } from '../../core/ids.ts';
-import type { PeerDevice, PeerState } from '../../core/mesh-view.ts';
+import type { PeerDevice, PeerState } from '../../core/mesh/mesh-view.ts';
 import type { AnnouncedTool } from '../../wire/messages/announced-entries.ts';
 import type { AnnouncedCapability } from '../../wire/messages/announced-state.ts';
 

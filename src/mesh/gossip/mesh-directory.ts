@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { Announcement } from '../../wire/messages/announcement.ts';
 import { MAX_VECTOR_HUBS, type VersionVector } from '../../wire/messages/version-vector.ts';
 import type { GossipVerdict } from '../engine/mesh-engine.ts';

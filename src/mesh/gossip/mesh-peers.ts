@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { MeshView, Peer } from '../../core/mesh-view.ts';
+import type { MeshView, Peer } from '../../core/mesh/mesh-view.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { PeerLink, PeerLinks } from '../link/peer-link.ts';
 import type { BlobStore } from './blob-store.ts';
 import { type HubDirectory, isPresent, type KnownHub } from './known-hub.ts';

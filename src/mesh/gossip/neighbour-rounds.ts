@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
 import type { HubId } from '../../core/ids.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { PeerLink, PeerLinks } from '../link/peer-link.ts';
 import { ANTI_ENTROPY_MS } from './gossip-limits.ts';
 import { Ticker } from './ticker.ts';

@@ -1,5 +1,5 @@
-import type { DeviceDirectory } from '../../core/device-directory.ts';
-import type { Device } from '../../core/device-model.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { Device } from '../../core/devices/device-model.ts';
 import { compareText } from '../../core/edit-distance.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';

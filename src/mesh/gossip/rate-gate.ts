@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { type BucketRate, TokenBucket } from '../link/token-bucket.ts';
 
 const MAX_BUCKETS = 4_096;

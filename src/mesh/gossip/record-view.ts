@@ -1,5 +1,5 @@
 import type { HubId } from '../../core/ids.ts';
-import type { PeerDevice, PeerState } from '../../core/mesh-view.ts';
+import type { PeerDevice, PeerState } from '../../core/mesh/mesh-view.ts';
 import type { AnnouncedState, HubState } from '../../wire/messages/announced-state.ts';
 import type { HubRecord } from './hub-record.ts';
 import type { KnownHub } from './known-hub.ts';

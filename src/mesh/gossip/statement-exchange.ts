@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
 import {
   decodeStatementAnswer,

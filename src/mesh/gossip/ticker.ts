@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** Share of the period by which a tick comes early or late: hubs that start together do not stay in step. */
 const JITTER = 0.1;

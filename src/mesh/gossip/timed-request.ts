@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** The answer of a neighbour, undefined when it refuses, goes away or takes too long: another one will know. */
 export async function requestWithin<Answer>(

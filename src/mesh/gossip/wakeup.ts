@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** Calls back once for all who asked to be called, at the earliest time that one of them asked for. */
 export class Wakeup {

@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { decodeFrame, type Frame } from '../../wire/messages/frame.ts';
 import type { EnginePeer, MeshStream } from '../engine/mesh-engine.ts';
 import { ArrivingBodies } from './arriving-bodies.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { EnginePeer, MeshEngine, MeshStream } from '../engine/mesh-engine.ts';
 import { ControlLink, type LinkEnd } from './control-link.ts';
 import type { DropSink } from './drop-sink.ts';

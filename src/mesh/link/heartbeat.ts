@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { ArrivalCheck } from '../engine/mesh-engine.ts';
 
 /** Milliseconds of silence, and what follows from them. */

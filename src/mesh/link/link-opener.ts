@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
 import type { HubId } from '../../core/ids.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { MeshEngine, MeshStream } from '../engine/mesh-engine.ts';
 
 /** How long the hub with the higher id waits for the other one to open the stream. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { type BodyRoute, sendBody } from './body-sender.ts';
 import { CreditLedger } from './credit-ledger.ts';
 import type { CreditWindow } from './credit-window.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** How much may come at once, and how much more in every second. */
 export interface BucketRate {

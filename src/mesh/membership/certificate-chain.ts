@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
+import { requireGrant } from '../../core/access/permission.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { requireGrant } from '../../core/permission.ts';
 import { aadAfter, openSign1, signSign1 } from '../../wire/cose-sign1.ts';
 import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import { hubIdOf, meshIdOf } from '../../wire/hub-id.ts';

@@ -1,4 +1,4 @@
-import { excessPermissions } from '../../core/permission.ts';
+import { excessPermissions } from '../../core/access/permission.ts';
 import type { CertificateClaims } from '../../wire/messages/certificate.ts';
 
 /** How the certificate of an invited hub reaches beyond its inviter's, in words; undefined when it is narrower or equal in all. */

@@ -1,10 +1,10 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
-import { isoTime } from '../../core/iso-time.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { decodeCertificateChain, encodeCertificateChain } from '../../wire/messages/certificate.ts';
 import { RateGate } from '../gossip/rate-gate.ts';
 import type { PeerLink, PeerLinks } from '../link/peer-link.ts';

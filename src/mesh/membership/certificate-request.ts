@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { excessPermissions } from '../../core/access/permission.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { excessPermissions } from '../../core/permission.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import { hubIdOf, meshIdOf } from '../../wire/hub-id.ts';
 import type { CertificateChain, CertificateClaims } from '../../wire/messages/certificate.ts';

@@ -1,6 +1,6 @@
-import { isoTime } from '../../core/iso-time.ts';
-import { TOKEN_SKEW_MS } from '../../core/principal.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import { TOKEN_SKEW_MS } from '../../core/access/principal.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { refuseAtGate } from './gate-refusal.ts';
 import type { Member } from './member.ts';
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
-import { isoTime } from '../../core/iso-time.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { hubIdOf } from '../../wire/hub-id.ts';
 import { refuseAtGate } from './gate-refusal.ts';
 import { type InviteRecord, type InviteTerms, parseInviteRecord } from './invite-record.ts';

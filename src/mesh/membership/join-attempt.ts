@@ -1,5 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { meshIdOf } from '../../wire/hub-id.ts';
 import type { GateMessage } from '../../wire/messages/gate.ts';
 import type { Invite } from '../../wire/messages/invite.ts';

@@ -1,5 +1,5 @@
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { meshIdOf } from '../../wire/hub-id.ts';
 import { type Invite, parseInvite } from '../../wire/messages/invite.ts';
 import { parseHostPort } from '../engine/host-port.ts';

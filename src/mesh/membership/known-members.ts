@@ -1,7 +1,7 @@
 import { toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { decodeCertificateChain, encodeCertificateChain } from '../../wire/messages/certificate.ts';
 import { verifyCertificate } from './certificate-chain.ts';
 import type { Member } from './member.ts';

@@ -1,8 +1,8 @@
-import type { Clock } from '../../core/clock.ts';
+import { requireGrant } from '../../core/access/permission.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import { requireGrant } from '../../core/permission.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { type CertificateChain, decodeCertificateChain, encodeCertificateChain } from '../../wire/messages/certificate.ts';
 import { inviteText, parseInvite } from '../../wire/messages/invite.ts';
 import { parseHostPort } from '../engine/host-port.ts';

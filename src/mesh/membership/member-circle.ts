@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { HubId } from '../../core/ids.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import type { CertificateChain } from '../../wire/messages/certificate.ts';
 import { verifyCertificate } from './certificate-chain.ts';
 import { isExpired, requireInTime } from './certificate-time.ts';

@@ -1,8 +1,8 @@
-import type { AuditSink } from '../../core/audit-sink.ts';
 import type { EventBus } from '../../core/events.ts';
-import { keepNote } from '../../core/kept-note.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { AuditSink } from '../../core/storage/audit-sink.ts';
+import { keepNote } from '../../core/storage/kept-note.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 
 interface NoteCollaborators {
   readonly events: EventBus;

@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { meshIdOf } from '../../wire/hub-id.ts';
 import { type CertificateChain, decodeCertificateChain, encodeCertificateChain } from '../../wire/messages/certificate.ts';
 import { encodeRevocationStatement, signMemberRevocation } from '../../wire/messages/member-revocation.ts';

@@ -1,13 +1,13 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { MeshTrust, TrustedHub } from '../../core/mesh-trust.ts';
+import type { MeshTrust, TrustedHub } from '../../core/mesh/mesh-trust.ts';
 import type { Service } from '../../core/service.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { meshIdOf } from '../../wire/hub-id.ts';
 import type { CertificateChain } from '../../wire/messages/certificate.ts';
 import { verifyCertificate } from './certificate-chain.ts';

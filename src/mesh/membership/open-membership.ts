@@ -1,8 +1,8 @@
-import type { Clock } from '../../core/clock.ts';
 import type { EventBus } from '../../core/events.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { TrustedTime } from '../../core/trusted-time.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { InviteBook } from './invite-book.ts';
 import { MemberAdmission } from './member-admission.ts';
 import { MembershipGate } from './membership-gate.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { publicKeyOf } from '../../wire/ed25519-key.ts';
 import { meshIdOf } from '../../wire/hub-id.ts';
 import { decodeRevocationStatement, openMemberRevocation } from '../../wire/messages/member-revocation.ts';

@@ -1,4 +1,4 @@
-import type { ClusterDescription } from '../../core/device-model.ts';
+import type { ClusterDescription } from '../../core/devices/device-model.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import { rawKind } from '../convert/converter.ts';
 import { memberOf } from '../convert/name-converters.ts';

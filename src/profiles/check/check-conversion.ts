@@ -1,4 +1,4 @@
-import type { ClusterDescription } from '../../core/device-model.ts';
+import type { ClusterDescription } from '../../core/devices/device-model.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import { fieldAt } from '../clusters/cluster-view.ts';
 import { chooseConverter } from '../compile/compile-value.ts';

@@ -1,5 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ClusterDescription } from '../../core/device-model.ts';
+import type { ClusterDescription } from '../../core/devices/device-model.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import type { Json, JsonSchema } from '../../core/json.ts';
 import { fieldAt } from '../clusters/cluster-view.ts';

@@ -1,4 +1,4 @@
-import type { ClusterDescription } from '../../core/device-model.ts';
+import type { ClusterDescription } from '../../core/devices/device-model.ts';
 
 /** What the check has to know of the standard; matter/ has it. */
 export interface StandardModel {

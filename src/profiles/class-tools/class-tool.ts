@@ -1,5 +1,5 @@
-import type { Effect } from '../../core/authorizer.ts';
-import type { DeviceAccess } from '../../core/device-directory.ts';
+import type { Effect } from '../../core/access/authorizer.ts';
+import type { DeviceAccess } from '../../core/devices/device-directory.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { parseDeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';

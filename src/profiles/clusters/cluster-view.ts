@@ -1,4 +1,4 @@
-import type { AttributeDescription, ClusterDescription, CommandDescription } from '../../core/device-model.ts';
+import type { AttributeDescription, ClusterDescription, CommandDescription } from '../../core/devices/device-model.ts';
 import type { Json, JsonSchema } from '../../core/json.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { Choice } from '../convert/converter.ts';

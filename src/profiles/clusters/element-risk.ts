@@ -1,5 +1,5 @@
-import { maxRisk, type Risk } from '../../core/authorizer.ts';
-import type { AttributeDescription, ClusterDescription, CommandDescription } from '../../core/device-model.ts';
+import { maxRisk, type Risk } from '../../core/access/authorizer.ts';
+import type { AttributeDescription, ClusterDescription, CommandDescription } from '../../core/devices/device-model.ts';
 import type { CompiledDevice } from '../compile/compiled-device.ts';
 import type { ToolBlueprint } from '../compile/tool-blueprint.ts';
 import type { ProfileSet } from '../files/profile-set.ts';

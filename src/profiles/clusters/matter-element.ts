@@ -1,4 +1,4 @@
-import type { AttributeDescription, ClusterDescription, CommandDescription, DeviceDescription } from '../../core/device-model.ts';
+import type { AttributeDescription, ClusterDescription, CommandDescription, DeviceDescription } from '../../core/devices/device-model.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
 

@@ -1,6 +1,6 @@
-import { type Effect, maxRisk, type Risk } from '../../core/authorizer.ts';
-import type { DeviceDirectory } from '../../core/device-directory.ts';
-import type { CommandPath } from '../../core/device-model.ts';
+import { type Effect, maxRisk, type Risk } from '../../core/access/authorizer.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { CommandPath } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { DeviceBounds } from '../../tools/builtin/devices/admin-declaration.ts';

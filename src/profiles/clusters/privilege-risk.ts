@@ -1,5 +1,5 @@
-import type { Risk } from '../../core/authorizer.ts';
-import type { Privilege } from '../../core/device-model.ts';
+import type { Risk } from '../../core/access/authorizer.ts';
+import type { Privilege } from '../../core/devices/device-model.ts';
 
 const RISK: Readonly<Record<Privilege, Risk>> = { view: 'none', operate: 'medium', manage: 'medium', administer: 'dangerous' };
 

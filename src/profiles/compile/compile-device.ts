@@ -1,4 +1,4 @@
-import type { Device, DeviceDescription, EndpointDescription } from '../../core/device-model.ts';
+import type { Device, DeviceDescription, EndpointDescription } from '../../core/devices/device-model.ts';
 import type { Json } from '../../core/json.ts';
 import { isAdministrative } from '../clusters/administrative-clusters.ts';
 import { ClusterView, type LiveValues, NO_LIVE_VALUES } from '../clusters/cluster-view.ts';

@@ -1,4 +1,4 @@
-import type { AttributeDescription } from '../../core/device-model.ts';
+import type { AttributeDescription } from '../../core/devices/device-model.ts';
 import type { Json, JsonSchema } from '../../core/json.ts';
 import type { ClusterView } from '../clusters/cluster-view.ts';
 import { type ConversionContext, type Converter, rawKind } from '../convert/converter.ts';

@@ -1,5 +1,5 @@
-import type { Risk } from '../../core/authorizer.ts';
-import type { Device } from '../../core/device-model.ts';
+import type { Risk } from '../../core/access/authorizer.ts';
+import type { Device } from '../../core/devices/device-model.ts';
 import type { StepOutcome } from '../device-tools/step-outcome.ts';
 import type { EventEntry } from '../files/capability-file.ts';
 import type { CompiledValue } from './compile-value.ts';

@@ -1,4 +1,4 @@
-import type { DeviceDescription } from '../../core/device-model.ts';
+import type { DeviceDescription } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { CompiledDevice } from './compiled-device.ts';
 

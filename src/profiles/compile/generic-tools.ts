@@ -1,4 +1,4 @@
-import type { AttributeDescription, ClusterDescription, CommandDescription } from '../../core/device-model.ts';
+import type { AttributeDescription, ClusterDescription, CommandDescription } from '../../core/devices/device-model.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import { privilegeRisk } from '../clusters/privilege-risk.ts';
 import { orNullSchema, rawDescription, withDescriptions } from '../parameters/human-schema.ts';

@@ -1,4 +1,4 @@
-import type { Risk } from '../../core/authorizer.ts';
+import type { Risk } from '../../core/access/authorizer.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import type { CompiledValue } from './compile-value.ts';
 import type { DevicePlan } from './device-plan.ts';

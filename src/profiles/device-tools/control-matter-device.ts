@@ -1,6 +1,6 @@
-import type { Effect } from '../../core/authorizer.ts';
-import type { DeviceAccess } from '../../core/device-directory.ts';
-import type { AttributeDescription, ClusterDescription } from '../../core/device-model.ts';
+import type { Effect } from '../../core/access/authorizer.ts';
+import type { DeviceAccess } from '../../core/devices/device-directory.ts';
+import type { AttributeDescription, ClusterDescription } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { type DeviceId, parseDeviceId } from '../../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';

@@ -1,4 +1,4 @@
-import { type Device, REACHABILITIES } from '../../core/device-model.ts';
+import { type Device, REACHABILITIES } from '../../core/devices/device-model.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import { ownSchema } from '../../tools/schema/own-schema.ts';
 import type { ToolDefinition } from '../../tools/tool-definition.ts';

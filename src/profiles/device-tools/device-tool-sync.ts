@@ -1,11 +1,11 @@
-import type { Clock } from '../../core/clock.ts';
-import type { DeviceAccess, DeviceChange, DeviceDirectory } from '../../core/device-directory.ts';
-import type { AttributeReading, DeviceDescription, DeviceEvent } from '../../core/device-model.ts';
+import type { DeviceAccess, DeviceChange, DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { AttributeReading, DeviceDescription, DeviceEvent } from '../../core/devices/device-model.ts';
+import type { ReadingStore } from '../../core/devices/reading-store.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { ReadingStore } from '../../core/reading-store.ts';
 import type { Service } from '../../core/service.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { toolId } from '../../tools/tool-name.ts';
 import type { ToolRegistry } from '../../tools/tool-registry.ts';

@@ -1,6 +1,6 @@
-import type { Effect } from '../../core/authorizer.ts';
-import type { DeviceAccess } from '../../core/device-directory.ts';
-import type { AttributePath, AttributeReading, Device } from '../../core/device-model.ts';
+import type { Effect } from '../../core/access/authorizer.ts';
+import type { DeviceAccess } from '../../core/devices/device-directory.ts';
+import type { AttributePath, AttributeReading, Device } from '../../core/devices/device-model.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { CompiledValue } from '../compile/compile-value.ts';

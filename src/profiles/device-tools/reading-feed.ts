@@ -1,9 +1,9 @@
-import type { DeviceAccess } from '../../core/device-directory.ts';
-import type { AttributeReading } from '../../core/device-model.ts';
+import type { DeviceAccess } from '../../core/devices/device-directory.ts';
+import type { AttributeReading } from '../../core/devices/device-model.ts';
+import type { ReadingStore, ReadingValue } from '../../core/devices/reading-store.ts';
 import type { EventBus } from '../../core/events.ts';
 import { type DeviceId, parseSensorId, type SensorId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
-import type { ReadingStore, ReadingValue } from '../../core/reading-store.ts';
 import type { CompiledDevice, DeviceReading } from '../compile/compiled-device.ts';
 import { plain } from '../words.ts';
 

@@ -1,4 +1,4 @@
-import type { Effect } from '../../core/authorizer.ts';
+import type { Effect } from '../../core/access/authorizer.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { type AttributeChange, type Changes, TouchedCluster } from '../changes/attribute-change.ts';
 import { CLIMATE_CHANGES } from '../changes/climate-changes.ts';

@@ -1,4 +1,4 @@
-import type { Risk } from '../../core/authorizer.ts';
+import type { Risk } from '../../core/access/authorizer.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { ConverterName } from '../convert/converters.ts';
 import type { Shorthand } from '../parameters/parameter-shorthand.ts';

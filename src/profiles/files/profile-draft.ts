@@ -1,4 +1,4 @@
-import type { ClusterDescription, DeviceDescription } from '../../core/device-model.ts';
+import type { ClusterDescription, DeviceDescription } from '../../core/devices/device-model.ts';
 import { slug } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { isAdministrative } from '../clusters/administrative-clusters.ts';

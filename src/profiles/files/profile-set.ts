@@ -1,4 +1,4 @@
-import type { Risk } from '../../core/authorizer.ts';
+import type { Risk } from '../../core/access/authorizer.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isAdministrative } from '../clusters/administrative-clusters.ts';
 import type { Capability, CapabilityFile, StatedRisk } from './capability-file.ts';

@@ -1,8 +1,8 @@
-import type { DeviceDirectory } from '../../core/device-directory.ts';
-import { areaKey, type DeviceFacts } from '../../core/device-facts.ts';
-import type { Device } from '../../core/device-model.ts';
+import type { ResourceGroup, ResourceGroups } from '../../core/access/permission.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import { areaKey, type DeviceFacts } from '../../core/devices/device-facts.ts';
+import type { Device } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import type { ResourceGroup, ResourceGroups } from '../../core/permission.ts';
 import { typesAndFamilies } from './device-families.ts';
 
 const NO_TYPES: ReadonlySet<string> = new Set();

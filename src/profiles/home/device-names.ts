@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Device } from '../../core/device-model.ts';
+import type { Device } from '../../core/devices/device-model.ts';
 import { type DeviceId, slug } from '../../core/ids.ts';
 
 /** Longest tool name; what every model server takes whole. */

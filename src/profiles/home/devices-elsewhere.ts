@@ -1,6 +1,6 @@
-import { areaKey } from '../../core/device-facts.ts';
-import type { MeshView } from '../../core/mesh-view.ts';
-import type { GroupsElsewhere, ResourceGroup } from '../../core/permission.ts';
+import type { GroupsElsewhere, ResourceGroup } from '../../core/access/permission.ts';
+import { areaKey } from '../../core/devices/device-facts.ts';
+import type { MeshView } from '../../core/mesh/mesh-view.ts';
 import type { RemoteTools } from '../../tools/remote-tools.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { typesAndFamilies } from './device-families.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** A hand, a door and a relay stay far below; a wire that nobody holds does not. */
 const MOST_A_SECOND = 20;

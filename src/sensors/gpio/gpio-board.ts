@@ -1,9 +1,9 @@
-import type { Clock } from '../../core/clock.ts';
 import type { EventBus } from '../../core/events.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
-import { repeat } from '../../core/repeat.ts';
 import type { Service } from '../../core/service.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { repeat } from '../../core/time/repeat.ts';
 import type { FoundSensor, ReadRequest, SampleListener, SensorSource } from '../sensor-source.ts';
 import type { GpioChip } from './gpio-chip.ts';
 import type { GpioConfig, GpioInputConfig } from './gpio-config.ts';

@@ -1,5 +1,5 @@
-import { optionalSection } from '../../core/config-section.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { optionalSection } from '../../core/settings/config-section.ts';
 import { ID_PATTERN, TITLE, UNIT } from '../device-config.ts';
 import { GPIO_BIASES, GPIO_EDGES, type GpioBias, type GpioEdgeSelection } from './gpio-chip.ts';
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
 import type { Service } from '../../core/service.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { SensorSource } from '../sensor-source.ts';
 import { GpioBoard, type GpioPorts } from './gpio-board.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { pause } from '../../core/pause.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { pause } from '../../core/time/pause.ts';
 import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
 import type { GpioChip, GpioOutput } from './gpio-chip.ts';
 import type { GpioOutputConfig } from './gpio-config.ts';

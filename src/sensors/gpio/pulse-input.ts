@@ -1,4 +1,4 @@
-import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { FoundSensor, SensorSample } from '../sensor-source.ts';
 import type { GpioChip, GpioInput } from './gpio-chip.ts';
 import type { GpioInputConfig } from './gpio-config.ts';

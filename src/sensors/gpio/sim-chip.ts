@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { GpioChip, GpioEdge, GpioInput, GpioInputRequest, GpioLineInfo, GpioOutput, GpioOutputRequest } from './gpio-chip.ts';
 import { onlyOnce } from './only-once.ts';
 

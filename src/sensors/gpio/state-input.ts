@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
 import { FlutterGuard } from './flutter-guard.ts';
 import type { GpioChip, GpioEdge, GpioInput } from './gpio-chip.ts';

@@ -1,4 +1,4 @@
-import { orAborted } from '../../core/or-aborted.ts';
+import { orAborted } from '../../core/time/or-aborted.ts';
 
 /**
  * A way that only one goes at a time. A read of the kernel cannot be called back: whoever gives up waiting leaves the lane taken until

@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
-import { pause } from '../../core/pause.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { pause } from '../../core/time/pause.ts';
 import type { FoundSensor, ReadRequest, SampleListener, SensorSource } from '../sensor-source.ts';
 import { type Outcome, readInLane } from './attribute-reader.ts';
 import type { KernelFolder } from './kernel-folder.ts';

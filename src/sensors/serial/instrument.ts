@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
 import { toAtmoError } from '../../core/errors.ts';
-import { pause } from '../../core/pause.ts';
 import type { Service } from '../../core/service.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { pause } from '../../core/time/pause.ts';
 import { LineSplitter } from './line-splitter.ts';
 import type { SerialPortConfig } from './serial-config.ts';
 import type { OpenSerialPort } from './serial-port.ts';

@@ -1,4 +1,4 @@
-import { optionalSection } from '../../core/config-section.ts';
+import { optionalSection } from '../../core/settings/config-section.ts';
 import { mapOf, READING_PROPERTIES, type ReadingConfig, TITLE, UNIT } from '../device-config.ts';
 
 /** How the lines of an instrument are read: JSON objects, `key=value` pairs, or by a pattern with named groups. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
 import type { Service } from '../../core/service.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { calibrated } from '../calibration.ts';
 import { houseUnit } from '../house-unit.ts';
 import type { FoundSensor, ReadRequest, SampleListener, SensorSample, SensorSource } from '../sensor-source.ts';

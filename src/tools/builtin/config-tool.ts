@@ -1,4 +1,4 @@
-import type { ConfigReload } from '../../core/config-reload.ts';
+import type { ConfigReload } from '../../core/settings/config-reload.ts';
 import { defineTool } from '../define-tool.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { FOR_HUB, HUB_ACTS } from './devices/admin-declaration.ts';

@@ -1,5 +1,5 @@
-import { isoTime } from '../../core/iso-time.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import { defineTool } from '../define-tool.ts';
 import type { SeedReport } from '../registration/seed-discovery.ts';
 import type { ToolRegistrar } from '../registration/tool-registrar.ts';

@@ -1,6 +1,6 @@
+import { principalKey } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { orAborted } from '../../core/or-aborted.ts';
-import { principalKey } from '../../core/principal.ts';
+import { orAborted } from '../../core/time/or-aborted.ts';
 import { copyJsonObject, LARGE_PARAMS_LIMITS } from '../schema/plain-json.ts';
 import { callerView, canSeeTool } from '../visibility.ts';
 import type { Call } from './call.ts';

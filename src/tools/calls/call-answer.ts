@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { Principal } from '../../core/access/principal.ts';
 import type { AtmoError, ErrorBody } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import type { Principal } from '../../core/principal.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import { blake3Hex } from '../../wire/hashes.ts';
 import type { ToolContext } from '../tool-definition.ts';

@@ -1,6 +1,6 @@
-import type { AuditIntent, AuditOutcome, RunContext } from '../../core/audit-sink.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { redact } from '../../core/logger.ts';
+import type { AuditIntent, AuditOutcome, RunContext } from '../../core/storage/audit-sink.ts';
 import { maskSecrets } from '../schema/secret-params.ts';
 import type { Call } from './call.ts';
 import type { CallAnswer } from './call-answer.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** Why a call has to end early. */
 export type EndCause = 'deadline' | 'caller' | 'revoked';

@@ -1,6 +1,6 @@
-import type { AuditOutcome, AuditSink } from '../../core/audit-sink.ts';
-import type { Clock } from '../../core/clock.ts';
-import { principalKey } from '../../core/principal.ts';
+import { principalKey } from '../../core/access/principal.ts';
+import type { AuditOutcome, AuditSink } from '../../core/storage/audit-sink.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { Call } from './call.ts';
 
 const WINDOW_MS = 10_000;

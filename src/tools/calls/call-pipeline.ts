@@ -1,6 +1,6 @@
-import type { Effect, Risk } from '../../core/authorizer.ts';
+import type { Effect, Risk } from '../../core/access/authorizer.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import { type AtmoError, ERROR_CODES, type ErrorBody, toAtmoError } from '../../core/errors.ts';
-import type { Principal } from '../../core/principal.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { withoutSecretTexts } from '../schema/secret-params.ts';
 import type { RegisteredTool } from '../tool-definition.ts';

@@ -1,4 +1,4 @@
-import { TOKEN_SKEW_MS, type TokenFacts } from '../../core/principal.ts';
+import { TOKEN_SKEW_MS, type TokenFacts } from '../../core/access/principal.ts';
 import type { Call } from './call.ts';
 import type { StageContext } from './stage-context.ts';
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { RunContext } from '../../core/audit-sink.ts';
-import type { Effect, Risk } from '../../core/authorizer.ts';
-import { maxRisk } from '../../core/authorizer.ts';
-import type { Clock } from '../../core/clock.ts';
+import type { Effect, Risk } from '../../core/access/authorizer.ts';
+import { maxRisk } from '../../core/access/authorizer.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
+import type { RunContext } from '../../core/storage/audit-sink.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
 import { maskSecrets, secretTexts, withoutSecretTexts } from '../schema/secret-params.ts';

@@ -1,4 +1,4 @@
-import { type Principal, principalKey } from '../../core/principal.ts';
+import { type Principal, principalKey } from '../../core/access/principal.ts';
 import { ConcurrencyGate } from './concurrency-gate.ts';
 
 /** How many calls may run at once and wait for that, in all and for one caller. */

@@ -1,6 +1,6 @@
-import type { ApprovalQueue, ApprovalRequest, ApprovalVerdict } from '../../core/approval-queue.ts';
+import type { ApprovalQueue, ApprovalRequest, ApprovalVerdict } from '../../core/access/approval-queue.ts';
+import type { RuleVerdict } from '../../core/access/rule-engine.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { RuleVerdict } from '../../core/rule-engine.ts';
 import { maskSecrets } from '../schema/secret-params.ts';
 import type { Call } from './call.ts';
 import { shownParams } from './shown-params.ts';

@@ -1,8 +1,8 @@
-import type { Authorizer } from '../../core/authorizer.ts';
+import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { PeerDevice } from '../../core/mesh-view.ts';
-import type { Principal } from '../../core/principal.ts';
+import type { PeerDevice } from '../../core/mesh/mesh-view.ts';
 import type { KnownTools } from '../known-tools.ts';
 import { placeholdersOf } from '../permission-template.ts';
 import { isDeviceNamed } from '../resolve-device.ts';

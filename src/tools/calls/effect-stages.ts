@@ -1,7 +1,7 @@
-import type { Authorizer, Effect } from '../../core/authorizer.ts';
+import type { Authorizer, Effect } from '../../core/access/authorizer.ts';
+import { type Principal, TOKEN_SKEW_MS } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { type Principal, TOKEN_SKEW_MS } from '../../core/principal.ts';
 import { filledPermissions, isTemplate } from '../permission-template.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { judgeOf } from '../visibility.ts';

@@ -1,8 +1,8 @@
-import { familyOf } from '../../core/agent-id.ts';
-import type { Clock } from '../../core/clock.ts';
+import { familyOf } from '../../core/access/agent-id.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
 
 const SPACE = 'idempotency';

@@ -1,6 +1,6 @@
+import { type Principal, principalKey } from '../../core/access/principal.ts';
 import { isJsonObject } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
-import { type Principal, principalKey } from '../../core/principal.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 
 const SPACE = 'jobs.elsewhere';
 /** Longer than any tool may run and its result is kept. */

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { familyOf } from '../../core/agent-id.ts';
-import type { Clock } from '../../core/clock.ts';
+import { familyOf } from '../../core/access/agent-id.ts';
+import { type Principal, principalKey } from '../../core/access/principal.ts';
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { JobId } from '../../core/ids.ts';
-import { isoTime } from '../../core/iso-time.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
-import { type Principal, principalKey } from '../../core/principal.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { maskResult, withoutSecretTexts } from '../schema/secret-params.ts';
 import type { RegisteredTool } from '../tool-definition.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** Asking the system takes 20 µs, a call of a local tool not much more. */
 const LOOK_EVERY_MS = 1_000;

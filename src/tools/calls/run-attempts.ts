@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError, ERROR_CODES, type ErrorCode, toAtmoError } from '../../core/errors.ts';
-import { pause } from '../../core/pause.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { pause } from '../../core/time/pause.ts';
 import { isActing, type ToolDefinition } from '../tool-definition.ts';
 import type { CallDeadline } from './call-deadline.ts';
 import { retryDelayMs } from './invocation-policy.ts';

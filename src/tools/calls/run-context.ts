@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import type { RunContext } from '../../core/audit-sink.ts';
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { RunContext } from '../../core/storage/audit-sink.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import type { ToolContext, ToolDefinition } from '../tool-definition.ts';
 
 const SEED_BYTES = 16;

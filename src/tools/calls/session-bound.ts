@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.ts';
+import { type Principal, principalKey } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { type Principal, principalKey } from '../../core/principal.ts';
+import type { Clock } from '../../core/time/clock.ts';
 
 /** A session in which nothing was called for so long is over. */
 const IDLE_MS = 3_600_000;

@@ -1,4 +1,4 @@
-import type { Principal } from '../../core/principal.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 
 /** Tools that need more than a permission (source 002 §2.7, `toolToSubscriptionFeatures`). */

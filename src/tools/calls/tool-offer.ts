@@ -1,4 +1,4 @@
-import type { Principal } from '../../core/principal.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { mayCallTool } from '../visibility.ts';
 import type { StageContext } from './stage-context.ts';

@@ -1,5 +1,5 @@
-import type { Authorizer } from '../../core/authorizer.ts';
-import type { Principal } from '../../core/principal.ts';
+import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { Principal } from '../../core/access/principal.ts';
 
 /**
  * The same authorizer, which asks only once whether a principal may try a permission while the present turn of the event loop

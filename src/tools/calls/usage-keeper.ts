@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import type { UsageCounter } from './usage-counter.ts';
 

@@ -1,4 +1,4 @@
-import { maxRisk } from '../../core/authorizer.ts';
+import { maxRisk } from '../../core/access/authorizer.ts';
 import type { ErrorBody } from '../../core/errors.ts';
 import type { InnerCall } from '../tool-definition.ts';
 import type { CallRequest } from './call-answer.ts';

@@ -1,5 +1,5 @@
+import type { Principal } from '../../core/access/principal.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { Principal } from '../../core/principal.ts';
 import type { CallPipeline } from '../calls/call-pipeline.ts';
 
 /** What is asked: a tool by name, for a caller, with parameters when they are known already. */

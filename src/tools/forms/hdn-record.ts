@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
-import { isoTime } from '../../core/iso-time.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import { normalizeDefinition } from '../normalize-definition.ts';
 import { isSchemaObject, pointerSegment } from '../schema/schema-walk.ts';
 import type { ToolDefinition } from '../tool-definition.ts';

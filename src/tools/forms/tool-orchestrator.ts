@@ -1,7 +1,7 @@
+import type { Authenticator, Principal } from '../../core/access/principal.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { ToolId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { Authenticator, Principal } from '../../core/principal.ts';
 import type { CallRequest } from '../calls/call-answer.ts';
 import type { CallPipeline } from '../calls/call-pipeline.ts';
 import type { KnownTools } from '../known-tools.ts';

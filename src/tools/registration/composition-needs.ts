@@ -1,8 +1,8 @@
-import type { Authorizer } from '../../core/authorizer.ts';
+import type { Authorizer } from '../../core/access/authorizer.ts';
+import { parsePermission } from '../../core/access/permission.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
-import { parsePermission } from '../../core/permission.ts';
-import type { Principal } from '../../core/principal.ts';
 import { effectsOf } from '../calls/effect-stages.ts';
 import { filledPermissions, isTemplate, placeholdersOf, replacePlaceholders } from '../permission-template.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';

@@ -1,7 +1,7 @@
-import { familyOf } from '../../core/agent-id.ts';
+import { familyOf } from '../../core/access/agent-id.ts';
+import { includesGrant, requireGrant } from '../../core/access/permission.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { includesGrant, requireGrant } from '../../core/permission.ts';
-import type { Principal } from '../../core/principal.ts';
 import { isTemplate } from '../permission-template.ts';
 import { requireHarmless } from '../schema/harmless-schema.ts';
 import type { RegisteredTool, ToolDefinition } from '../tool-definition.ts';

@@ -1,6 +1,6 @@
 import { toAtmoError } from '../../core/errors.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { toolId } from '../tool-name.ts';
 import { recordFromJson, recordToJson, type ToolRecord } from './tool-record.ts';
 

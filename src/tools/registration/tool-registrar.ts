@@ -1,11 +1,11 @@
-import { isSelfOrDescendant } from '../../core/agent-id.ts';
-import type { Authorizer } from '../../core/authorizer.ts';
-import type { Clock } from '../../core/clock.ts';
+import { isSelfOrDescendant } from '../../core/access/agent-id.ts';
+import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { ToolId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Principal } from '../../core/principal.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { plainName } from '../forms/model-name.ts';
 import type { KnownTools } from '../known-tools.ts';
 import { type ProgramSandbox, programPermissions } from '../program-sandbox.ts';

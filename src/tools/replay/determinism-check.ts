@@ -1,5 +1,5 @@
-import type { RunContext } from '../../core/audit-sink.ts';
 import type { JsonObject } from '../../core/json.ts';
+import type { RunContext } from '../../core/storage/audit-sink.ts';
 import { sampleParams } from '../schema/schema-sample.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { answerHash } from './pure-run.ts';

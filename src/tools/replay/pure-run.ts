@@ -1,8 +1,8 @@
-import type { RunContext } from '../../core/audit-sink.ts';
+import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { silentLogger } from '../../core/logger.ts';
-import type { Principal } from '../../core/principal.ts';
+import type { RunContext } from '../../core/storage/audit-sink.ts';
 import { errorHash, normalizeResult } from '../calls/call-answer.ts';
 import { boundedContext } from '../calls/run-context.ts';
 import type { RegisteredTool } from '../tool-definition.ts';

@@ -1,7 +1,7 @@
-import type { AuditLog, AuditRow } from '../../core/audit-log.ts';
-import type { RunContext } from '../../core/audit-sink.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { AuditLog, AuditRow } from '../../core/storage/audit-log.ts';
+import type { RunContext } from '../../core/storage/audit-sink.ts';
 import { hasSecrets } from '../schema/secret-params.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import type { ToolRegistry } from '../tool-registry.ts';

@@ -1,7 +1,7 @@
-import { areaKey } from '../../core/device-facts.ts';
-import type { Device } from '../../core/device-model.ts';
-import type { HomeNames } from '../../core/home-names.ts';
-import type { SensorInfo } from '../../core/reading-store.ts';
+import { areaKey } from '../../core/devices/device-facts.ts';
+import type { Device } from '../../core/devices/device-model.ts';
+import type { HomeNames } from '../../core/devices/home-names.ts';
+import type { SensorInfo } from '../../core/devices/reading-store.ts';
 import { READ_TERM } from './actions.ts';
 import { concept } from './lexicon.ts';
 import { documentTerms, type ExtraTerm, type FieldText, type TermWeight } from './search-document.ts';

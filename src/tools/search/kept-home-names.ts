@@ -1,7 +1,7 @@
-import { areaKey } from '../../core/device-facts.ts';
-import type { AreaNames, HomeNames } from '../../core/home-names.ts';
+import { areaKey } from '../../core/devices/device-facts.ts';
+import type { AreaNames, HomeNames } from '../../core/devices/home-names.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import type { KeyValueStore } from '../../core/key-value-store.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 
 const DEVICES = 'home-names/devices';
 const AREAS = 'home-names/areas';

@@ -1,4 +1,4 @@
-import { NO_HOME_NAMES } from '../../core/home-names.ts';
+import { NO_HOME_NAMES } from '../../core/devices/home-names.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 import { foundNeeds } from './found-needs.ts';
 import type { Need } from './need.ts';

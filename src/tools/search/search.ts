@@ -1,5 +1,5 @@
-import type { Device } from '../../core/device-model.ts';
-import type { SensorInfo } from '../../core/reading-store.ts';
+import type { Device } from '../../core/devices/device-model.ts';
+import type { SensorInfo } from '../../core/devices/reading-store.ts';
 import type { RegisteredTool } from '../tool-definition.ts';
 
 /** What somebody looks for, in their own words. */

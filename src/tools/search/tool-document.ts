@@ -1,4 +1,4 @@
-import type { HomeNames } from '../../core/home-names.ts';
+import type { HomeNames } from '../../core/devices/home-names.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { RegisteredTool, ToolDefinition } from '../tool-definition.ts';
 import { actionsOfTitle, actionTerm, READ_TERM } from './actions.ts';

@@ -1,5 +1,5 @@
-import { isoTime } from '../../core/iso-time.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { sha256Hex } from '../hashes.ts';
 import type { AnnouncedTool } from './announced-entries.ts';

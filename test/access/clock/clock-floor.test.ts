@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ClockFloor } from '../../../src/access/clock/clock-floor.ts';
 import type { ClockEvidence } from '../../../src/access/clock/clock-floor-evidence.ts';
-import { type Clock, ManualClock } from '../../../src/core/clock.ts';
 import type { Json } from '../../../src/core/json.ts';
-import type { KeyValueStore } from '../../../src/core/key-value-store.ts';
+import type { KeyValueStore } from '../../../src/core/storage/key-value-store.ts';
+import { type Clock, ManualClock } from '../../../src/core/time/clock.ts';
 
 const BUILD_MS = Date.UTC(2026, 5, 1);
 const DAY_MS = 86_400_000;

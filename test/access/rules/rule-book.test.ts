@@ -15,10 +15,10 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { RuleBook } from '../../../src/access/rules/rule-book.ts';
 import { checkRulesFile } from '../../../src/access/rules/rule-check.ts';
-import type { AuditNote } from '../../../src/core/audit-sink.ts';
-import { type Clock, ManualClock } from '../../../src/core/clock.ts';
 import { EventBus, type HubEvent } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import type { AuditNote } from '../../../src/core/storage/audit-sink.ts';
+import { type Clock, ManualClock } from '../../../src/core/time/clock.ts';
 import { callOf, effectOn, FACTS } from './rule-room.ts';
 
 const DENY_LAMP = 'rules:\n  - { name: no lamp, effect: deny, when: { device: lamp } }\n';

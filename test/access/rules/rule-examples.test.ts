@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { compileRules } from '../../../src/access/rules/rule-compiler.ts';
-import type { Effect } from '../../../src/core/authorizer.ts';
-import type { DeviceFacts } from '../../../src/core/device-facts.ts';
+import type { Effect } from '../../../src/core/access/authorizer.ts';
+import type { DeviceFacts } from '../../../src/core/devices/device-facts.ts';
 import { AGENT, callOf, effectOn, OWNER } from './rule-room.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/rules.md'), 'utf8');

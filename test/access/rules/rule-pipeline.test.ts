@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import { compileRules } from '../../../src/access/rules/rule-compiler.ts';
-import type { ApprovalRequest } from '../../../src/core/approval-queue.ts';
+import type { ApprovalRequest } from '../../../src/core/access/approval-queue.ts';
+import type { RuleEngine } from '../../../src/core/access/rule-engine.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import type { RuleEngine } from '../../../src/core/rule-engine.ts';
 import { agent, codeOf, makeRoom, makeTool, owner } from '../../tools/tool-room.ts';
 import { FACTS } from './rule-room.ts';
 

@@ -5,9 +5,9 @@ import { compileRules } from '../../../src/access/rules/rule-compiler.ts';
 import type { RuleConditions, RuleEntry } from '../../../src/access/rules/rule-file.ts';
 import { type Rule, RuleSet } from '../../../src/access/rules/rule-set.ts';
 import { termsOf } from '../../../src/access/rules/rule-terms.ts';
-import type { Effect } from '../../../src/core/authorizer.ts';
+import type { Effect } from '../../../src/core/access/authorizer.ts';
+import type { RuledCall } from '../../../src/core/access/rule-engine.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
-import type { RuledCall } from '../../../src/core/rule-engine.ts';
 import { AGENT, callOf, effectOn, FACTS, OWNER } from './rule-room.ts';
 
 const DEVICES = ['heater', 'lamp', 'front-door', 'garage'];

@@ -1,9 +1,9 @@
 import { compileRules } from '../../../src/access/rules/rule-compiler.ts';
-import type { Effect } from '../../../src/core/authorizer.ts';
-import type { DeviceFacts } from '../../../src/core/device-facts.ts';
+import type { Effect } from '../../../src/core/access/authorizer.ts';
+import type { Principal } from '../../../src/core/access/principal.ts';
+import type { RuledCall, RuleVerdict } from '../../../src/core/access/rule-engine.ts';
+import type { DeviceFacts } from '../../../src/core/devices/device-facts.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
-import type { Principal } from '../../../src/core/principal.ts';
-import type { RuledCall, RuleVerdict } from '../../../src/core/rule-engine.ts';
 
 export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] };
 export const AGENT: Principal = { id: 'helper', kind: 'agent', permissions: ['*'] };

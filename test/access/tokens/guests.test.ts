@@ -6,10 +6,10 @@ import { type MeshStanding, MeshTokens } from '../../../src/access/tokens/mesh-t
 import { signChild, signRoot } from '../../../src/access/tokens/token-chain.ts';
 import { tokenBytes, tokenText } from '../../../src/access/tokens/token-text.ts';
 import { TokenVerifier } from '../../../src/access/tokens/token-verifier.ts';
-import { guestId } from '../../../src/core/agent-id.ts';
-import type { TrustedHub } from '../../../src/core/mesh-trust.ts';
-import { NO_GROUPS } from '../../../src/core/permission.ts';
-import type { Principal } from '../../../src/core/principal.ts';
+import { guestId } from '../../../src/core/access/agent-id.ts';
+import { NO_GROUPS } from '../../../src/core/access/permission.ts';
+import type { Principal } from '../../../src/core/access/principal.ts';
+import type { TrustedHub } from '../../../src/core/mesh/mesh-trust.ts';
 import { keyPair, refusalOf, tokenRoom } from './token-room.ts';
 
 const MESH = 'mesh-1';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ReplayCache } from '../../../src/access/tokens/replay-cache.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { refusalOf } from './token-room.ts';
 

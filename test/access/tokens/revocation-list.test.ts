@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RevocationList } from '../../../src/access/tokens/revocation-list.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { encodeCbor } from '../../../src/wire/cbor.ts';
 import { signSign1 } from '../../../src/wire/cose-sign1.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';

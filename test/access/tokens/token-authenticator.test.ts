@@ -6,9 +6,9 @@ import { TokenAuthenticator } from '../../../src/access/tokens/token-authenticat
 import { signChild } from '../../../src/access/tokens/token-chain.ts';
 import { TokenRefusalNotes } from '../../../src/access/tokens/token-refusal-notes.ts';
 import { tokenBytes, tokenText } from '../../../src/access/tokens/token-text.ts';
-import type { AuditIntent, AuditNote, AuditOutcome } from '../../../src/core/audit-sink.ts';
+import type { Credentials } from '../../../src/core/access/principal.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import type { Credentials } from '../../../src/core/principal.ts';
+import type { AuditIntent, AuditNote, AuditOutcome } from '../../../src/core/storage/audit-sink.ts';
 import { decodeCbor, encodeCbor } from '../../../src/wire/cbor.ts';
 import { keyPair, tokenRoom } from './token-room.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { OWNER } from '../../../src/access/owner/owner-authenticator.ts';
-import type { TokenRequest } from '../../../src/core/token-authority.ts';
+import type { TokenRequest } from '../../../src/core/access/token-authority.ts';
 import { keyPair, refusalOf, tokenRoom } from './token-room.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { OWNER } from '../../../src/access/owner/owner-authenticator.ts';
 import { type RateOptions, TokenRateLimiter } from '../../../src/access/tokens/token-rate-limiter.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
-import type { Principal, RateLimit } from '../../../src/core/principal.ts';
+import type { Principal, RateLimit } from '../../../src/core/access/principal.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 
 /** An agent whose chain has these limits, root first; undefined for a link without one. */
 function agent(id: string, ...limits: readonly (RateLimit | undefined)[]): Principal {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ApprovalVerdict } from '../../../src/core/approval-queue.ts';
+import type { ApprovalVerdict } from '../../../src/core/access/approval-queue.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { makeApprovals } from '../../access/approvals/approval-room.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { openLocation } from '../../../src/connectors/location/open-location.ts';
-import { systemClock } from '../../../src/core/clock.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { systemClock } from '../../../src/core/time/clock.ts';
 import { agent, makeRoom, owner } from '../../tools/tool-room.ts';
 
 const location = {

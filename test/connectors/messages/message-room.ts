@@ -1,11 +1,11 @@
 import type { ConnectorGround } from '../../../src/connectors/connector.ts';
 import { CONNECTORS_SECTION, type ConnectorsConfig } from '../../../src/connectors/connector-config.ts';
 import { openMessages } from '../../../src/connectors/messages/open-messages.ts';
-import { parseCheckedYaml } from '../../../src/core/checked-yaml.ts';
-import { systemClock } from '../../../src/core/clock.ts';
-import { camelKeys } from '../../../src/core/config-section.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { parseCheckedYaml } from '../../../src/core/settings/checked-yaml.ts';
+import { camelKeys } from '../../../src/core/settings/config-section.ts';
+import { systemClock } from '../../../src/core/time/clock.ts';
 import type { CallAnswer } from '../../../src/tools/calls/call-answer.ts';
 import { makeRoom, owner } from '../../tools/tool-room.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ModelBook } from '../../../src/connectors/models/model-book.ts';
 import { MODELS_SECTION, type ModelsConfig } from '../../../src/connectors/models/models-config.ts';
-import { parseCheckedYaml } from '../../../src/core/checked-yaml.ts';
-import { camelKeys } from '../../../src/core/config-section.ts';
+import { parseCheckedYaml } from '../../../src/core/settings/checked-yaml.ts';
+import { camelKeys } from '../../../src/core/settings/config-section.ts';
 
 const FILE = `
 endpoints:

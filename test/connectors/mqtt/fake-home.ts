@@ -1,6 +1,6 @@
-import type { Device, Reachability } from '../../../src/core/device-model.ts';
+import type { Device, Reachability } from '../../../src/core/devices/device-model.ts';
+import type { Reading, ReadingValue, SensorInfo } from '../../../src/core/devices/reading-store.ts';
 import { parseDeviceId, parseSensorId, type SensorId } from '../../../src/core/ids.ts';
-import type { Reading, ReadingValue, SensorInfo } from '../../../src/core/reading-store.ts';
 
 /** A reading of a device that was just told. */
 export function readingOf(

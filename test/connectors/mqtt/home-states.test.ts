@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { BridgeTopics } from '../../../src/connectors/mqtt/bridge-topics.ts';
 import { homeStates } from '../../../src/connectors/mqtt/home-states.ts';
-import type { Device } from '../../../src/core/device-model.ts';
-import type { Reading } from '../../../src/core/reading-store.ts';
+import type { Device } from '../../../src/core/devices/device-model.ts';
+import type { Reading } from '../../../src/core/devices/reading-store.ts';
 import { deviceOf, readingOf } from './fake-home.ts';
 
 const topics = new BridgeTopics('Küche Nord', { discoveryPrefix: 'homeassistant' });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { CONFIG_SCHEMA } from '../../../src/config-file.ts';
 import { SANDBOX_SECTION } from '../../../src/connectors/sandbox/sandbox-config.ts';
-import { parseCheckedYaml } from '../../../src/core/checked-yaml.ts';
+import { parseCheckedYaml } from '../../../src/core/settings/checked-yaml.ts';
 import { normalizeDefinition } from '../../../src/tools/normalize-definition.ts';
 import { parseManifest } from '../../../src/tools/tool-manifest.ts';
 

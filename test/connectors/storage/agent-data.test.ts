@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AgentData } from '../../../src/connectors/storage/agent-data.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
 import { agent } from '../../tools/tool-room.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { openStorage } from '../../../src/connectors/storage/open-storage.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import type { Principal } from '../../../src/core/principal.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { agent, makeRoom, owner } from '../../tools/tool-room.ts';
 

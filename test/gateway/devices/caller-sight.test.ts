@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Principal } from '../../../src/core/principal.ts';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import { agent } from '../../tools/tool-room.ts';
 import { ask, authenticatorOf, makeDevice, makeGateway, makeReading } from '../gateway-room.ts';
 

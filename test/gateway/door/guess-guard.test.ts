@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { GuessGuard } from '../../../src/gateway/door/guess-guard.ts';
 import { sourceOf } from '../../../src/gateway/door/source-address.ts';
 import { AGENT_TOKEN, HOST, makeGateway, TOKEN } from '../gateway-room.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import type { Credentials } from '../../../src/core/access/principal.ts';
 import { AtmoError, type ErrorCode } from '../../../src/core/errors.ts';
-import type { Credentials } from '../../../src/core/principal.ts';
 import { agent, owner } from '../../tools/tool-room.ts';
 import { ask, HOST, makeGateway, TOKEN } from '../gateway-room.ts';
 

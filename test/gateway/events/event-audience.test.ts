@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import { EVENT_TYPES, type EventType, type HubEvent } from '../../../src/core/events.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import type { Principal } from '../../../src/core/principal.ts';
 import { CallerSight } from '../../../src/gateway/devices/caller-sight.ts';
 import { EventAudience } from '../../../src/gateway/events/event-audience.ts';
 import { agent, makeRoom, makeTool, owner } from '../../tools/tool-room.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { EventBus } from '../../../src/core/events.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { EventFeed, type Subscription } from '../../../src/gateway/events/event-feed.ts';
 
 class MemorySink {

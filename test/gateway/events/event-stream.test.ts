@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Peer } from '../../../src/core/mesh-view.ts';
-import type { Authenticator, Principal } from '../../../src/core/principal.ts';
+import type { Authenticator, Principal } from '../../../src/core/access/principal.ts';
+import type { Peer } from '../../../src/core/mesh/mesh-view.ts';
 import { CallerSight } from '../../../src/gateway/devices/caller-sight.ts';
 import { createDoor } from '../../../src/gateway/door/door.ts';
 import { GuessGuard } from '../../../src/gateway/door/guess-guard.ts';

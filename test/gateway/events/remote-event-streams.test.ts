@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { EventListener, HubEvent } from '../../../src/core/events.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { RemoteEventStreams } from '../../../src/gateway/events/remote-event-streams.ts';
 import type { RemoteEvents } from '../../../src/tools/remote-events.ts';
 import { owner, settled } from '../../tools/tool-room.ts';

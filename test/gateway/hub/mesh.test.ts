@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { EventListener, EventType } from '../../../src/core/events.ts';
 import type { HubId } from '../../../src/core/ids.ts';
-import type { Peer } from '../../../src/core/mesh-view.ts';
+import type { Peer } from '../../../src/core/mesh/mesh-view.ts';
 import type { ForwardedCall } from '../../../src/tools/calls/call-collaborators.ts';
 import { MeshOutlook, type MeshPorts } from '../../../src/tools/mesh-outlook.ts';
 import type { RemoteSubscription } from '../../../src/tools/remote-events.ts';

@@ -1,8 +1,8 @@
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { ErrorBody } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { ApprovalQuestions } from '../../../src/gateway/mcp/calls/approval-questions.ts';
 import type { ToolRun } from '../../../src/gateway/mcp/calls/tool-run.ts';
 import type { McpCaller } from '../../../src/gateway/mcp/mcp-feature.ts';

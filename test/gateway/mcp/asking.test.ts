@@ -1,7 +1,7 @@
 import { ElicitRequestSchema, LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, test } from 'vitest';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import type { Json, JsonObject, JsonSchema } from '../../../src/core/json.ts';
-import type { Principal } from '../../../src/core/principal.ts';
 import { ASKING_LIMITS } from '../../../src/gateway/mcp/calls/asking-calls.ts';
 import type { ToolContext } from '../../../src/tools/tool-definition.ts';
 import { agent, settled } from '../../tools/tool-room.ts';

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import type { DeviceId, SensorId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import type { Principal } from '../../../src/core/principal.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { CallerSight } from '../../../src/gateway/devices/caller-sight.ts';
 import { AskingCalls } from '../../../src/gateway/mcp/calls/asking-calls.ts';
 import { homeFeatures } from '../../../src/gateway/mcp/home-features.ts';

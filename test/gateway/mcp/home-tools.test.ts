@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Reading } from '../../../src/core/reading-store.ts';
+import type { Reading } from '../../../src/core/devices/reading-store.ts';
 import { MeshOutlook, type MeshPorts } from '../../../src/tools/mesh-outlook.ts';
 import { RemoteToolsFake, toolOf } from '../../tools/remote-tools-fake.ts';
 import { agent } from '../../tools/tool-room.ts';

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
-import type { EndpointDescription } from '../../../src/core/device-model.ts';
+import type { EndpointDescription } from '../../../src/core/devices/device-model.ts';
 import { EVENT_TYPES } from '../../../src/core/events.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 import { ask, makeDevice, makeGateway, makeReading, TOKEN } from '../gateway-room.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
-import type { AuditRow } from '../../../src/core/audit-log.ts';
+import type { AuditRow } from '../../../src/core/storage/audit-log.ts';
 import { AuditStore } from '../../../src/journal/audit/audit-store.ts';
 import { JournalFixture } from '../journal-fixture.ts';
 

@@ -1,8 +1,8 @@
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ManualClock, systemClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { ManualClock, systemClock } from '../../../src/core/time/clock.ts';
 import { AuditStore } from '../../../src/journal/audit/audit-store.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 

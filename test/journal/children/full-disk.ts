@@ -1,8 +1,8 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { systemClock } from '../../../src/core/time/clock.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
 
 /** Fills the disk it is given until a write is refused, makes room, goes on, starts again; says what it saw as JSON. */

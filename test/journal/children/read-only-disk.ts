@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { systemClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { systemClock } from '../../../src/core/time/clock.ts';
 import { prepareStateDirectory } from '../../../src/journal/state-directory.ts';
 import { StateLock } from '../../../src/journal/state-lock.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../../src/core/clock.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { systemClock } from '../../../src/core/time/clock.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
 
 /** Writes entries without end and says the number of each one once it is stored. */

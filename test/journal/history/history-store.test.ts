@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Aggregation, HistoryPoint, HistoryQuery } from '../../../src/core/reading-store.ts';
+import type { Aggregation, HistoryPoint, HistoryQuery } from '../../../src/core/devices/reading-store.ts';
 import { JournalFixture, sensorId, sensorInfo } from '../journal-fixture.ts';
 
 const SECOND = 1000;

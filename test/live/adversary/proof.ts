@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditRow } from '../../../src/core/audit-log.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
+import type { AuditRow } from '../../../src/core/storage/audit-log.ts';
 import type { Exchange } from './attacker.ts';
 import { ATTACKER_ID, type BesiegedHome, SECOND_PERSON } from './besieged-home.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { FOREIGN_HINT, foreignPackages } from '../../../scripts/foreign-packages.ts';
-import { systemClock } from '../../../src/core/clock.ts';
+import { systemClock } from '../../../src/core/time/clock.ts';
 import type { SensorSample } from '../../../src/sensors/sensor-source.ts';
 import type { SerialPortConfig } from '../../../src/sensors/serial/serial-config.ts';
 import { type PortListener, serialPorts } from '../../../src/sensors/serial/serial-port.ts';

@@ -1,10 +1,10 @@
 import { ManualPairingCodeCodec, QrPairingCodeCodec } from '@matter/main/types';
 import { NodeJsCrypto } from '@matter/nodejs';
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
-import type { Device } from '../../../src/core/device-model.ts';
+import type { Device } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { groupEntry, operateEntry, withEntry, withoutEntry, writeAccessList } from '../../../src/matter/administration/access-list.ts';
 import { addBinding, readBindings, removeBinding } from '../../../src/matter/administration/binding-list.ts';
 import { DeviceSharing } from '../../../src/matter/administration/device-sharing.ts';

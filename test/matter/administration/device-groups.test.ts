@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { DeviceDirectory } from '../../../src/core/device-directory.ts';
+import type { DeviceDirectory } from '../../../src/core/devices/device-directory.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import { DeviceBindings } from '../../../src/matter/administration/device-bindings.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { DeviceDirectory } from '../../../src/core/device-directory.ts';
-import type { AttributePath, Device } from '../../../src/core/device-model.ts';
+import type { DeviceDirectory } from '../../../src/core/devices/device-directory.ts';
+import type { AttributePath, Device } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import { NetworkSurvey } from '../../../src/matter/administration/network-survey.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CommissionRequest } from '../../../src/core/device-administration.ts';
+import type { CommissionRequest } from '../../../src/core/devices/device-administration.ts';
 import { CommissioningHub } from '../commissioning-hub.ts';
 import { MemoryStore } from '../memory-store.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { CommissioningJournal } from '../../../src/matter/commissioning/commissioning-journal.ts';
 import { MemoryStore } from '../memory-store.ts';
 

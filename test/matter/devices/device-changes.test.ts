@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Device } from '../../../src/core/device-model.ts';
+import type { Device } from '../../../src/core/devices/device-model.ts';
 import { deviceChanges } from '../../../src/matter/devices/device-changes.ts';
 import type { KnownDevice } from '../../../src/matter/devices/node-devices.ts';
 

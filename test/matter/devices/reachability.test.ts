@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
-import type { Reachability } from '../../../src/core/device-model.ts';
+import type { Reachability } from '../../../src/core/devices/device-model.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import {
   MAINS_POLICY,
   type ReachabilityLink,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import type { UpdateProgress } from '../../../src/core/devices/software-update.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
-import type { UpdateProgress } from '../../../src/core/software-update.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { UpdateCourse } from '../../../src/matter/updates/update-course.ts';
 import { type SoftwareState, UpdateWatch } from '../../../src/matter/updates/update-watch.ts';
 import { image } from './test-image.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { CallLedger } from '../../../src/mesh/calls/call-ledger.ts';
 
 const hub = 'hub-1' as HubId;

@@ -1,9 +1,9 @@
-import { guestId } from '../../../src/core/agent-id.ts';
+import { guestId } from '../../../src/core/access/agent-id.ts';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { HubEvent } from '../../../src/core/events.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import type { Principal } from '../../../src/core/principal.ts';
 import { CallClient } from '../../../src/mesh/calls/call-client.ts';
 import { CallDoor } from '../../../src/mesh/calls/call-door.ts';
 import type { MeshEngine, MeshStream } from '../../../src/mesh/engine/mesh-engine.ts';

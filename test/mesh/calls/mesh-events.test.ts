@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import type { EventType, HubEvent } from '../../../src/core/events.ts';
-import type { Principal } from '../../../src/core/principal.ts';
 import { CallRoom, HOUR_MS } from './call-room.ts';
 
 const agent: Principal = { id: 'agent-1', kind: 'agent', permissions: ['*'] };

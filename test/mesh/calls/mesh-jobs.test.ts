@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import type { Json } from '../../../src/core/json.ts';
-import type { Principal } from '../../../src/core/principal.ts';
 import type { JobView } from '../../../src/tools/calls/job-store.ts';
 import { makeTool, settled } from '../../tools/tool-room.ts';
 import { CallRoom } from './call-room.ts';

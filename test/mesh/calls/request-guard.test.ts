@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { type OpenedRequest, RequestGuard, type RequestHead } from '../../../src/mesh/calls/request-guard.ts';
 import { CountedDrops, identities } from '../link/link-room.ts';
 import { refusalOf } from '../membership/membership-room.ts';

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { HubId } from '../../../src/core/ids.ts';
-import type { Principal } from '../../../src/core/principal.ts';
 import { PartReader, PartSigner } from '../../../src/mesh/calls/signed-parts.ts';
 import type { CallChunk } from '../../../src/tools/calls/call-chunk.ts';
 import { toolOf } from '../../tools/remote-tools-fake.ts';

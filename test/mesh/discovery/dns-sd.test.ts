@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
-import type { ServiceInstance } from '../../../src/core/discovery.ts';
+import type { ServiceInstance } from '../../../src/core/devices/discovery.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import type { DnsRecord } from '../../../src/mesh/discovery/dns/dns-record.ts';
 import { FakeHost, FakeSegment, pass, settle } from './fake-segment.ts';
 

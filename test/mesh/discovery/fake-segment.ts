@@ -1,6 +1,6 @@
 import type { NetworkInterfaceInfo, networkInterfaces } from 'node:os';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { createLogger, type Logger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { type DnsMessage, decodeDnsMessage, encodeDnsMessage } from '../../../src/mesh/discovery/dns/dns-message.ts';
 import { DnsSd } from '../../../src/mesh/discovery/dns-sd.ts';
 import { InterfaceWatch } from '../../../src/mesh/discovery/link/interface-watch.ts';

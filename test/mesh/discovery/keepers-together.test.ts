@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Discovery, ServiceEar } from '../../../src/core/discovery.ts';
+import type { Discovery, ServiceEar } from '../../../src/core/devices/discovery.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { hubService } from '../../../src/mesh/discovery/hub-service.ts';

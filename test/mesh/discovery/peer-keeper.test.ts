@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
-import type { Discovery, ServiceEar } from '../../../src/core/discovery.ts';
+import type { Discovery, ServiceEar } from '../../../src/core/devices/discovery.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { createLogger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import type { KnownAddresses } from '../../../src/mesh/discovery/dial/address-book.ts';
 import { hubService } from '../../../src/mesh/discovery/hub-service.ts';
 import { InterfaceWatch } from '../../../src/mesh/discovery/link/interface-watch.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { DeliveryQueue } from '../../../src/mesh/engine/delivery-queue.ts';
 
 test('what falls due runs in order of its time, and what falls due together in the order in which it came', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { GossipWatch } from '../../../src/mesh/engine/gossip-watch.ts';
 
 test('a connection over which no gossip flows at two looks is ended, one that is only young is not', () => {

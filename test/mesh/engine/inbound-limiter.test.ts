@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { InboundLimiter } from '../../../src/mesh/engine/inbound-limiter.ts';
 
 test('an address that knocks too often waits for the next second, others do not', () => {

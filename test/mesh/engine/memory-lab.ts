@@ -1,4 +1,4 @@
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { MemoryEngine } from '../../../src/mesh/engine/memory-engine.ts';
 import { MemoryNetwork } from '../../../src/mesh/engine/memory-network.ts';
 import type { MeshEngine, PeerAddress } from '../../../src/mesh/engine/mesh-engine.ts';

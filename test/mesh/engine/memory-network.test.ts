@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { MemoryEngine } from '../../../src/mesh/engine/memory-engine.ts';
 import { MemoryNetwork } from '../../../src/mesh/engine/memory-network.ts';
 import type { MeshEngine } from '../../../src/mesh/engine/mesh-engine.ts';

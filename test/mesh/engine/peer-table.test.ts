@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { PeerTable, type TableConnection } from '../../../src/mesh/engine/peer-table.ts';
 
 const PEER = 'hub-00000000000000aa' as HubId;

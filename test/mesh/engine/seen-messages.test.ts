@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { SeenMessages } from '../../../src/mesh/engine/seen-messages.ts';
 import { bytes } from './engine-fixtures.ts';
 

@@ -1,6 +1,6 @@
 import type { networkInterfaces } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { StrandedWatch } from '../../../src/mesh/engine/stranded-watch.ts';
 
 type Interfaces = ReturnType<typeof networkInterfaces>;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { BlobExchange } from '../../../src/mesh/gossip/blob-exchange.ts';
 import { BlobStore, blobOf, shortName } from '../../../src/mesh/gossip/blob-store.ts';
 import { DropCounter } from '../../../src/mesh/gossip/drop-counter.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { BlobStore } from '../../../src/mesh/gossip/blob-store.ts';
 import { DefinitionBook } from '../../../src/mesh/gossip/definition-book.ts';
 import { DropCounter } from '../../../src/mesh/gossip/drop-counter.ts';

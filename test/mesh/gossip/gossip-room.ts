@@ -1,6 +1,6 @@
 import { makeIdentity, SimulatedAuthority } from '../../../scripts/simulation/simulated-authority.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import type { OpenEnvelope } from '../../../src/mesh/gossip/announcement-door.ts';
 import { BlobStore } from '../../../src/mesh/gossip/blob-store.ts';
 import { DropCounter } from '../../../src/mesh/gossip/drop-counter.ts';

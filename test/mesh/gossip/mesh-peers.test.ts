@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
-import type { PeerState } from '../../../src/core/mesh-view.ts';
+import type { PeerState } from '../../../src/core/mesh/mesh-view.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { BlobStore } from '../../../src/mesh/gossip/blob-store.ts';
 import type { KnownHub } from '../../../src/mesh/gossip/known-hub.ts';
 import { MeshPeers } from '../../../src/mesh/gossip/mesh-peers.ts';

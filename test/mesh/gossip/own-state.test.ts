@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NO_DEVICES } from '../../../src/core/no-devices.ts';
+import { NO_DEVICES } from '../../../src/core/devices/no-devices.ts';
 import { ownState } from '../../../src/mesh/gossip/own-state.ts';
 import { withoutSetting } from '../../../src/tools/missing-setting.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';

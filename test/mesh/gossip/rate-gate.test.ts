@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { RateGate } from '../../../src/mesh/gossip/rate-gate.ts';
 
 describe('RateGate', () => {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { AntiEntropy } from '../../../src/mesh/gossip/anti-entropy.ts';
 import type { MeshDirectory } from '../../../src/mesh/gossip/mesh-directory.ts';
 import type { PeerLink, PeerLinks } from '../../../src/mesh/link/peer-link.ts';

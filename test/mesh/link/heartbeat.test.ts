@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { Heartbeat } from '../../../src/mesh/link/heartbeat.ts';
 
 /** A link to a peer that answers while `isHeard`, on a machine that has what is sent while `hasArrived`. */

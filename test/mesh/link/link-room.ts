@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { MemoryEngine } from '../../../src/mesh/engine/memory-engine.ts';
 import { MemoryNetwork } from '../../../src/mesh/engine/memory-network.ts';
 import type { ConnectionGate, MeshEngine } from '../../../src/mesh/engine/mesh-engine.ts';

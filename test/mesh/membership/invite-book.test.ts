@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { InviteBook } from '../../../src/mesh/membership/invite-book.ts';
 import { joinProof } from '../../../src/mesh/membership/join-proof.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { AuditSink } from '../../../src/core/audit-sink.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { createLogger } from '../../../src/core/logger.ts';
+import type { AuditSink } from '../../../src/core/storage/audit-sink.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { keepMembershipNotes } from '../../../src/mesh/membership/membership-notes.ts';
 
 test('hubs that join with an invite and revocations from elsewhere stand in the journal, until nobody listens', async () => {

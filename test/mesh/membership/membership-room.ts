@@ -1,8 +1,8 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { EventBus, type HubEvent } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import type { ConnectionGate, GateChannel, GatePeer } from '../../../src/mesh/engine/mesh-engine.ts';
 import { inviterCertificate } from '../../../src/mesh/membership/certificate-request.ts';
 import { JoinAttempt } from '../../../src/mesh/membership/join-attempt.ts';

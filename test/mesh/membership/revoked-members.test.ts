@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { verifyCertificate } from '../../../src/mesh/membership/certificate-chain.ts';
 import { inviterCertificate, memberCertificate } from '../../../src/mesh/membership/certificate-request.ts';
 import { RevokedMembers } from '../../../src/mesh/membership/revoked-members.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AGENT_NAME } from '../../../src/core/agent-id.ts';
+import { AGENT_NAME } from '../../../src/core/access/agent-id.ts';
 import { AGENT_NAME_PATTERN } from '../../../src/monitor/pages/agent-name-pattern.ts';
 
 test('a field takes the names of agents that the hub takes, as browsers read patterns', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ClusterDescription, DeviceDescription } from '../../../src/core/device-model.ts';
+import type { ClusterDescription, DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { JsonSchema } from '../../../src/core/json.ts';
 import { minimalCluster, standardCluster, standardClusterNames, standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';

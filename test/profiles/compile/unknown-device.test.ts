@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ClusterDescription, DeviceDescription } from '../../../src/core/device-model.ts';
+import type { ClusterDescription, DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import type { ClusterShape } from '../../../src/matter/model/cluster-shape.ts';
 import { standardCluster, standardClusterNames, standardClusterShape } from '../../../src/matter/model/standard-model.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ClusterDescription } from '../../../src/core/device-model.ts';
+import type { ClusterDescription } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import { standardCluster } from '../../../src/matter/model/standard-model.ts';

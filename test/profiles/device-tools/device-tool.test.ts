@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { DeviceDescription } from '../../../src/core/device-model.ts';
+import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { DeviceId } from '../../../src/core/ids.ts';
 import type { Json } from '../../../src/core/json.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { compileRules } from '../../../src/access/rules/rule-compiler.ts';
-import type { Effect } from '../../../src/core/authorizer.ts';
-import { NO_DEVICE_FACTS } from '../../../src/core/device-facts.ts';
-import type { DeviceDescription } from '../../../src/core/device-model.ts';
+import type { Effect } from '../../../src/core/access/authorizer.ts';
+import { NO_DEVICE_FACTS } from '../../../src/core/devices/device-facts.ts';
+import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { NodeBounds } from '../../../src/profiles/clusters/node-bounds.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Device } from '../../../src/core/device-model.ts';
+import type { Device } from '../../../src/core/devices/device-model.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import { deviceSlugs, NAME_LIMIT, toolName } from '../../../src/profiles/home/device-names.ts';
 import { described } from '../device-fixtures.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../../src/access/grant-authorizer.ts';
-import type { PeerDevice } from '../../../src/core/mesh-view.ts';
-import { NO_GROUPS, type ResourceGroups } from '../../../src/core/permission.ts';
+import { NO_GROUPS, type ResourceGroups } from '../../../src/core/access/permission.ts';
+import type { PeerDevice } from '../../../src/core/mesh/mesh-view.ts';
 import { DevicesElsewhere } from '../../../src/profiles/home/devices-elsewhere.ts';
 import type { CallRouter } from '../../../src/tools/calls/call-collaborators.ts';
 import type { RegisteredTool } from '../../../src/tools/tool-definition.ts';

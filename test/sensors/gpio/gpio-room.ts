@@ -1,9 +1,9 @@
-import { parseCheckedYaml } from '../../../src/core/checked-yaml.ts';
-import type { ManualClock } from '../../../src/core/clock.ts';
-import { camelKeys, section } from '../../../src/core/config-section.ts';
 import { EventBus, type HubEvent } from '../../../src/core/events.ts';
-import type { KeyValueStore } from '../../../src/core/key-value-store.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { parseCheckedYaml } from '../../../src/core/settings/checked-yaml.ts';
+import { camelKeys, section } from '../../../src/core/settings/config-section.ts';
+import type { KeyValueStore } from '../../../src/core/storage/key-value-store.ts';
+import type { ManualClock } from '../../../src/core/time/clock.ts';
 import { ChardevChip } from '../../../src/sensors/gpio/chardev-chip.ts';
 import { GPIO_SECTION, type GpioConfig } from '../../../src/sensors/gpio/gpio-config.ts';
 import { openGpio } from '../../../src/sensors/gpio/open-gpio.ts';

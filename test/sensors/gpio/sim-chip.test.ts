@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { findLine } from '../../../src/sensors/gpio/gpio-chip.ts';
 import { SimChip } from '../../../src/sensors/gpio/sim-chip.ts';
 import { gpioChipContract } from './gpio-chip-contract.ts';

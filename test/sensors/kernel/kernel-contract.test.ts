@@ -1,4 +1,4 @@
-import { systemClock } from '../../../src/core/clock.ts';
+import { systemClock } from '../../../src/core/time/clock.ts';
 import { HwmonSource } from '../../../src/sensors/kernel/hwmon-source.ts';
 import { IioSource } from '../../../src/sensors/kernel/iio-source.ts';
 import { KernelFolder } from '../../../src/sensors/kernel/kernel-folder.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/core/clock.ts';
+import { systemClock } from '../../../src/core/time/clock.ts';
 import { kernelSources } from '../../../src/sensors/kernel-sources.ts';
 import type { SensorSample } from '../../../src/sensors/sensor-source.ts';
 import { SysfsTree } from '../sysfs-tree.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/core/clock.ts';
+import { systemClock } from '../../../src/core/time/clock.ts';
 import { KernelFolder } from '../../../src/sensors/kernel/kernel-folder.ts';
 import { parseProbe } from '../../../src/sensors/kernel/w1-format.ts';
 import { W1Source } from '../../../src/sensors/kernel/w1-source.ts';

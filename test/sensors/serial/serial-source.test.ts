@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import type { SensorSample } from '../../../src/sensors/sensor-source.ts';
 import type { SerialPortConfig, SerialReadingConfig } from '../../../src/sensors/serial/serial-config.ts';
 import { SerialSource } from '../../../src/sensors/serial/serial-source.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import type { Principal } from '../../../src/core/principal.ts';
 import { sequenceTool } from '../../../src/tools/builtin/sequence-tools.ts';
 import { approvalsSaying } from '../approvals-saying.ts';
 import { agent, makeRoom, makeTool, owner } from '../tool-room.ts';

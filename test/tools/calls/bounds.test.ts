@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import type { Json } from '../../../src/core/json.ts';
-import type { Principal } from '../../../src/core/principal.ts';
 import type { ForwardedCall } from '../../../src/tools/calls/call-collaborators.ts';
 import { CallerGates } from '../../../src/tools/calls/caller-gates.ts';
 import type { ToolContext } from '../../../src/tools/tool-definition.ts';

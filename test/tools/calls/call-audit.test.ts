@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditIntent, AuditOutcome } from '../../../src/core/audit-sink.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import type { AuditIntent, AuditOutcome } from '../../../src/core/storage/audit-sink.ts';
 import { approvalsSaying } from '../approvals-saying.ts';
 import { agent, makeRoom, makeTool, owner, settled, withToken } from '../tool-room.ts';
 

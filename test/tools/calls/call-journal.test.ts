@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditSink } from '../../../src/core/audit-sink.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
+import type { AuditSink } from '../../../src/core/storage/audit-sink.ts';
 import { agent, makeRoom, makeTool, owner, settled } from '../tool-room.ts';
 
 /** Everything that is written, notes included. */

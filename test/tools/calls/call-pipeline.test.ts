@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../../src/access/grant-authorizer.ts';
-import type { Effect } from '../../../src/core/authorizer.ts';
+import type { Effect } from '../../../src/core/access/authorizer.ts';
+import { NO_GROUPS } from '../../../src/core/access/permission.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { NO_GROUPS } from '../../../src/core/permission.ts';
 import type { PipelineCollaborators } from '../../../src/tools/calls/call-collaborators.ts';
 import { blake3Hex } from '../../../src/wire/hashes.ts';
 import { approvalsSaying } from '../approvals-saying.ts';

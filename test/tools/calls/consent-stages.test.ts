@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { ApprovalQueue, ApprovalRequest } from '../../../src/core/approval-queue.ts';
+import type { ApprovalQueue, ApprovalRequest } from '../../../src/core/access/approval-queue.ts';
+import type { RuledCall, RuleVerdict } from '../../../src/core/access/rule-engine.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
-import type { RuledCall, RuleVerdict } from '../../../src/core/rule-engine.ts';
 import { approvalsSaying } from '../approvals-saying.ts';
 import { agent, codeOf, makeRoom, makeTool, owner, settled } from '../tool-room.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../../src/access/grant-authorizer.ts';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { NO_GROUPS } from '../../../src/core/access/permission.ts';
 import { AtmoError, type ErrorCode } from '../../../src/core/errors.ts';
-import { NO_GROUPS } from '../../../src/core/permission.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import type { CallPeer, CallRouter, ForwardedCall, RemoteResult } from '../../../src/tools/calls/call-collaborators.ts';
 import { JobPlaces } from '../../../src/tools/calls/job-places.ts';
 import { withoutSetting } from '../../../src/tools/missing-setting.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import type { Json } from '../../../src/core/json.ts';
-import type { Principal } from '../../../src/core/principal.ts';
 import { JobStore } from '../../../src/tools/calls/job-store.ts';
 import { agent, codeOf, makeRoom, makeTool, owner, settled, withToken } from '../tool-room.ts';
 

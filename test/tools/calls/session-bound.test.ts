@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { SessionBound } from '../../../src/tools/calls/session-bound.ts';
 import { agent, codeOf, makeRoom, makeTool, owner } from '../tool-room.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Authorizer } from '../../../src/core/authorizer.ts';
+import type { Authorizer } from '../../../src/core/access/authorizer.ts';
 import { rememberedInTurn } from '../../../src/tools/calls/turn-memo.ts';
 import { agent } from '../tool-room.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import type { ErrorCode } from '../../../src/core/errors.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { UsageCounter } from '../../../src/tools/calls/usage-counter.ts';
 import { UsageKeeper } from '../../../src/tools/calls/usage-keeper.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import type { Principal } from '../../../src/core/principal.ts';
 import { AgentOsBaseTool } from '../../../src/tools/forms/agent-os-base-tool.ts';
 import type { AgentOsContext, ArgumentsCheck } from '../../../src/tools/forms/agent-os-tool.ts';
 import type { ExecutionResult } from '../../../src/tools/forms/result-forms.ts';

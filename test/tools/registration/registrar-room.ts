@@ -1,6 +1,6 @@
+import type { Principal } from '../../../src/core/access/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import type { Principal } from '../../../src/core/principal.ts';
 import type { ProgramSandbox } from '../../../src/tools/program-sandbox.ts';
 import { ToolRecordStore } from '../../../src/tools/registration/tool-record-store.ts';
 import { ToolRegistrar } from '../../../src/tools/registration/tool-registrar.ts';

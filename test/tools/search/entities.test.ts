@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Device } from '../../../src/core/device-model.ts';
+import type { Device } from '../../../src/core/devices/device-model.ts';
+import type { SensorInfo } from '../../../src/core/devices/reading-store.ts';
 import { type DeviceId, parseDeviceId, type SensorId } from '../../../src/core/ids.ts';
-import type { SensorInfo } from '../../../src/core/reading-store.ts';
 import { LexicalEntitySearch } from '../../../src/tools/search/lexical-entity-search.ts';
 import { describeDeviceType } from '../../fixtures/describe-standard.ts';
 import { namesOf } from './home-names-fixture.ts';

@@ -1,4 +1,4 @@
-import type { AreaNames, HomeNames } from '../../../src/core/home-names.ts';
+import type { AreaNames, HomeNames } from '../../../src/core/devices/home-names.ts';
 
 interface Given {
   readonly devices?: Readonly<Record<string, readonly string[]>>;

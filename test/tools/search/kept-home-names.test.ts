@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../src/core/clock.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { homeNameTools } from '../../../src/tools/builtin/devices/home-name-tools.ts';
 import { deviceNames } from '../../../src/tools/resolve-device.ts';
 import { KeptHomeNames } from '../../../src/tools/search/kept-home-names.ts';

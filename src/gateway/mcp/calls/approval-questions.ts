@@ -1,6 +1,6 @@
-import type { Clock } from '../../../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../../core/json.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 import { elicitation, showsForms } from './elicitation.ts';
 import { RequestStates, type StateSubject } from './request-states.ts';

@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../../../core/clock.ts';
+import { type Principal, principalKey } from '../../../core/access/principal.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import { type Principal, principalKey } from '../../../core/principal.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import { canonicalJson } from '../../../wire/canonical-json.ts';
 import { sha256Hex } from '../../../wire/hashes.ts';
 

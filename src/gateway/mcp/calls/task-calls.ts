@@ -1,6 +1,6 @@
-import type { Clock } from '../../../core/clock.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import { pause } from '../../../core/pause.ts';
+import type { Clock } from '../../../core/time/clock.ts';
+import { pause } from '../../../core/time/pause.ts';
 import type { CallRequest } from '../../../tools/calls/call-answer.ts';
 import type { JobView } from '../../../tools/calls/job-store.ts';
 import type { RegisteredTool } from '../../../tools/tool-definition.ts';

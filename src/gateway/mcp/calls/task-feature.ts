@@ -1,6 +1,6 @@
-import type { Clock } from '../../../core/clock.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import type { JsonObject } from '../../../core/json.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import type { JobView } from '../../../tools/calls/job-store.ts';
 import type { KnownTools } from '../../../tools/known-tools.ts';
 import type { JobPort } from '../../ports.ts';

@@ -1,6 +1,6 @@
 import { AtmoError, type ErrorBody } from '../../../core/errors.ts';
-import { isoTime, parseIsoTime } from '../../../core/iso-time.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
+import { isoTime, parseIsoTime } from '../../../core/time/iso-time.ts';
 import type { JobView } from '../../../tools/calls/job-store.ts';
 
 /** Name of the extension (SEP-2663). */

@@ -1,9 +1,9 @@
-import type { Clock } from '../../../core/clock.ts';
-import { areaKey } from '../../../core/device-facts.ts';
-import type { Device } from '../../../core/device-model.ts';
+import { areaKey } from '../../../core/devices/device-facts.ts';
+import type { Device } from '../../../core/devices/device-model.ts';
+import { AGGREGATIONS, type Reading, type ReadingStore } from '../../../core/devices/reading-store.ts';
 import { compareText } from '../../../core/edit-distance.ts';
 import type { DeviceId } from '../../../core/ids.ts';
-import { AGGREGATIONS, type Reading, type ReadingStore } from '../../../core/reading-store.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import { isAreaNamed, resolveArea } from '../../../tools/resolve-area.ts';
 import { isDeviceNamed, resolveDevice, withAliases } from '../../../tools/resolve-device.ts';
 import type { CallerSight } from '../../devices/caller-sight.ts';

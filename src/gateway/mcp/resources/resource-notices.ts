@@ -1,9 +1,9 @@
-import type { Clock } from '../../../core/clock.ts';
-import type { DeviceDirectory } from '../../../core/device-directory.ts';
-import { areaKey } from '../../../core/device-facts.ts';
+import type { Principal } from '../../../core/access/principal.ts';
+import type { DeviceDirectory } from '../../../core/devices/device-directory.ts';
+import { areaKey } from '../../../core/devices/device-facts.ts';
 import type { EventBus, HubEvent } from '../../../core/events.ts';
 import type { DeviceId } from '../../../core/ids.ts';
-import type { Principal } from '../../../core/principal.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import type { CallerSight } from '../../devices/caller-sight.ts';
 import type { McpNotices } from '../mcp-feature.ts';
 import { areaUri, deviceUri, sensorUri } from './resource-uri.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Principal } from '../../../core/principal.ts';
+import type { Principal } from '../../../core/access/principal.ts';
 import type { McpListener } from '../mcp-feature.ts';
 import type { McpView } from '../mcp-view.ts';
 import type { Notice, OpenLine } from './open-lines.ts';

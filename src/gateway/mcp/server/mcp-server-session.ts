@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
-import type { Principal } from '../../../core/principal.ts';
+import type { Principal } from '../../../core/access/principal.ts';
 import type { McpSession } from '../mcp-feature.ts';
 import type { McpView } from '../mcp-view.ts';
 import { authInfoOf, type McpGuest, type McpOffer, makeServer } from './mcp-server.ts';

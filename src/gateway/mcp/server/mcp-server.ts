@@ -12,9 +12,9 @@ import {
   type ServerContext,
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
+import type { Principal } from '../../../core/access/principal.ts';
 import { type AtmoError, toAtmoError } from '../../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
-import type { Principal } from '../../../core/principal.ts';
 import type { Trace } from '../../door/trace.ts';
 import { neededCapabilities, showsForms } from '../calls/elicitation.ts';
 import type { McpCaller, McpEra, McpFeature, McpSession } from '../mcp-feature.ts';

@@ -1,8 +1,8 @@
-import { familyOf } from '../../../core/agent-id.ts';
-import type { Clock } from '../../../core/clock.ts';
+import { familyOf } from '../../../core/access/agent-id.ts';
+import { type Authenticator, type Principal, principalKey } from '../../../core/access/principal.ts';
 import { AtmoError } from '../../../core/errors.ts';
-import { type Authenticator, type Principal, principalKey } from '../../../core/principal.ts';
-import { repeat } from '../../../core/repeat.ts';
+import type { Clock } from '../../../core/time/clock.ts';
+import { repeat } from '../../../core/time/repeat.ts';
 import type { McpListener } from '../mcp-feature.ts';
 
 /** What clients can be told without having asked. */

@@ -1,6 +1,6 @@
-import { isoTime } from '../../../core/iso-time.ts';
+import type { HistoryPoint } from '../../../core/devices/reading-store.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import type { HistoryPoint } from '../../../core/reading-store.ts';
+import { isoTime } from '../../../core/time/iso-time.ts';
 
 /** How many points a summary has at most. */
 const MAX_POINTS = 48;

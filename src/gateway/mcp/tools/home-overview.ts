@@ -1,6 +1,6 @@
-import type { Device } from '../../../core/device-model.ts';
+import type { Device } from '../../../core/devices/device-model.ts';
+import type { Reading, SensorInfo } from '../../../core/devices/reading-store.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import type { Reading, SensorInfo } from '../../../core/reading-store.ts';
 
 /** Bounds of what one overview tells; what is left out is counted. */
 const MAX = { areas: 40, names: 12, alarms: 20, devices: 60 } as const;

@@ -1,9 +1,9 @@
-import type { Clock } from '../../../core/clock.ts';
+import type { Principal } from '../../../core/access/principal.ts';
+import type { Reading, ReadingStore } from '../../../core/devices/reading-store.ts';
 import { AtmoError } from '../../../core/errors.ts';
-import { isoTime } from '../../../core/iso-time.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import type { Principal } from '../../../core/principal.ts';
-import type { Reading, ReadingStore } from '../../../core/reading-store.ts';
+import type { Clock } from '../../../core/time/clock.ts';
+import { isoTime } from '../../../core/time/iso-time.ts';
 import { isDeviceNamed, withAliases } from '../../../tools/resolve-device.ts';
 import { resolveSensorAt } from '../../../tools/resolve-sensor.ts';
 import { p } from '../../../tools/schema/parameter-builder.ts';

@@ -1,4 +1,4 @@
-import { areaKey } from '../../../core/device-facts.ts';
+import { areaKey } from '../../../core/devices/device-facts.ts';
 import type { JsonObject } from '../../../core/json.ts';
 import type { MeshPorts } from '../../../tools/mesh-outlook.ts';
 import { p } from '../../../tools/schema/parameter-builder.ts';

@@ -1,4 +1,4 @@
-import { type Authorizer, maxRisk, type Risk } from '../../../core/authorizer.ts';
+import { type Authorizer, maxRisk, type Risk } from '../../../core/access/authorizer.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import type { JsonObject } from '../../../core/json.ts';
 import { previewCall } from '../../../tools/calls/call-preview.ts';

@@ -1,6 +1,6 @@
+import type { Principal } from '../../../core/access/principal.ts';
 import { toAtmoError } from '../../../core/errors.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import type { Principal } from '../../../core/principal.ts';
 import { p } from '../../../tools/schema/parameter-builder.ts';
 import type { ToolMatch, ToolSearchResult } from '../../../tools/search/search.ts';
 import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../core/clock.ts';
-import type { Principal } from '../../../core/principal.ts';
+import type { Principal } from '../../../core/access/principal.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import type { RemoteTools } from '../../../tools/remote-tools.ts';
 import type { RegisteredTool } from '../../../tools/tool-definition.ts';
 import type { ToolRegistry } from '../../../tools/tool-registry.ts';

@@ -1,7 +1,7 @@
-import { areaKey } from '../../../core/device-facts.ts';
+import type { Principal } from '../../../core/access/principal.ts';
+import { areaKey } from '../../../core/devices/device-facts.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import type { Json, JsonObject } from '../../../core/json.ts';
-import type { Principal } from '../../../core/principal.ts';
 import type { KnownTools } from '../../../tools/known-tools.ts';
 import type { RegisteredTool } from '../../../tools/tool-definition.ts';
 import { toolKey } from '../../../tools/tool-name.ts';

@@ -1,4 +1,4 @@
-import { REACHABILITIES } from '../../../core/device-model.ts';
+import { REACHABILITIES } from '../../../core/devices/device-model.ts';
 import { EVENT_TYPES } from '../../../core/events.ts';
 import { anything, instant, instantOrNever, listOf, type NamedSchemas, named, record, text, texts } from './schema-parts.ts';
 

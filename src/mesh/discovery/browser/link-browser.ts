@@ -1,5 +1,5 @@
-import type { Clock } from '../../../core/clock.ts';
-import type { ServiceInstance } from '../../../core/discovery.ts';
+import type { ServiceInstance } from '../../../core/devices/discovery.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import type { DnsMessage } from '../dns/dns-message.ts';
 import { type DnsRecord, isPlainName, isSameName } from '../dns/dns-record.ts';
 import type { DiscoveryDrops } from '../link/discovery-drops.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../core/clock.ts';
-import type { ServiceEar, ServiceInstance } from '../../../core/discovery.ts';
+import type { ServiceEar, ServiceInstance } from '../../../core/devices/discovery.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import type { DnsMessage } from '../dns/dns-message.ts';
 import type { DiscoveryDrops } from '../link/discovery-drops.ts';
 import type { DnsLink } from '../link/dns-link.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../core/clock.ts';
 import { AtmoError } from '../../../core/errors.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import type { EnginePeer, MeshEngine, PeerAddress } from '../../engine/mesh-engine.ts';
 
 const NEXT_ADDRESS_MS = 250; // RFC 8305 8, connection attempt delay

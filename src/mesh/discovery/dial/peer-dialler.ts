@@ -1,5 +1,5 @@
-import type { Clock } from '../../../core/clock.ts';
 import type { Logger } from '../../../core/logger.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import { formatHostPort } from '../../engine/host-port.ts';
 import type { EnginePeer, MeshEngine, PeerAddress } from '../../engine/mesh-engine.ts';
 import { backOffMs, type DialHistory, tryMs } from './back-off.ts';

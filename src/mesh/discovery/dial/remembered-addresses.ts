@@ -1,7 +1,7 @@
-import type { Clock } from '../../../core/clock.ts';
 import type { HubId } from '../../../core/ids.ts';
 import { isJsonObject, type Json } from '../../../core/json.ts';
-import type { KeyValueStore } from '../../../core/key-value-store.ts';
+import type { KeyValueStore } from '../../../core/storage/key-value-store.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import { formatHostPort, parseHostPort } from '../../engine/host-port.ts';
 import type { PeerAddress } from '../../engine/mesh-engine.ts';
 

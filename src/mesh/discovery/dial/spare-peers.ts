@@ -1,5 +1,5 @@
-import type { Clock } from '../../../core/clock.ts';
 import type { HubId } from '../../../core/ids.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import type { MeshEngine } from '../../engine/mesh-engine.ts';
 import { FULL_MESH_MEMBERS } from './neighbour-choice.ts';
 

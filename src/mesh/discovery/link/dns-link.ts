@@ -1,5 +1,5 @@
-import type { Clock } from '../../../core/clock.ts';
 import type { Logger } from '../../../core/logger.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import { type DnsMessage, decodeDnsMessage } from '../dns/dns-message.ts';
 import type { DiscoveryDrops } from './discovery-drops.ts';
 import { MessageGate } from './message-gate.ts';

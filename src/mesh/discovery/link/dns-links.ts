@@ -1,6 +1,6 @@
-import type { Clock } from '../../../core/clock.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { Service } from '../../../core/service.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import type { DnsMessage } from '../dns/dns-message.ts';
 import type { DiscoveryDrops } from './discovery-drops.ts';
 import { DnsLink } from './dns-link.ts';

@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
-import type { Clock } from '../../../core/clock.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { Service } from '../../../core/service.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import { interfacesOf, type NetworkInterface } from './network-interface.ts';
 
 const POLL_MS = 1_000;

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/clock.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import { type BucketRate, TokenBucket } from '../../link/token-bucket.ts';
 import type { DiscoveryDrop } from './discovery-drops.ts';
 

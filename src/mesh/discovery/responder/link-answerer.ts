@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/clock.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import { TokenBucket } from '../../link/token-bucket.ts';
 import { answerTo } from '../dns/answer.ts';
 import { type DnsMessage, encodeDnsMessage } from '../dns/dns-message.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/clock.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import { encodeDnsMessage } from '../dns/dns-message.ts';
 import { type DnsRecord, recordKey } from '../dns/dns-record.ts';
 import type { DnsLink } from '../link/dns-link.ts';

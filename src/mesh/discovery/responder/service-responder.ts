@@ -1,5 +1,5 @@
-import type { Clock } from '../../../core/clock.ts';
 import type { Logger } from '../../../core/logger.ts';
+import type { Clock } from '../../../core/time/clock.ts';
 import type { DnsMessage } from '../dns/dns-message.ts';
 import { type DnsRecord, isSameName, recordKey } from '../dns/dns-record.ts';
 import { announcedRecords, type LocalService, type ServiceRecords, serviceRecords } from '../dns/service-records.ts';

@@ -1,5 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit';
-import type { AuditRow } from '../../../core/audit-log.ts';
+import type { AuditRow } from '../../../core/storage/audit-log.ts';
 import { icon } from '../../parts/icon.ts';
 import { PageElement } from '../../parts/page-element.ts';
 import { Asked } from '../asked.ts';

@@ -1,5 +1,5 @@
-import type { AuditRow } from '../../../core/audit-log.ts';
 import { isJsonObject } from '../../../core/json.ts';
+import type { AuditRow } from '../../../core/storage/audit-log.ts';
 
 /** A row of the journal as one line for people. */
 export interface AuditLine {

@@ -1,4 +1,4 @@
-import { COMMISSION_STEPS, type CommissionStep } from '../../../core/device-administration.ts';
+import { COMMISSION_STEPS, type CommissionStep } from '../../../core/devices/device-administration.ts';
 
 /** What a person waits for, in the order in which it happens. */
 const TITLES: Readonly<Record<CommissionStep, string>> = {

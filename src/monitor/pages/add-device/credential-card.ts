@@ -1,5 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit';
-import type { CredentialSet } from '../../../core/device-administration.ts';
+import type { CredentialSet } from '../../../core/devices/device-administration.ts';
 import type { HubClient } from '../../api/hub-client.ts';
 import { messageOf } from '../../api/hub-error.ts';
 import { fieldsOf } from '../field-value.ts';

@@ -1,5 +1,5 @@
-import { areaKey } from '../../../core/device-facts.ts';
-import { type Grant, parseGrant } from '../../../core/permission.ts';
+import { type Grant, parseGrant } from '../../../core/access/permission.ts';
+import { areaKey } from '../../../core/devices/device-facts.ts';
 
 /** What an agent may do with devices, as a person chooses it. */
 export const GRANT_ACTIONS = {

@@ -4,11 +4,11 @@ import {
   type ApprovalView,
   type ApproverDirectory,
   type OwnedApproval,
-} from '../../../core/approvals.ts';
-import type { Authorizer } from '../../../core/authorizer.ts';
+} from '../../../core/access/approvals.ts';
+import type { Authorizer } from '../../../core/access/authorizer.ts';
+import { type Principal, principalKey } from '../../../core/access/principal.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import type { Json, JsonObject } from '../../../core/json.ts';
-import { type Principal, principalKey } from '../../../core/principal.ts';
 import { defineTool } from '../../define-tool.ts';
 import { p } from '../../schema/parameter-builder.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../schema/plain-json.ts';

@@ -1,5 +1,5 @@
-import { type ApproverDirectory, type ApproverKey, PERSON_NAME } from '../../../core/approvals.ts';
-import type { Effect } from '../../../core/authorizer.ts';
+import { type ApproverDirectory, type ApproverKey, PERSON_NAME } from '../../../core/access/approvals.ts';
+import type { Effect } from '../../../core/access/authorizer.ts';
 import type { JsonObject } from '../../../core/json.ts';
 import { defineTool } from '../../define-tool.ts';
 import { p } from '../../schema/parameter-builder.ts';

@@ -1,7 +1,7 @@
-import { AUDIT_KINDS, type AuditHead, type AuditLog, type AuditQuery, type AuditRow } from '../../../core/audit-log.ts';
 import { AtmoError } from '../../../core/errors.ts';
-import { parseIsoTime } from '../../../core/iso-time.ts';
 import type { Json, JsonObject } from '../../../core/json.ts';
+import { AUDIT_KINDS, type AuditHead, type AuditLog, type AuditQuery, type AuditRow } from '../../../core/storage/audit-log.ts';
+import { parseIsoTime } from '../../../core/time/iso-time.ts';
 import { defineTool } from '../../define-tool.ts';
 import { p } from '../../schema/parameter-builder.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../schema/plain-json.ts';

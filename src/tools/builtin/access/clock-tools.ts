@@ -1,7 +1,7 @@
 import { AtmoError } from '../../../core/errors.ts';
-import { isoTime } from '../../../core/iso-time.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import type { SettableTime } from '../../../core/trusted-time.ts';
+import { isoTime } from '../../../core/time/iso-time.ts';
+import type { SettableTime } from '../../../core/time/trusted-time.ts';
 import { defineTool } from '../../define-tool.ts';
 import { p } from '../../schema/parameter-builder.ts';
 import type { RegisteredTool } from '../../tool-definition.ts';

@@ -1,6 +1,6 @@
-import type { AuditLog } from '../../../core/audit-log.ts';
-import { parseIsoTime } from '../../../core/iso-time.ts';
 import type { Json } from '../../../core/json.ts';
+import type { AuditLog } from '../../../core/storage/audit-log.ts';
+import { parseIsoTime } from '../../../core/time/iso-time.ts';
 import { defineTool } from '../../define-tool.ts';
 import { checkDeterminism } from '../../replay/determinism-check.ts';
 import { replayCalls } from '../../replay/replay.ts';

@@ -1,6 +1,6 @@
-import type { DeviceDirectory } from '../../../core/device-directory.ts';
-import type { Principal } from '../../../core/principal.ts';
-import { type KnownNames, type RuleAdministration, shownValues } from '../../../core/rules.ts';
+import type { Principal } from '../../../core/access/principal.ts';
+import { type KnownNames, type RuleAdministration, shownValues } from '../../../core/access/rules.ts';
+import type { DeviceDirectory } from '../../../core/devices/device-directory.ts';
 import { type CallPreviewPorts, previewCall } from '../../calls/call-preview.ts';
 import { defineTool } from '../../define-tool.ts';
 import type { KnownTools } from '../../known-tools.ts';

@@ -1,6 +1,6 @@
+import { excessPermissions, parseGrant } from '../../../core/access/permission.ts';
+import type { TokenRequest } from '../../../core/access/token-authority.ts';
 import { AtmoError } from '../../../core/errors.ts';
-import { excessPermissions, parseGrant } from '../../../core/permission.ts';
-import type { TokenRequest } from '../../../core/token-authority.ts';
 
 /** A named profile (source 002, persona): what a token of this role may do unless it is to do less. */
 interface TokenRole {

@@ -1,9 +1,9 @@
-import { AGENT_NAME, isSelfOrDescendant } from '../../../core/agent-id.ts';
+import { AGENT_NAME, isSelfOrDescendant } from '../../../core/access/agent-id.ts';
+import { covers, NO_GROUPS, parseGrant } from '../../../core/access/permission.ts';
+import type { Principal } from '../../../core/access/principal.ts';
+import type { TokenAuthority, TokenInspection } from '../../../core/access/token-authority.ts';
 import { AtmoError, toAtmoError } from '../../../core/errors.ts';
-import { isoTime } from '../../../core/iso-time.ts';
-import { covers, NO_GROUPS, parseGrant } from '../../../core/permission.ts';
-import type { Principal } from '../../../core/principal.ts';
-import type { TokenAuthority, TokenInspection } from '../../../core/token-authority.ts';
+import { isoTime } from '../../../core/time/iso-time.ts';
 import { defineTool } from '../../define-tool.ts';
 import { p } from '../../schema/parameter-builder.ts';
 import type { RegisteredTool } from '../../tool-definition.ts';

@@ -1,6 +1,6 @@
-import { isoTime } from '../../../core/iso-time.ts';
+import type { TokenInspection, TokenRecord } from '../../../core/access/token-authority.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import type { TokenInspection, TokenRecord } from '../../../core/token-authority.ts';
+import { isoTime } from '../../../core/time/iso-time.ts';
 
 /** What show_token answers of a token whose signatures hold, in the words of source 000 §6. */
 export function inspectionView({ state, reason, principal, issuer, issuedAtMs, notBeforeMs, isBearer }: TokenInspection): JsonObject {

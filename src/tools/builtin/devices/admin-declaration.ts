@@ -1,6 +1,6 @@
-import type { Effect, Risk } from '../../../core/authorizer.ts';
-import type { DeviceAdministration } from '../../../core/device-administration.ts';
-import type { CommandPath } from '../../../core/device-model.ts';
+import type { Effect, Risk } from '../../../core/access/authorizer.ts';
+import type { DeviceAdministration } from '../../../core/devices/device-administration.ts';
+import type { CommandPath } from '../../../core/devices/device-model.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import { type DeviceId, parseDeviceId } from '../../../core/ids.ts';
 import type { JsonObject } from '../../../core/json.ts';

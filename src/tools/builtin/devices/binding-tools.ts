@@ -1,4 +1,4 @@
-import { type Effect, maxRisk } from '../../../core/authorizer.ts';
+import { type Effect, maxRisk } from '../../../core/access/authorizer.ts';
 import { type DeviceId, parseDeviceId } from '../../../core/ids.ts';
 import type { JsonObject } from '../../../core/json.ts';
 import { defineTool } from '../../define-tool.ts';

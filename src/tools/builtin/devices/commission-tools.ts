@@ -1,4 +1,4 @@
-import { COMMISSION_STEPS, type CommissionRequest } from '../../../core/device-administration.ts';
+import { COMMISSION_STEPS, type CommissionRequest } from '../../../core/devices/device-administration.ts';
 import { defineTool } from '../../define-tool.ts';
 import { p, type ValuesOf } from '../../schema/parameter-builder.ts';
 import { snakeJson } from '../../schema/snake-json.ts';

@@ -1,5 +1,5 @@
-import { type Effect, maxRisk } from '../../../core/authorizer.ts';
-import type { DeviceEndpoint, GroupInfo } from '../../../core/device-administration.ts';
+import { type Effect, maxRisk } from '../../../core/access/authorizer.ts';
+import type { DeviceEndpoint, GroupInfo } from '../../../core/devices/device-administration.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import { parseDeviceId } from '../../../core/ids.ts';
 import type { JsonObject } from '../../../core/json.ts';

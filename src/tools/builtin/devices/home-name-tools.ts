@@ -1,5 +1,5 @@
-import type { DeviceDirectory } from '../../../core/device-directory.ts';
-import type { AreaNames, HomeNames } from '../../../core/home-names.ts';
+import type { DeviceDirectory } from '../../../core/devices/device-directory.ts';
+import type { AreaNames, HomeNames } from '../../../core/devices/home-names.ts';
 import { defineTool } from '../../define-tool.ts';
 import { resolveArea } from '../../resolve-area.ts';
 import type { DeviceNames } from '../../resolve-device.ts';

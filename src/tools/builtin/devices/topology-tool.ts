@@ -1,4 +1,4 @@
-import type { DeviceAdministration } from '../../../core/device-administration.ts';
+import type { DeviceAdministration } from '../../../core/devices/device-administration.ts';
 import { defineTool } from '../../define-tool.ts';
 import { snakeJson } from '../../schema/snake-json.ts';
 import type { RegisteredTool } from '../../tool-definition.ts';

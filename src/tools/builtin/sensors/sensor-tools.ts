@@ -1,9 +1,9 @@
-import { REACHABILITIES } from '../../../core/device-model.ts';
+import { REACHABILITIES } from '../../../core/devices/device-model.ts';
+import { AGGREGATIONS, type Reading, type ReadingStore } from '../../../core/devices/reading-store.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import { parseSensorId } from '../../../core/ids.ts';
-import { isoTime, parseIsoTime } from '../../../core/iso-time.ts';
 import type { Json } from '../../../core/json.ts';
-import { AGGREGATIONS, type Reading, type ReadingStore } from '../../../core/reading-store.ts';
+import { isoTime, parseIsoTime } from '../../../core/time/iso-time.ts';
 import { defineTool } from '../../define-tool.ts';
 import { resolveSensor, resolveSensorAt } from '../../resolve-sensor.ts';
 import { p } from '../../schema/parameter-builder.ts';

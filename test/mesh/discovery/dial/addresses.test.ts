@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../../../src/core/clock.ts';
 import type { HubId } from '../../../../src/core/ids.ts';
+import { ManualClock } from '../../../../src/core/time/clock.ts';
 import { AddressBook, type KnownAddresses } from '../../../../src/mesh/discovery/dial/address-book.ts';
 import { addressOrder } from '../../../../src/mesh/discovery/dial/address-order.ts';
 import { RememberedAddresses } from '../../../../src/mesh/discovery/dial/remembered-addresses.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { covers, NO_GROUPS, parseGrant, parsePermission } from '../../../../src/core/permission.ts';
+import { covers, NO_GROUPS, parseGrant, parsePermission } from '../../../../src/core/access/permission.ts';
 import {
   DEVICE_FAMILIES,
   GRANT_ACTIONS,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Principal } from '../../../../src/core/access/principal.ts';
 import { isJsonObject, type JsonObject } from '../../../../src/core/json.ts';
-import type { Principal } from '../../../../src/core/principal.ts';
 import { approvalTools } from '../../../../src/tools/builtin/access/approval-tools.ts';
 import { signStatement } from '../../../../src/wire/approval-statement.ts';
 import { AGENT, makeApprovals, makePerson, OWNER, type Person, requestOf, statementFor } from '../../../access/approvals/approval-room.ts';

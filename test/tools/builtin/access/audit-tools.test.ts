@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditLog, AuditQuery, AuditRow } from '../../../../src/core/audit-log.ts';
+import type { AuditLog, AuditQuery, AuditRow } from '../../../../src/core/storage/audit-log.ts';
 import { auditTools } from '../../../../src/tools/builtin/access/audit-tools.ts';
 import { agent, makeRoom, owner } from '../../tool-room.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../../src/core/errors.ts';
-import type { SettableTime, TimeStatus } from '../../../../src/core/trusted-time.ts';
+import type { SettableTime, TimeStatus } from '../../../../src/core/time/trusted-time.ts';
 import { clockTools } from '../../../../src/tools/builtin/access/clock-tools.ts';
 import { agent, makeRoom, owner } from '../../tool-room.ts';
 

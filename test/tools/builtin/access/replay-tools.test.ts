@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Principal } from '../../../../src/core/access/principal.ts';
 import type { Json, JsonObject } from '../../../../src/core/json.ts';
-import type { Principal } from '../../../../src/core/principal.ts';
 import type { AuditStore } from '../../../../src/journal/audit/audit-store.ts';
 import { replayTools } from '../../../../src/tools/builtin/access/replay-tools.ts';
 import { basicTools } from '../../../../src/tools/builtin/basic-tools.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../../../src/access/grant-authorizer.ts';
-import { NO_GROUPS } from '../../../../src/core/permission.ts';
-import type { Principal } from '../../../../src/core/principal.ts';
+import { NO_GROUPS } from '../../../../src/core/access/permission.ts';
+import type { Principal } from '../../../../src/core/access/principal.ts';
 import { tokenTools } from '../../../../src/tools/builtin/access/token-tools.ts';
 import type { CallAnswer } from '../../../../src/tools/calls/call-answer.ts';
 import { keyPair, tokenRoom } from '../../../access/tokens/token-room.ts';

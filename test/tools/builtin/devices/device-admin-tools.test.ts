@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { DeviceAdministration, GroupInfo } from '../../../../src/core/device-administration.ts';
-import type { Device } from '../../../../src/core/device-model.ts';
+import type { DeviceAdministration, GroupInfo } from '../../../../src/core/devices/device-administration.ts';
+import type { Device } from '../../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../../src/core/ids.ts';
 import type { JsonObject } from '../../../../src/core/json.ts';

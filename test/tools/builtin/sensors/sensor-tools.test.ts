@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Reachability } from '../../../../src/core/device-model.ts';
+import type { Reachability } from '../../../../src/core/devices/device-model.ts';
+import type { HistoryQuery, Reading, ReadingStore, ReadingValue } from '../../../../src/core/devices/reading-store.ts';
 import { parseDeviceId, parseSensorId } from '../../../../src/core/ids.ts';
-import type { HistoryQuery, Reading, ReadingStore, ReadingValue } from '../../../../src/core/reading-store.ts';
 import { sensorTools } from '../../../../src/tools/builtin/sensors/sensor-tools.ts';
 import { agent, listAuthorizer, makeRoom, owner } from '../../tool-room.ts';
 

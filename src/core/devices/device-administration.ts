@@ -1,0 +1,166 @@
+import type { DeviceId } from '../ids.ts';
+import type { JsonObject } from '../json.ts';
+import type { Device } from './device-model.ts';
+import type { NetworkTopology } from './network-topology.ts';
+import type { UpdateList, UpdateProgress, UpdateResult } from './software-update.ts';
+
+/** How the device proves what it is (Core §6.2): refuse findings, ask the person, or take any device. */
+export type AttestationPolicy = 'strict' | 'ask' | 'off';
+
+/** What a person gives to bring a device into this home: a code, or passcode and discriminator. */
+export interface CommissionRequest {
+  /** QR text `MT:…`, or a manual pairing code of 11 or 21 digits. Secret: never logged. */
+  readonly code?: string;
+  /** Instead of a code. */
+  readonly passcode?: number;
+  /** 12 bits; with `passcode`. */
+  readonly discriminator?: number;
+  /** Known IP address and UDP port: no discovery. */
+  readonly address?: { readonly host: string; readonly port: number };
+  readonly name?: string;
+  readonly area?: string;
+  /** Names of credential sets; their presence asks for commissioning over BLE. */
+  readonly wifi?: string;
+  readonly thread?: string;
+  readonly attestation?: AttestationPolicy;
+  /** Answers the `ask` policy in advance: findings seen before and accepted by a person. */
+  readonly acceptAttestation?: boolean;
+}
+
+/** Steps in the order in which a person waits for them. */
+export const COMMISSION_STEPS = ['parse', 'discover', 'connect', 'attest', 'network', 'join', 'interview', 'record', 'done'] as const;
+export type CommissionStep = (typeof COMMISSION_STEPS)[number];
+
+/** A step of a commissioning, with a note for the person who waits. */
+export interface CommissionProgress {
+  readonly step: CommissionStep;
+  readonly note: string;
+}
+
+/** What a commissioning brought. */
+export interface CommissionResult {
+  readonly nodeId: string;
+  /** One for a plain device, more behind a bridge or in a composed device. */
+  readonly devices: readonly Device[];
+  /** Attestation findings that were accepted. */
+  readonly findings: readonly string[];
+}
+
+/** A commissioning that a crash interrupted and that adoption could not finish. */
+export interface HalfCommissioned {
+  readonly id: string;
+  readonly startedAtMs: number;
+  readonly step: string;
+  /** What the person has to do. */
+  readonly advice: string;
+}
+
+/** A fabric that a device belongs to, as its Node Operational Credentials cluster tells. */
+export interface FabricInfo {
+  readonly fabricIndex: number;
+  readonly label: string;
+  readonly vendorId: number;
+  readonly fabricId: string;
+  readonly isOurs: boolean;
+}
+
+/** What another controller needs to join (Core §5.1.3, §5.1.4). Secret until it expires. */
+export interface ShareCode {
+  readonly qrCode: string;
+  readonly manualCode: string;
+  readonly expiresAt: string;
+}
+
+/** One endpoint of a device. */
+export interface DeviceEndpoint {
+  readonly device: DeviceId;
+  readonly endpoint: number;
+}
+
+/** Where a binding points: an endpoint, or one cluster of it. */
+export interface BoundEndpoint extends DeviceEndpoint {
+  readonly cluster?: string;
+}
+
+/** A group of endpoints that one multicast frame reaches. */
+export interface GroupInfo {
+  readonly id: number;
+  readonly name: string;
+  readonly members: readonly DeviceEndpoint[];
+}
+
+/** Network credentials under a name, as far as they may be shown. */
+export interface CredentialSet {
+  readonly name: string;
+  readonly kind: 'wifi' | 'thread';
+  /** SSID or Thread network name; the secret part is never read back. */
+  readonly network: string;
+}
+
+interface AdminOptions {
+  readonly signal: AbortSignal;
+}
+
+/** Port: what an administrator does with devices. Errors as DeviceAccess, and COMMISSIONING_FAILED, CONFLICT, NOT_FOUND. */
+export interface DeviceAdministration {
+  commission(
+    request: CommissionRequest,
+    options: AdminOptions & { onProgress(progress: CommissionProgress): void },
+  ): Promise<CommissionResult>;
+  halfCommissioned(): readonly HalfCommissioned[];
+  /** Forgets a half commissioned device after the person has reset it. */
+  forget(id: string): void;
+  /** Removes the whole node from the fabric; `isForced` forgets a device that does not answer. Answers the device ids that went. */
+  decommission(device: DeviceId, options: AdminOptions & { readonly isForced: boolean }): Promise<readonly DeviceId[]>;
+  /** Writes NodeLabel where the device has one, and the hub's own name. */
+  rename(device: DeviceId, name: string, options: AdminOptions): Promise<Device>;
+  setArea(device: DeviceId, area: string | null): Device;
+  identify(device: DeviceId, seconds: number, options: AdminOptions): Promise<void>;
+  ping(device: DeviceId, options: AdminOptions): Promise<{ readonly roundTripMs: number }>;
+  /** Reads everything again: structure, attributes, software version. */
+  interview(device: DeviceId, options: AdminOptions): Promise<readonly Device[]>;
+  /** Opens an enhanced commissioning window for `seconds` (180 to 900). */
+  share(device: DeviceId, seconds: number, options: AdminOptions): Promise<ShareCode>;
+  closeShare(device: DeviceId, options: AdminOptions): Promise<void>;
+  fabrics(device: DeviceId, options: AdminOptions): Promise<readonly FabricInfo[]>;
+  removeFabric(device: DeviceId, fabricIndex: number, options: AdminOptions): Promise<void>;
+  /** General, software, network diagnostics clusters as the device tells them. */
+  diagnostics(device: DeviceId, options: AdminOptions): Promise<JsonObject>;
+  /** Thread and Wi-Fi networks as all devices tell; those that do not answer are named with the reason. */
+  topology(options: AdminOptions): Promise<NetworkTopology>;
+  /** What the owner's folder of software images holds for the devices, and why images fit none. */
+  updates(): Promise<UpdateList>;
+  /**
+   * Installs an image of the folder on the whole node and answers once it tells its new version; `file` names one, else the newest
+   * that fits. CONFLICT for one that does not fit or is damaged; DEVICE_UNREACHABLE, TIMEOUT, OUTCOME_UNKNOWN say how far it came.
+   */
+  update(
+    device: DeviceId,
+    options: AdminOptions & { readonly file?: string; onProgress(progress: UpdateProgress): void },
+  ): Promise<UpdateResult>;
+
+  groups(): readonly GroupInfo[];
+  createGroup(name: string, members: readonly DeviceEndpoint[], options: AdminOptions): Promise<GroupInfo>;
+  addGroupMember(group: number, member: DeviceEndpoint, options: AdminOptions): Promise<GroupInfo>;
+  removeGroupMember(group: number, member: DeviceEndpoint, options: AdminOptions): Promise<GroupInfo>;
+  deleteGroup(group: number, options: AdminOptions): Promise<void>;
+  /** One multicast frame to all members; Matter gives no acknowledgement. */
+  invokeGroup(group: number, cluster: string, command: string, fields: JsonObject, options: AdminOptions): Promise<void>;
+
+  /** Access control entries of our fabric on the device, in the JSON form of AccessControl.Acl. */
+  accessControl(device: DeviceId, options: AdminOptions): Promise<readonly JsonObject[]>;
+  /** Replaces them; refuses a list that would lock this hub out. */
+  setAccessControl(device: DeviceId, entries: readonly JsonObject[], options: AdminOptions): Promise<void>;
+  bindings(device: DeviceId, endpoint: number, options: AdminOptions): Promise<readonly JsonObject[]>;
+  /** Binds a client endpoint to devices, and grants the source access on each target. */
+  bind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
+  unbind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
+
+  credentials(): readonly CredentialSet[];
+  setWifi(name: string, ssid: string, password: string): void;
+  /** Operational dataset as TLV hex (Thread 1.3 §8.10). */
+  setThread(name: string, datasetHex: string): void;
+  /** Takes the active dataset from an OpenThread Border Router's REST API. */
+  importThread(name: string, routerUrl: string, options: AdminOptions): Promise<CredentialSet>;
+  removeCredentials(name: string): boolean;
+}

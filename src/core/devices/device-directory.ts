@@ -1,0 +1,47 @@
+import type { DeviceId } from '../ids.ts';
+import type { Json, JsonObject } from '../json.ts';
+import type { AttributePath, AttributeReading, CommandPath, Device, DeviceDescription, DeviceEvent } from './device-model.ts';
+
+/** How the directory differs from before. */
+export type DeviceChange =
+  | { readonly kind: 'added'; readonly device: Device }
+  /** Its name, area, endpoints or clusters differ from before. */
+  | { readonly kind: 'changed'; readonly device: Device; readonly before: Device }
+  | { readonly kind: 'reachability'; readonly device: Device }
+  | { readonly kind: 'removed'; readonly device: Device };
+
+/** Port: which devices there are. A room that brings devices implements it. */
+export interface DeviceDirectory {
+  list(): readonly Device[];
+  get(id: DeviceId): Device | undefined;
+  describe(id: DeviceId): DeviceDescription | undefined;
+  /** Hears every change from now on; the answer stops it. */
+  onChange(listener: (change: DeviceChange) => void): () => void;
+}
+
+/** How one interaction with a device is bounded. */
+export interface DeviceCallOptions {
+  /** Ends the interaction; what is not on the wire yet then never goes there. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Port: what can be done with a device's clusters. Values are JSON in raw Matter units as the descriptions' schemas
+ * say: enums by name, bitmaps as objects of booleans, octets as base64, integers beyond 2^53 as decimal strings.
+ *
+ * Errors: DEVICE_NOT_FOUND, NOT_SUPPORTED (cluster, attribute or command absent, read-only), VALIDATION_ERROR (value
+ * against the schema), DEVICE_UNREACHABLE (nothing delivered), OUTCOME_UNKNOWN (sent, not acknowledged), CLUSTER_STATUS
+ * (the device's status code), CANCELLED.
+ */
+export interface DeviceAccess {
+  /** The last value the device told, without asking it; undefined when it never did. */
+  cached(path: AttributePath): AttributeReading | undefined;
+  /** Asks the device, in one interaction for all paths; answers in the order of the paths. */
+  read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]>;
+  write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void>;
+  /** Answers the response fields, null when the command has none. */
+  invoke(path: CommandPath, fields: JsonObject, options: DeviceCallOptions): Promise<JsonObject | null>;
+  /** Hears every attribute report, first values included. */
+  onReport(listener: (reading: AttributeReading) => void): () => void;
+  onEvent(listener: (event: DeviceEvent) => void): () => void;
+}

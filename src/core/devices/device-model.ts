@@ -1,0 +1,162 @@
+import type { DeviceId } from '../ids.ts';
+import type { Json, JsonObject, JsonSchema } from '../json.ts';
+
+/** Access privileges of the Matter specification (Core §6.6.5.2). */
+export type Privilege = 'view' | 'operate' | 'manage' | 'administer';
+
+/*
+ * Names: clusters, attributes, commands, events and enum values as the Matter specification writes them
+ * (`MoveToLevel`); fields of commands, events and structs and flags of bitmaps in camelCase (`transitionTime`).
+ * Schemas carry `x-unit` and `x-scale` where a number has a unit. Enums of what devices say (attributes that cannot be
+ * written, responses, events) are `anyOf` [names, integer], since a device may be newer than the model.
+ */
+
+/** One attribute that a device has, with the schema of its JSON form in raw Matter units. */
+export interface AttributeDescription {
+  readonly id: number;
+  /** Name in the Matter specification, such as `OccupiedHeatingSetpoint`; manufacturer attributes without a model are `Attr0x<hex>`. */
+  readonly name: string;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+  readonly writable: boolean;
+  readonly readPrivilege: Privilege;
+  readonly writePrivilege?: Privilege;
+  /** Unit that one unit of `value * scale` has, where the data model states it. */
+  readonly unit?: string;
+  readonly scale?: number;
+  /** The device does not report changes (quality C); the value has to be polled. */
+  readonly changesOmitted: boolean;
+  /** The value never changes (quality F). */
+  readonly fixed: boolean;
+}
+
+/** One command that a device accepts. */
+export interface CommandDescription {
+  readonly id: number;
+  readonly name: string;
+  readonly description?: string;
+  /** Schema of the request fields: always an object, `additionalProperties: false`. */
+  readonly parameters: JsonSchema;
+  /** Schema of the response fields; absent when the command answers with a status only. */
+  readonly returns?: JsonSchema;
+  readonly timed: boolean;
+  readonly privilege: Privilege;
+}
+
+/** One event that a device may send. */
+export interface EventDescription {
+  readonly id: number;
+  readonly name: string;
+  readonly schema: JsonSchema;
+  readonly priority: 'debug' | 'info' | 'critical';
+}
+
+/** One server cluster on one endpoint, narrowed to what this very device supports. */
+export interface ClusterDescription {
+  readonly id: number;
+  /** Name in the Matter specification, such as `OnOff`; unknown manufacturer clusters are `Cluster0x<hex>`. */
+  readonly name: string;
+  readonly description?: string;
+  readonly revision: number;
+  /** Short feature codes such as `LT`, as in the specification's feature tables. */
+  readonly features: readonly string[];
+  readonly attributes: readonly AttributeDescription[];
+  readonly commands: readonly CommandDescription[];
+  readonly events: readonly EventDescription[];
+}
+
+/** A device type that an endpoint declares in its Descriptor cluster. */
+export interface DeviceTypeEntry {
+  readonly id: number;
+  /** Name in the device library, such as `DimmableLight`; unknown ones are `DeviceType0x<hex>`. */
+  readonly name: string;
+  readonly revision: number;
+}
+
+/** One tag of the Descriptor's TagList (Core §9.5.6.5): "which of several like me". */
+export interface SemanticTag {
+  readonly namespace: number;
+  readonly tag: number;
+  readonly label?: string;
+}
+
+/** One endpoint of a device. */
+export interface EndpointDescription {
+  readonly endpoint: number;
+  readonly deviceTypes: readonly DeviceTypeEntry[];
+  readonly tags: readonly SemanticTag[];
+  readonly clusters: readonly ClusterDescription[];
+}
+
+/** Whether a device answers; `unknown` until it was heard or missed for the first time since the hub's start. */
+export const REACHABILITIES = ['reachable', 'unreachable', 'unknown'] as const;
+export type Reachability = (typeof REACHABILITIES)[number];
+
+/** A device as people see it: a Matter node, one bridged device, or one logical part of a composed device. */
+export interface Device {
+  readonly id: DeviceId;
+  /** Name that people use; unique names are not guaranteed, ids are. At most 64 characters, no control characters. */
+  readonly name: string;
+  /** True where a person gave the name here; absent where it is what the device says of itself. */
+  readonly isNamedHere?: true;
+  readonly area?: string;
+  /** `board`: no Matter device, but a chip, a probe or a line of the board itself. */
+  readonly kind: 'node' | 'bridged' | 'part' | 'board';
+  /** Operational node id in this hub's fabric, decimal text; empty for the board's own. */
+  readonly nodeId: string;
+  /** The device whose node or bridge this one is part of. */
+  readonly parent?: DeviceId;
+  readonly vendor: { readonly id: number; readonly name: string };
+  readonly product: { readonly id: number; readonly name: string };
+  readonly serial?: string;
+  readonly softwareVersion?: string;
+  /** Leading device type first: what a person would call it. */
+  readonly deviceTypes: readonly string[];
+  readonly reachability: Reachability;
+  /** When the device last answered or reported, ms since 1970; 0 when never since the hub knows it. */
+  readonly lastSeenMs: number;
+  /** Battery devices that sleep answer late; their availability classes are longer. */
+  readonly isSleepy: boolean;
+}
+
+/** Everything a device has; `endpoints` holds application endpoints only, endpoint 0 when the device is the node itself. */
+export interface DeviceDescription {
+  readonly device: Device;
+  readonly endpoints: readonly EndpointDescription[];
+}
+
+/** Where an attribute is. */
+export interface AttributePath {
+  readonly device: DeviceId;
+  readonly endpoint: number;
+  /** Cluster name of the specification. */
+  readonly cluster: string;
+  readonly attribute: string;
+}
+
+/** Where a command is. */
+export interface CommandPath {
+  readonly device: DeviceId;
+  readonly endpoint: number;
+  readonly cluster: string;
+  readonly command: string;
+}
+
+/** A value with its age, in the JSON form of its attribute's schema. */
+export interface AttributeReading {
+  readonly path: AttributePath;
+  readonly value: Json;
+  /** When the device last said so, ms since 1970. */
+  readonly atMs: number;
+  readonly reachability: Reachability;
+}
+
+/** An event record that a device sent. */
+export interface DeviceEvent {
+  readonly device: DeviceId;
+  readonly endpoint: number;
+  readonly cluster: string;
+  readonly event: string;
+  readonly data: JsonObject;
+  readonly atMs: number;
+}

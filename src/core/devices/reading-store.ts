@@ -1,0 +1,67 @@
+import type { DeviceId, SensorId } from '../ids.ts';
+import type { Reachability } from './device-model.ts';
+
+/** What a reading is about; values are in human units. */
+export interface SensorInfo {
+  readonly id: SensorId;
+  readonly device: DeviceId;
+  /** Name of the reading within its device, such as `temperature`. */
+  readonly name: string;
+  /** What is measured: `temperature`, `humidity`, `occupancy` …; the word of the capability file. */
+  readonly kind: string;
+  /** UCUM-like unit text for people: `°C`, `%`, `lx`, `W`; empty for on/off and counts. */
+  readonly unit: string;
+  readonly area?: string;
+  readonly title: string;
+}
+
+/** Booleans are kept as 0 and 1, texts (such as an air quality class) as they are. */
+export type ReadingValue = number | boolean | string;
+
+/** A sensor's present value with its age. */
+export interface Reading {
+  readonly sensor: SensorInfo;
+  readonly value: ReadingValue | null;
+  readonly atMs: number;
+  readonly reachability: Reachability;
+}
+
+/** How the readings of a bucket become one value; `none` gives them as they came. */
+export const AGGREGATIONS = ['none', 'avg', 'min', 'max', 'sum'] as const;
+export type Aggregation = (typeof AGGREGATIONS)[number];
+
+/** A stretch of a sensor's history and how to sum it up. */
+export interface HistoryQuery {
+  readonly sensor: SensorId;
+  /** Both ends belong to the range. */
+  readonly startMs: number;
+  readonly endMs: number;
+  /** `avg` is the mean of the readings kept; a reading repeated unchanged within minutes is kept once. */
+  readonly aggregation: Aggregation;
+  /** Width of one bucket, counted from 1970-01-01T00:00Z; the whole range when absent. Ignored for `none`. */
+  readonly everyMs?: number;
+  /** At most this many points, newest kept; default 10,000. */
+  readonly limit?: number;
+}
+
+/** One point of a history. */
+export interface HistoryPoint {
+  /** Time of the reading, or start of the bucket; the first bucket begins where the range does. */
+  readonly atMs: number;
+  readonly value: number | string;
+}
+
+/** Port: what sensors said and say. */
+export interface ReadingStore {
+  /** Announces a sensor or changes what is known of it; null removes it (its history stays). */
+  describe(id: SensorId, info: SensorInfo | null): void;
+  record(id: SensorId, value: ReadingValue | null, atMs: number): void;
+  setReachability(device: DeviceId, reachability: Reachability): void;
+  sensors(): readonly Reading[];
+  current(id: SensorId): Reading | undefined;
+  /**
+   * Oldest first; buckets without a reading are absent. Errors: SENSOR_NOT_FOUND, VALIDATION_ERROR (range, width, or
+   * an aggregation of texts), STORAGE_FAILED.
+   */
+  history(query: HistoryQuery): readonly HistoryPoint[];
+}

@@ -1,0 +1,16 @@
+import type { Json } from '../json.ts';
+
+/**
+ * Port: small durable state. A write is on the disk when the call returns; the stored form is JSON. Calls are
+ * synchronous, so a `get` and the `set` that follows it in the same turn cannot be torn apart by another caller.
+ * Errors: VALIDATION_ERROR (space, key or ttl), PAYLOAD_TOO_LARGE (value), STORAGE_FAILED.
+ */
+export interface KeyValueStore {
+  get(space: string, key: string): Json | undefined;
+  /** `ttlMs` counts from now; absent = for ever. */
+  set(space: string, key: string, value: Json, options?: { readonly ttlMs?: number }): void;
+  /** True when there was a live entry. */
+  delete(space: string, key: string): boolean;
+  /** Live entries, sorted by key. */
+  entries(space: string): readonly { readonly key: string; readonly value: Json }[];
+}
