@@ -1,19 +1,50 @@
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import type { CliIo } from './cli-io.ts';
 import { usage } from './command.ts';
+import { fileParam } from './file-param.ts';
 
-/** Parameters from `key=value` words, typed by the tool's schema. What does not fit stays text: the hub says what is wrong. */
-export function typedParams(words: readonly string[], schema: JsonObject): JsonObject {
-  const properties = isJsonObject(schema.properties) ? schema.properties : {};
+/** Bytes of parameters that a tool takes which says nothing else. */
+const USUAL_PARAMS_BYTES = 65_536;
+
+/**
+ * Parameters from `key=value` words, typed by the schema of the tool. `key=@FILE` is what the file holds, `key=@-` what comes on stdin,
+ * `key=@@x` the text `@x`. What does not fit stays text: the hub says what is wrong.
+ */
+export async function typedParams(words: readonly string[], tool: JsonObject, io: Pick<CliIo, 'stdin'>): Promise<JsonObject> {
+  const { parameters, execution } = tool;
+  const properties = isJsonObject(parameters) && isJsonObject(parameters.properties) ? parameters.properties : {};
+  const bound = isJsonObject(execution) ? execution.max_params_bytes : undefined;
+  const maxBytes = typeof bound === 'number' ? bound : USUAL_PARAMS_BYTES;
   const params: Record<string, Json> = {};
+  for (const [name, text] of splitWords(words)) {
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    const schema = isJsonObject(property) ? property : {};
+    const isFile = text.startsWith('@') && !text.startsWith('@@');
+    params[name] = isFile
+      ? contentValue(await fileParam({ name, file: text.slice(1), schema, maxBytes }, io), schema)
+      : typedValue(text.startsWith('@@') ? text.slice(1) : text, schema);
+  }
+  return params;
+}
+
+function splitWords(words: readonly string[]): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
   for (const word of words) {
     const at = word.indexOf('=');
     if (at < 1) throw usage(`${JSON.stringify(word)} is not of the form key=value; quote values with spaces, or use --params JSON`);
     const name = word.slice(0, at);
-    if (Object.hasOwn(params, name)) throw usage(`${name} is given twice`);
-    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    params[name] = typedValue(word.slice(at + 1), isJsonObject(property) ? property : {});
+    if (texts.has(name)) throw usage(`${name} is given twice`);
+    texts.set(name, word.slice(at + 1));
   }
-  return params;
+  if ([...texts.values()].filter((text) => text === '@-').length > 1) throw usage('Only one parameter can come on stdin (@-)');
+  return texts;
+}
+
+/** Text of a file keeps its line feed at the end, where numbers and JSON have none. */
+function contentValue(content: string, schema: JsonObject): Json {
+  const line = content.trim();
+  const value = typedValue(line, schema);
+  return value === line && !enumOf(schema).includes(line) ? content : value;
 }
 
 const SWITCHES: Readonly<Record<string, boolean>> = { true: true, false: false, on: true, off: false, yes: true, no: false };

@@ -1,6 +1,7 @@
 import { type Command, type Invocation, NAME_KINDS, type NameKind, usage } from '../command.ts';
 import { type Candidate, type CompletionRequest, completionRequest } from '../completion/completion-request.ts';
 import { completionScript, SHELLS } from '../completion/completion-script.ts';
+import { fileWords } from '../completion/file-words.ts';
 import { lookUpNames } from '../completion/name-lookup.ts';
 import { HubClient } from '../hub-client.ts';
 import { cellText } from '../text-table.ts';
@@ -55,6 +56,8 @@ async function candidatesOf(request: CompletionRequest | undefined, call: Invoca
   if (request.kind === 'words') return request.candidates;
   const { completes, typed, operands } = request;
   if (completes === 'file') return 'files';
+  const files = completes === 'parameter' ? fileWords(typed) : undefined;
+  if (files) return files;
   const known = isNameKind(completes) ? await namesOf(completes, operands, call) : completes.map((text) => ({ text, help: '' }));
   return known.filter(({ text }) => text.startsWith(typed));
 }

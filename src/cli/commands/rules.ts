@@ -79,8 +79,7 @@ async function paramsOf(call: Invocation): Promise<JsonObject> {
   if (given !== undefined && words.length > 0) throw usage('Use either key=value words or --params, not both');
   if (given !== undefined) return jsonObject(await readInput(given, call.io), '--params');
   if (words.length === 0) return {};
-  const { parameters } = await call.hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`);
-  return typedParams(words, asObject(parameters));
+  return typedParams(words, await call.hub.get(`/api/v1/tools/${encodeURIComponent(tool)}`), call.io);
 }
 
 function usualFile(env: Invocation['io']['env']): string {

@@ -80,7 +80,7 @@ _atmo() {
   [[ -n $breaks ]] && head=\${cur%"\${cur##*[$breaks]}"}
   for text in "\${lines[@]}"; do
     text=\${text%%$'\\t'*}
-    [[ $text == *= ]] && compopt -o nospace 2>/dev/null
+    [[ $text == *[=/] ]] && compopt -o nospace 2>/dev/null
     printf -v text %q "\${text#"$head"}"
     COMPREPLY+=("$text")
   done
@@ -100,7 +100,7 @@ _atmo_offer() {
     shown+=("\${line/$'\\t'/  -- }")
   done
   [[ \${#names} -eq 0 ]] && return 1
-  if [[ $names[1] == *= ]]; then compadd -S '' -l -d shown -a names; else compadd -l -d shown -a names; fi
+  if [[ $names[1] == *[=/] ]]; then compadd -S '' -l -d shown -a names; else compadd -l -d shown -a names; fi
 }
 _atmo_options() {
   case "$1" in

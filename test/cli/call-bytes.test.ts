@@ -1,0 +1,92 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { makeGateway } from '../gateway/gateway-room.ts';
+import { atmo, fetchFrom, withDirectory } from './cli-room.ts';
+
+const PICTURE = Buffer.alloc(900, 7);
+const BYTES = { type: 'string', contentEncoding: 'base64' };
+
+/** A hub with a camera, and a person in a folder. */
+function makeHome() {
+  const room = makeGateway();
+  let taken = 0;
+  const returns = { type: 'object', properties: { image: BYTES, thumb: BYTES, format: { type: 'string' } } };
+  room.addTool({
+    name: 'snap',
+    returns,
+    parameters: { type: 'object', properties: { note: { type: 'string' }, small: { type: 'boolean' } } },
+    handler: async ({ small }) => {
+      taken += 1;
+      const image = PICTURE.toString('base64');
+      return { format: 'jpeg', ...(small === undefined ? { image } : small === true ? { image, thumb: 'AAEC' } : {}) };
+    },
+  });
+  room.addTool({ name: 'dumb', handler: async () => ({ image: 'AAEC' }) });
+  const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(room.gateway) });
+  return { run, taken: () => taken };
+}
+
+describe('atmo call --output', () => {
+  test('writes the bytes of the answer into a new file, and tells people where they are', () =>
+    withDirectory(async (dir) => {
+      const { run } = makeHome();
+      const file = `${dir}/door.jpg`;
+      expect(await run('call', 'snap', '--output', file)).toMatchObject({ code: 0, err: '' });
+      expect(readFileSync(file).equals(PICTURE)).toBe(true);
+      const { out } = await run('call', 'snap', 'note=x', '--output', `${dir}/two.jpg`);
+      expect(out).toBe(`format  jpeg\nimage   900 bytes in ${dir}/two.jpg\n`);
+      const whole = (await run('call', 'snap', '--output', `${dir}/three.jpg`, '--json')).json();
+      expect(whole.result).toEqual({ format: 'jpeg', image: PICTURE.toString('base64') });
+    }));
+
+  test('does nothing where the file is there, the tool answers no bytes, or there will be only a job', () =>
+    withDirectory(async (dir) => {
+      const { run, taken } = makeHome();
+      writeFileSync(`${dir}/kept`, 'kept');
+      expect(await run('call', 'snap', '--output', `${dir}/kept`)).toMatchObject({ err: expect.stringContaining('exists already') });
+      expect(readFileSync(`${dir}/kept`, 'utf8')).toBe('kept');
+      expect(await run('call', 'dumb', '--output', `${dir}/new`)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('answers no bytes'),
+      });
+      expect((await run('call', 'snap', '--async', '--output', `${dir}/new`)).code).toBe(2);
+      expect([taken(), existsSync(`${dir}/new`)]).toEqual([0, false]);
+    }));
+
+  test('says so where the answer had no bytes this time, or several', () =>
+    withDirectory(async (dir) => {
+      const { run } = makeHome();
+      const none = await run('call', 'snap', 'small=false', '--output', `${dir}/new`);
+      expect(none.err).toContain(`The answer has no bytes for ${dir}/new`);
+      const several = await run('call', 'snap', 'small=true', '--output', `${dir}/new`);
+      expect(several.err).toContain('The answer has bytes in image, thumb');
+      expect([none.code === 0, several.code === 0, existsSync(`${dir}/new`)]).toEqual([false, false, false]);
+    }));
+
+  test('a file that cannot be written is an error', async () => {
+    const { run } = makeHome();
+    expect(await run('call', 'snap', '--output', '/no/such/folder/x')).toMatchObject({ err: expect.stringMatching(/^STORAGE_FAILED: /) });
+  });
+});
+
+test('without --output people see how many bytes there are, and short ones as they are', async () => {
+  const { run } = makeHome();
+  const { out } = await run('call', 'snap', 'small=true');
+  expect(out).toMatch(/^format +jpeg\nimage +900 bytes; --output FILE writes them into a file\nthumb +AAEC\n$/);
+  expect((await run('call', 'snap', 'small=true', '--json')).json().result.image).toHaveLength(1_200);
+});
+
+test('a file goes into a parameter by its name', () =>
+  withDirectory(async (dir) => {
+    const room = makeGateway();
+    const parameters = { type: 'object', properties: { image: BYTES, note: { type: 'string' } } };
+    room.addTool({ name: 'look', parameters, handler: async (params) => params });
+    writeFileSync(`${dir}/photo.jpg`, PICTURE);
+    const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(room.gateway), stdin: 'from a pipe' });
+    const { code, json } = await run('call', 'look', `image=@${dir}/photo.jpg`, 'note=@-', '--json');
+    expect([code, json().result]).toEqual([0, { image: PICTURE.toString('base64'), note: 'from a pipe' }]);
+    expect(await run('call', 'look', `image=@${dir}/gone.jpg`)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('gone.jpg cannot be read'),
+    });
+  }));
