@@ -41,6 +41,7 @@ export class McpSession {
   /** Handshake, notifications and the client's own answers go one after the other. */
   #inOrder: Promise<void> = Promise.resolve();
   #isListening = false;
+  #hasListened = false;
   /** After what the next stream goes on, where the hub still knows the session. */
   #lastEventId: string | undefined;
 
@@ -172,16 +173,23 @@ export class McpSession {
     again().catch(() => undefined);
   }
 
+  /** What the hub said while no stream was open nobody heard: a stream that goes on after no event begins with all that may have changed. */
+  #catchUp(): void {
+    for (const missed of this.#hasListened ? this.#missed() : this.#updates()) this.#write(missed);
+    this.#hasListened = true;
+  }
+
   #missed(): readonly McpMessage[] {
     const capabilities = this.#handshake?.capabilities ?? {};
     const lists = ['tools', 'prompts', 'resources'].filter((kind) => {
       const capability = capabilities[kind];
       return isJsonObject(capability) && capability.listChanged === true;
     });
-    return [
-      ...lists.map((kind) => notice(`notifications/${kind}/list_changed`)),
-      ...[...this.#subscribed].map((uri) => notice('notifications/resources/updated', { uri })),
-    ];
+    return [...lists.map((kind) => notice(`notifications/${kind}/list_changed`)), ...this.#updates()];
+  }
+
+  #updates(): readonly McpMessage[] {
+    return [...this.#subscribed].map((uri) => notice('notifications/resources/updated', { uri }));
   }
 
   #startListening(): void {
@@ -216,6 +224,7 @@ export class McpSession {
       if (this.#handshake === known) await this.#remake();
       return;
     }
+    if (response.ok && after === undefined) this.#catchUp();
     for await (const { message, eventId } of arrivalsIn(response)) {
       this.#lastEventId = eventId ?? this.#lastEventId;
       this.#write(message);

@@ -84,6 +84,25 @@ describe('the bridge, for clients with a handshake', () => {
     await hangUp();
   });
 
+  test('says again that all may have changed when the stream is open, since nobody heard what changed before', async () => {
+    const hub = legacyHub();
+    const { say, read, clock, hangUp } = makeBridge(hub.answer);
+    const uri = 'atmo://sensors/a/b';
+    await say(INITIALIZE, INITIALIZED, { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri } });
+    hub.forget();
+    await say({ jsonrpc: '2.0', id: 2, method: 'tools/list' });
+    const before = read().length;
+    expect(hub.streams).toHaveLength(1);
+    clock.advance(1_000);
+    await settled();
+    expect(hub.streams).toHaveLength(2);
+    expect(read().slice(before)).toEqual([
+      { jsonrpc: '2.0', method: 'notifications/tools/list_changed' },
+      { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } },
+    ]);
+    await hangUp();
+  });
+
   test('asks again for a subscription that a hub refuses which has only just started', async () => {
     const hub = legacyHub();
     let refusals = 0;
