@@ -36,7 +36,7 @@ describe('MeshDirectory', () => {
     expect(dropsOf(room)).toEqual({});
   });
 
-  test('in any order, with losses and repetitions, ends with what the origin says after one comparison', () => {
+  test('in any order, with losses and repetitions, ends with what the origin says after two comparisons', () => {
     const step = fc.record({
       kind: fc.constantFrom('full', 'delta', 'delta', 'delta', 'heartbeat', 'restart'),
       names: fc.subarray(['a', 'b', 'c2', 'c', 'c_d', 'e']),
@@ -67,6 +67,8 @@ describe('MeshDirectory', () => {
           const tools = tested.directory.hub(origin.id)?.tools.map(({ id }) => id);
           if (tools) expect(said).toContainEqual(tools);
         }
+        // A later announcement with the digest that is known hides what was missed before it: the first comparison shows the gap.
+        sync(complete, tested);
         sync(complete, tested);
         expect(wordsOf(tested.directory.hub(origin.id))).toEqual(wordsOf(complete.directory.hub(origin.id)));
         expect(tested.directory.vector()).toEqual(complete.directory.vector());
