@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
 const root = new URL('..', import.meta.url).pathname;
+/** What is waited for with `expect.poll` comes, and may take its time on a busy machine; vitest would wait for a second. */
+const patience = { poll: { timeout: 20_000 } };
 
 /** `unit` touches no socket; `live` talks real Matter and HTTP inside network namespaces made by scripts/in-netns. */
 export default defineConfig({
@@ -14,7 +16,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/live/**', '**/node_modules/**'],
           // Some start processes, and machines of continuous integration may be many times slower than a desk.
-          testTimeout: 60_000,
+          testTimeout: 120_000,
+          expect: patience,
           // Files share a process: loading matter.js for each of a hundred took longer than all the tests.
           isolate: false,
         },
@@ -28,6 +31,7 @@ export default defineConfig({
           fileParallelism: false,
           // They measure time on machines that others share; what fails twice is wrong.
           retry: 1,
+          expect: patience,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
