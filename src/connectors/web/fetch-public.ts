@@ -9,6 +9,7 @@ import { certificateFailure } from '../http/certificate-failure.ts';
 import { connectionCode } from '../http/connection-code.ts';
 import { hostRule } from './allowed-hosts.ts';
 import { readDecoded } from './decoded-body.ts';
+import { type EmbeddedIpv4, embeddedIpv4, networkTranslation } from './nat64.ts';
 import { isPublicAddress } from './public-address.ts';
 
 /** A request to an address that an agent chose. */
@@ -43,6 +44,8 @@ interface PublicFetchOptions {
   readonly allowedHosts?: readonly string[];
   /** The machine's resolver when absent. */
   readonly resolve?: ResolveHost;
+  /** How the network turns addresses of IPv6 into those of IPv4; asked of the resolver when absent. */
+  readonly translation?: () => Promise<EmbeddedIpv4>;
   /** For the whole of it, redirects included; 30 s when absent. */
   readonly timeoutMs?: number;
 }
@@ -61,12 +64,14 @@ const REDIRECTS = [301, 302, 303, 307, 308];
  * Errors of the fetch: VALIDATION_ERROR (no such address of the web), PERMISSION_DENIED (a private host), SERVICE_UNAVAILABLE
  * (not reached), SERVICE_REFUSED (redirects without end, garbage), PAYLOAD_TOO_LARGE, TIMEOUT, or what the signal aborts with.
  */
-export function publicFetch({ allowedHosts = [], resolve = resolveHost, timeoutMs = 30_000 }: PublicFetchOptions = {}): FetchPublic {
+export function publicFetch(options: PublicFetchOptions = {}): FetchPublic {
+  const { allowedHosts = [], resolve = resolveHost, translation = networkTranslation, timeoutMs = 30_000 } = options;
   const isAllowed = hostRule(allowedHosts);
-  const mayReach = (target: URL, address: string) => isPublicAddress(address) || isAllowed(target, address);
   const addressesOf = async (target: URL, signal: AbortSignal) => {
     const addresses = await resolved(target, { resolve, signal });
-    if (addresses.every(({ address }) => mayReach(target, address))) return addresses;
+    const hasIpv6 = addresses.some(({ family, address }) => family === 6 && isPublicAddress(address));
+    const embedded = hasIpv6 ? await orAborted(translation(), signal) : embeddedIpv4([]);
+    if (addresses.every(({ address }) => isPublicAddress(address, embedded) || isAllowed(target, address))) return addresses;
     throw forbidden(target);
   };
   return async (request) => {

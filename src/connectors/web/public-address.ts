@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { type EmbeddedIpv4, embeddedIpv4 } from './nat64.ts';
 
 /** Whether connections may go to an address of a machine. */
 export type AddressRule = (address: string) => boolean;
@@ -22,8 +23,11 @@ const CLOSED_V4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Of IPv6 only this is handed out to machines (RFC 4291 §2.4): loopback, local, multicast, mapped IPv4 and NAT64 are outside. */
-const OPEN_V6 = ['2000::/3'];
+/**
+ * Of IPv6 only this is handed out to machines (RFC 4291 §2.4): loopback, local, multicast, mapped IPv4 and NAT64 for local use
+ * (RFC 8215) are outside. Addresses of the well-known NAT64 network are what they stand for (RFC 6052).
+ */
+const OPEN_V6 = ['2000::/3', '64:ff9b::/96'];
 /** Within it: protocol assignments with Teredo, documentation, 6to4 (holds an IPv4 address), documentation. */
 const CLOSED_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
@@ -32,13 +36,15 @@ const open = addressSet(OPEN_V6);
 
 /**
  * True for an address of the public internet: not of the machine, of its networks as they are now (a home may have public IPv6
- * addresses), or of any special range. False for what is no address.
+ * addresses), or of any special range. An address that a translator turns into one of IPv4 is public only if that is. False for
+ * what is no address.
  */
-export function isPublicAddress(address: string): boolean {
+export function isPublicAddress(address: string, embedded: EmbeddedIpv4 = embeddedIpv4([])): boolean {
   const family = isIP(address);
   if (family === 0 || address.includes('%')) return false;
   if (closed(address) || (family === 6 && !open(address))) return false;
-  return !ownNetworks()(address);
+  const ipv4 = embedded(address);
+  return !ownNetworks()(address) && (ipv4 === undefined || isPublicAddress(ipv4));
 }
 
 /** True for the addresses of these networks, each `network/prefix`; a mapped IPv4 address (`::ffff:1.2.3.4`) is what it maps. */
