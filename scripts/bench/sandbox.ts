@@ -2,6 +2,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { OWNER } from '../../src/access/owner/owner-authenticator.ts';
 import { openProgramSandbox } from '../../src/connectors/sandbox/open-program-sandbox.ts';
 import { SANDBOX_SECTION, type SandboxConfig } from '../../src/connectors/sandbox/sandbox-config.ts';
 import { ScriptThreads } from '../../src/connectors/sandbox/script-threads.ts';
@@ -49,7 +50,7 @@ function kindsOf(directory: string): Readonly<Record<string, Work>> {
   writeFileSync(join(directory, 'module.mjs'), MODULE);
   const params = { a: 21 };
   const config = { factor: 2 };
-  const context = () => ({ signal: AbortSignal.timeout(30_000) }) as unknown as ToolContext;
+  const context = () => ({ principal: OWNER, signal: AbortSignal.timeout(30_000) }) as unknown as ToolContext;
   const code = { specifier, entry: 'createTool', config };
   const isolated = isolatedHandler({ ...code, maxMemoryBytes: MEMORY });
   const scripts = new ScriptThreads({ clock: systemClock });
@@ -91,6 +92,7 @@ function sandboxKinds({
         program: '/bin/sh',
         args: ['-c', 'echo 42'],
         powers: [],
+        caller: OWNER,
         signal: context().signal,
       });
       return expectRight(Number(stdout));

@@ -1,3 +1,5 @@
+import type { Principal } from '../core/principal.ts';
+
 /** How a program is started: by itself, or in a container of the engine that the owner configured. */
 export type ProgramKind = 'cmd' | 'image';
 
@@ -19,6 +21,8 @@ export interface ProgramOrder {
   readonly maxMemoryBytes?: number;
   /** A runtime such as Node's, which reserves far more than it uses: only what it really takes is counted. */
   readonly isRuntime?: boolean;
+  /** Whose program it is: nobody's programs keep those of others waiting. */
+  readonly caller: Principal;
   /** Ends the program with all that it started. */
   readonly signal: AbortSignal;
 }

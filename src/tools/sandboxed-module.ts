@@ -57,7 +57,6 @@ export function sandboxedModule(module: SandboxedModule, definition: ToolDefinit
       visible: [process.execPath, ...visible],
       maxMemoryBytes: maxMemoryBytes + NODE_BYTES,
       isRuntime: true,
-      signal: context.signal,
     } as const;
     const { stdout, exitCode } = await runToEnd(programs, order, { definition, context });
     return answerIn(stdout, mark, exitCode);

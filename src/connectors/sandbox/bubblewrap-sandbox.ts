@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/is-within.ts';
-import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
+import { CallerGates } from '../../tools/calls/caller-gates.ts';
 import { notConfigured } from '../../tools/missing-setting.ts';
 import type { ProgramKind, ProgramOrder, ProgramPower, ProgramResult, ProgramSandbox } from '../../tools/program-sandbox.ts';
 import { bubblewrapOptions, limitedCommand, PROGRAM_PATH, type SandboxView } from './bubblewrap-arguments.ts';
@@ -41,7 +41,7 @@ const ALLOW = 'allow user namespaces for the hub: docs/sandbox.md says how, for 
 export class BubblewrapSandbox implements ProgramSandbox {
   readonly #with: SandboxCollaborators;
   readonly #bounds: Bounds;
-  readonly #running: ConcurrencyGate;
+  readonly #turns: CallerGates;
   /** What became of the trial; the first program makes it. */
   #trial: Promise<Way> | undefined;
   #problem: string | undefined;
@@ -49,7 +49,13 @@ export class BubblewrapSandbox implements ProgramSandbox {
   constructor(collaborators: SandboxCollaborators, bounds: Bounds) {
     this.#with = collaborators;
     this.#bounds = bounds;
-    this.#running = new ConcurrencyGate({ maxRunning: bounds.maxConcurrent });
+    const maxRunningPerCaller = Math.max(1, Math.floor(bounds.maxConcurrent / 2));
+    this.#turns = new CallerGates({
+      maxRunning: bounds.maxConcurrent,
+      maxRunningPerCaller,
+      maxWaiting: Infinity,
+      maxWaitingPerCaller: Infinity,
+    });
   }
 
   missingSetting(kind: ProgramKind): string | undefined {
@@ -67,11 +73,20 @@ export class BubblewrapSandbox implements ProgramSandbox {
 
   async run(order: ProgramOrder): Promise<ProgramResult> {
     const granted = this.#with.powers.together(order.powers);
-    if (order.kind === 'image') return this.#running.run(() => this.#runImage(order, granted), order.signal);
+    if (order.kind === 'image') return this.#inTurn(order, () => this.#runImage(order, granted));
     this.requireSafe([order.program, ...order.args], order.cwd);
     const view = { ...this.#viewOf(order, granted), ...(await this.#tried()) };
     const command = [pathOf(order.program, view), ...order.args];
-    return this.#running.run(() => this.#runCommand(order, view, command), order.signal);
+    return this.#inTurn(order, () => this.#runCommand(order, view, command));
+  }
+
+  async #inTurn({ caller, signal }: ProgramOrder, work: () => Promise<ProgramResult>): Promise<ProgramResult> {
+    const leave = await this.#turns.enter(caller, signal);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
   }
 
   #runCommand(order: ProgramOrder, view: SandboxView, command: readonly string[]): Promise<ProgramResult> {

@@ -111,7 +111,7 @@ async function runCommand(
   { definition }: RegisteredTool,
   { programs, context }: { readonly programs: ProgramSandbox; readonly context: ToolContext },
 ): Promise<Json> {
-  const order = { kind: 'cmd', program, args, powers: config.powers, ...(cwd !== undefined && { cwd }), signal: context.signal } as const;
+  const order = { kind: 'cmd', program, args, powers: config.powers, ...(cwd !== undefined && { cwd }) } as const;
   const { stdout, stderr, exitCode } = await runToEnd(programs, order, { definition, context });
   return { stdout, stderr, exit_code: exitCode };
 }

@@ -12,6 +12,9 @@ import type { ExecRecord } from './exec-record.ts';
 /** What is missing where no programs can run at all. */
 export const NO_SANDBOX = 'this hub has no sandbox for programs';
 
+/** What a tool says of a program; whose it is and when it ends is said by the call. */
+type CallersOrder = Omit<ProgramOrder, 'caller' | 'signal'>;
+
 const SHOWN = 300;
 const STDIN = 'stdin';
 
@@ -55,14 +58,14 @@ export function execTool(definition: ToolDefinition, exec: ExecRecord, programs:
     handler: async (params, context) => {
       const { maxMemoryBytes } = definition.execution;
       const bound = maxMemoryBytes === undefined ? {} : { maxMemoryBytes };
-      const order = { ...orderOf(exec, params), ...bound, signal: context.signal };
+      const order = { ...orderOf(exec, params), ...bound };
       return outputOf(successOf(await runToEnd(programs, order, { definition, context }), order).stdout);
     },
   };
   return whileConfigured(tool, () => programs.missingSetting(exec.type));
 }
 
-function orderOf(exec: ExecRecord, params: JsonObject): Omit<ProgramOrder, 'signal'> {
+function orderOf(exec: ExecRecord, params: JsonObject): CallersOrder {
   const { type, cmd, image, args = [], stdin = STDIN, powers = [] } = exec;
   const input = params[stdin];
   const filled = fillArguments(args, params);
@@ -78,11 +81,11 @@ function orderOf(exec: ExecRecord, params: JsonObject): Omit<ProgramOrder, 'sign
 /** Runs a program of a tool. Errors as those of the sandbox; OUTCOME_UNKNOWN for one that could do something and was ended half way. */
 export async function runToEnd(
   programs: ProgramSandbox,
-  order: ProgramOrder,
+  order: CallersOrder,
   { definition, context }: { readonly definition: ToolDefinition; readonly context: ToolContext },
 ): Promise<ProgramResult> {
   try {
-    return await programs.run(order);
+    return await programs.run({ ...order, caller: context.principal, signal: context.signal });
   } catch (error) {
     if (!context.signal.aborted || !definition.execution.hasSideEffects) throw error;
     throw new AtmoError(

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
+import { OWNER } from '../../../src/access/owner/owner-authenticator.ts';
 import { openProgramSandbox } from '../../../src/connectors/sandbox/open-program-sandbox.ts';
 import { openSandbox } from '../../../src/connectors/sandbox/open-sandbox.ts';
 import { ScriptThreads } from '../../../src/connectors/sandbox/script-threads.ts';
@@ -42,7 +43,7 @@ const settings = () =>
 const programs = () => openProgramSandbox(settings(), { stateDir: join(home, 'state'), env: { ...process.env } });
 
 const run = (program: string, args: readonly string[], extra: Partial<ProgramOrder> = {}) =>
-  programs().run({ kind: 'cmd', program, args, powers: [], signal: AbortSignal.timeout(10_000), ...extra });
+  programs().run({ kind: 'cmd', program, args, powers: [], caller: OWNER, signal: AbortSignal.timeout(10_000), ...extra });
 const sh = (script: string, extra: Partial<ProgramOrder> = {}) => run('/bin/sh', ['-c', script], extra);
 
 test('scripts that many call at once take no more threads than there may be', async () => {

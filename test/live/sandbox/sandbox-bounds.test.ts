@@ -7,6 +7,7 @@ import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
 import { openProgramSandbox } from '../../../src/connectors/sandbox/open-program-sandbox.ts';
 import { toAtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
+import type { Principal } from '../../../src/core/principal.ts';
 import type { ProgramOrder, ProgramSandbox } from '../../../src/tools/program-sandbox.ts';
 import { sandboxSettings } from '../../connectors/sandbox/sandbox-settings.ts';
 
@@ -43,11 +44,13 @@ function open(extra: JsonObject = {}): ProgramSandbox {
   return openProgramSandbox(config, { stateDir: join(home, 'state'), env: { SANDBOX_WORDS: 'given', PATH: '/usr/bin' } });
 }
 
+const callerOf = (id: string): Principal => ({ id, kind: 'agent', permissions: [] });
 const order = (script: string, extra: Partial<ProgramOrder> = {}): ProgramOrder => ({
   kind: 'cmd',
   program: '/bin/sh',
   args: ['-c', script],
   powers: [],
+  caller: callerOf('one'),
   signal: AbortSignal.timeout(10_000),
   ...extra,
 });
@@ -178,6 +181,20 @@ describe.skipIf(bubblewrap === undefined)('bounds end', () => {
     await expect(sandbox.run(order('echo second', { signal: AbortSignal.timeout(100) }))).rejects.toThrow(/timeout/i);
     expect((await first).stdout).toBe('first\n');
     expect((await sandbox.run(order('echo third'))).stdout).toBe('third\n');
+  });
+});
+
+describe.skipIf(bubblewrap === undefined)('two slots for programs', () => {
+  test('are never both held by one caller, whose programs keep nobody waiting', async () => {
+    const sandbox = open({ max_concurrent: 2 });
+    const ended: string[] = [];
+    const run = async (name: string, caller: string, seconds: string) => {
+      await sandbox.run(order(`sleep ${seconds}`, { caller: callerOf(caller) }));
+      ended.push(name);
+    };
+    await sandbox.run(order('true'));
+    await Promise.all([run('long', 'one', '0.8'), run('queued', 'one', '0'), run('other', 'two', '0')]);
+    expect(ended).toEqual(['other', 'long', 'queued']);
   });
 });
 
