@@ -9,11 +9,15 @@ const AT_THE_END = String.raw`(?=\s*(?:$|[.,!?;])|\s+(?:in|at|on|for|so|please|n
 const WISH = String.raw`\b(?:make|keep|have|get|want|need|like)\s+`;
 const WHAT = String.raw`(?:it\s+|everything\s+|(?:the\s+|my\s+)?([\p{L}\d'’ -]{1,40}?)\s+)`;
 const VERY = String.raw`(?:(?:all|very|really|totally|completely|pitch|nice and)\s+)*`;
+const DEGREE = String.raw`(?:(?:a bit|a little|much|way|far)\s+)?(?:too|so|very|getting|pretty|quite|really)\s+(?:too\s+|very\s+)?`;
 
 const IDIOMS: readonly Idiom[] = [
   // Rooms get dark when their lights go out, not when these are dimmed.
   idiom(`${WISH}${WHAT}${VERY}dark${AT_THE_END}`, 'turn off the light $1'),
   idiom(String.raw`\bmach\w*\s+(?:es\s+|alles\s+|(?:das|den|die)\s+([\p{L} -]{1,40}?)\s+)(?:ganz\s+)?dunkel${AT_THE_END}`, 'Licht aus $1'),
+  // Who complains of the dark wants light, and a name that is `dark` is not meant.
+  idiom(String.raw`\b(?:it(?:['’]?s| is)\s+)?${DEGREE}dark${AT_THE_END}`, 'more light'),
+  idiom(String.raw`\b(?:es\s+ist\s+)?(?:viel\s+)?zu\s+dunkel${AT_THE_END}`, 'more light'),
   idiom(String.raw`\blet there be light\b`, 'turn on the light'),
   idiom(String.raw`\blights?\s+out\b`, 'turn off the light'),
   // `time` is the word of other tools.

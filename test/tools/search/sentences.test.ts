@@ -62,6 +62,9 @@ describe('a sentence finds the tool of the right device and action', () => {
   ])('in English: %s', (text, expected) => expect(best(text)).toBe(expected));
 
   test.each([
+    ['too dark in the barn', 'barn-light Turn on'],
+    ["it's much too dark in the barn", 'barn-light Turn on'],
+    ['im Wohnzimmer ist es zu dunkel', 'stube Turn on'],
     ['make it dark in the barn', 'barn-light Turn off'],
     ['please make the barn dark', 'barn-light Turn off'],
     ['I want it really dark in the barn for the film', 'barn-light Turn off'],
