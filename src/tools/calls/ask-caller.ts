@@ -21,7 +21,7 @@ export async function askCaller(call: Call, { message, ...question }: ToolQuesti
   const { onQuestion: ask } = call.request;
   return putQuestion(
     { ...question, message: withoutSecretTexts(message, call.secrets) },
-    { ...(ask && { ask }), signal: call.deadline.signal },
+    { ...(ask && { ask }), signal: AbortSignal.any([call.deadline.signal, call.questionsEnd]) },
   );
 }
 

@@ -95,9 +95,13 @@ export class CallPipeline {
     return this.#usage.history(agentId);
   }
 
-  /** Refuses new calls from now on and waits for running ones, at most `timeoutMs`; false when some still run. */
+  /**
+   * Refuses new calls from now on and waits for running ones, at most `timeoutMs`; false when some still run. Those that wait
+   * for a person end at once with SHUTTING_DOWN.
+   */
   async drain(timeoutMs: number): Promise<boolean> {
     this.#isDraining = true;
+    for (const call of this.#calls) call.endQuestions();
     const timeUp = Promise.withResolvers<false>();
     const stop = this.#context.clock.after(timeoutMs, () => timeUp.resolve(false));
     const allDone = Promise.allSettled([...this.#open]).then(() => true);

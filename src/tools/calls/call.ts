@@ -51,6 +51,7 @@ export class Call {
   #tool: RegisteredTool | undefined;
   #deadline: CallDeadline | undefined;
   #isRevoked = false;
+  readonly #questions = new AbortController();
   #hasEnded = false;
   readonly #onEnd: (() => void)[] = [];
 
@@ -101,6 +102,18 @@ export class Call {
   revoke(): void {
     this.#isRevoked = true;
     this.#deadline?.revoke();
+  }
+
+  /** Aborts when nobody will answer any more. */
+  get questionsEnd(): AbortSignal {
+    return this.#questions.signal;
+  }
+
+  /** Ends the call where it waits for a person, or once it would ask one: the hub does not wait for people when it stops. */
+  endQuestions(): void {
+    this.#questions.abort(
+      new AtmoError('SHUTTING_DOWN', 'The hub is stopping, and with it the question to a person; call it again when it is back'),
+    );
   }
 
   get risk(): Risk {

@@ -57,6 +57,14 @@ describe('a tool that asks', () => {
     expect(await paint({ onQuestion: async () => ({ action: 'cancel' }) })).toMatchObject({ error: { code: 'NOT_SUPPORTED' } });
   });
 
+  test('is not waited for by a hub that stops: the question ends at once', async () => {
+    const { paint, pipeline } = makeAsking();
+    const asked = paint({ onQuestion: () => new Promise(() => {}) });
+    await settled();
+    expect(await pipeline.drain(10_000)).toBe(true);
+    expect(await asked).toMatchObject({ error: { code: 'SHUTTING_DOWN', message: expect.stringContaining('call it again') } });
+  });
+
   test('waits until its deadline at most, and until its caller gives up', async () => {
     const { paint, clock } = makeAsking({ execution: { timeout_ms: 5_000 } });
     const signals: AbortSignal[] = [];
