@@ -236,7 +236,11 @@ export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
   const code: ErrorCode = typeof body.code === 'string' && body.code in ERROR_CODES ? (body.code as ErrorCode) : 'INTERNAL_ERROR';
   const message = [body.message, body.detail].find((text) => typeof text === 'string') ?? `The hub answered with HTTP ${httpStatus}`;
   const details = isJsonObject(body.details) ? body.details : {};
-  const where = typeof details.node_id === 'string' ? ` --hub ${details.node_id}` : '';
-  const next = code === 'APPROVAL_REQUIRED' ? `; a person agrees with "atmo approve ${details.approval_id}${where}", then call again` : '';
-  return new AtmoError(code, `${message}${next}`, details);
+  return new AtmoError(code, code === 'APPROVAL_REQUIRED' ? `${message}; ${wayToApprove(details)}, then call again` : message, details);
+}
+
+/** Another hub asks people of its own: its owner has nothing to say here, and whoever has a key there can use it from here. */
+function wayToApprove({ approval_id: id, node_id: hubId, node_name: name = hubId }: JsonObject): string {
+  if (typeof hubId !== 'string') return `a person agrees with "atmo approve ${id}"`;
+  return `there a person agrees with "atmo approve ${id}", or here, with a key enrolled there, with "atmo approve ${id} --hub ${name}"`;
 }

@@ -281,6 +281,7 @@ describe('--hub', () => {
     };
     const { code, err } = await atmo(['call', 'unlock'], { fetch });
     expect(code).toBe(3);
+    expect(err).toContain('there a person agrees with "atmo approve a1"');
     expect(err).toContain('atmo approve a1 --hub hub-2');
     expect(asked).toEqual(['/api/v1/tools/unlock/invoke']);
   });

@@ -86,7 +86,8 @@ function approved(call: Call, verdict: ApprovalVerdict): Extract<ApprovalVerdict
     throw new AtmoError('PERMISSION_DENIED', `${by} has denied this call of ${call.tool.id}`, { approval_id: approvalId });
   }
   const { approvalId, expiresAt, needed, given } = verdict;
-  throw new AtmoError('APPROVAL_REQUIRED', `${why(call)}: ${needed - given} more approval(s) needed until ${expiresAt}`, {
+  const more = needed - given === 1 ? '1 more approval is' : `${needed - given} more approvals are`;
+  throw new AtmoError('APPROVAL_REQUIRED', `${why(call)}: ${more} needed until ${expiresAt}`, {
     approval_id: approvalId,
     expires_at: expiresAt,
     needed,

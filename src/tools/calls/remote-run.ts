@@ -27,7 +27,7 @@ export async function runElsewhere(candidate: RouteCandidate, call: Call, router
     const error = toAtmoError(thrown);
     if (isAccepted && call.deadline.signal.aborted && STOPPED.has(error.code) && isActing(call.tool.definition))
       throw outcomeUnknown(candidate, call);
-    throw withNode(error, candidate);
+    throw withHub(error, candidate);
   }
 }
 
@@ -67,7 +67,9 @@ function outcomeUnknown({ id }: RouteCandidate, call: Call): AtmoError {
 }
 
 /** Which hub wants the approval, has the device or refused, the caller could not tell otherwise. A bug stays one. */
-function withNode(error: AtmoError, { id }: RouteCandidate): AtmoError {
-  if ('node_id' in error.details) return error;
-  return new AtmoError(error.code, error.message, { ...error.details, node_id: id }, { cause: error.cause ?? error });
+function withHub(error: AtmoError, { id, name }: RouteCandidate): AtmoError {
+  const { code, cause = error } = error;
+  const details = { node_id: id, ...error.details };
+  if (code !== 'APPROVAL_REQUIRED') return new AtmoError(code, error.message, details, { cause });
+  return new AtmoError(code, `${error.message}, by people of the hub ${name}`, { ...details, node_name: name }, { cause });
 }

@@ -72,6 +72,7 @@ function messageOf(error: ErrorBody, { tool }: Call): string {
 
 function wayOf({ details }: ErrorBody): string {
   const id = String(details.approval_id ?? '');
-  const hub = typeof details.node_id === 'string' ? ` --hub ${details.node_id}` : '';
-  return `on the page of the hub, under Approvals, or with "atmo approve ${id}${hub}"`;
+  const { node_id: hubId, node_name: name = hubId } = details;
+  const hub = typeof name === 'string' ? `the hub ${name}` : 'the hub';
+  return `on the page of ${hub}, under Approvals, or there with "atmo approve ${id}"`;
 }
