@@ -15,6 +15,7 @@ import type { Clock } from '../../core/time/clock.ts';
 import { CallSlots } from './call-slots.ts';
 import { interactionError, statusError } from './interaction-error.ts';
 import type { PeerLink } from './peer-link.ts';
+import { SilenceLimit } from './silence-limit.ts';
 
 /** One node as interactions need it. */
 export interface InteractionTarget {
@@ -68,6 +69,7 @@ const TIMED_WINDOW = Seconds(5);
 export class DeviceInteractions {
   readonly #clock: Clock;
   readonly #slots = new WeakMap<ClientNode, CallSlots>();
+  readonly #answeredMs = new WeakMap<ClientNode, number>();
 
   constructor(collaborators: { readonly clock: Clock }) {
     this.#clock = collaborators.clock;
@@ -131,22 +133,29 @@ export class DeviceInteractions {
     act: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const limitMs = call.isSleepy ? SLEEPY_LIMIT_MS : MAINS_LIMIT_MS;
-    const deadline = new AbortController();
-    const cancelDeadline = this.#clock.after(limitMs, () => deadline.abort());
-    const signal = AbortSignal.any([call.signal, deadline.signal]);
+    using silence = new SilenceLimit({ clock: this.#clock, limitMs, answeredMs: () => this.#answeredMs.get(call.node) });
+    const signal = AbortSignal.any([call.signal, silence.signal]);
     let isSent = false;
     let leave: (() => void) | undefined;
     try {
       leave = await this.#slotsOf(call.node).enter(signal);
+      silence.leaveLine();
       await this.#unwound(call.link.connect(signal), signal);
       isSent = true;
-      return await this.#unwound(act(signal), signal);
-    } catch (error) {
-      throw interactionError(error, { what: call.what, isSent, limitMs, isCancelled: call.signal.aborted, ...kind });
+      const result = await this.#unwound(act(signal), signal);
+      this.#hasAnswered(call.node);
+      return result;
+    } catch (thrown) {
+      const error = interactionError(thrown, { what: call.what, isSent, limitMs, isCancelled: call.signal.aborted, ...kind });
+      if (error.code === 'CLUSTER_STATUS') this.#hasAnswered(call.node);
+      throw error;
     } finally {
       leave?.();
-      cancelDeadline();
     }
+  }
+
+  #hasAnswered(node: ClientNode): void {
+    this.#answeredMs.set(node, this.#clock.monotonic());
   }
 
   #slotsOf(node: ClientNode): CallSlots {

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { ManualClock } from '../../../src/core/time/clock.ts';
+import { SilenceLimit } from '../../../src/matter/devices/silence-limit.ts';
+
+const LIMIT_MS = 4_500;
+
+function makeLimit() {
+  const clock = new ManualClock();
+  let answeredMs: number | undefined;
+  const limit = new SilenceLimit({ clock, limitMs: LIMIT_MS, answeredMs: () => answeredMs });
+  const isOver = () => limit.signal.aborted;
+  const answer = () => {
+    answeredMs = clock.monotonic();
+  };
+  return { clock, limit, isOver, answer };
+}
+
+test('a node that answers nobody is given up after the limit, in line or not', () => {
+  for (const leavesAtMs of [0, 2_000, LIMIT_MS]) {
+    const { clock, limit, isOver } = makeLimit();
+    clock.advance(leavesAtMs - 1);
+    limit.leaveLine();
+    clock.advance(LIMIT_MS - leavesAtMs);
+    expect(isOver()).toBe(false);
+    clock.advance(1);
+    expect(isOver()).toBe(true);
+  }
+});
+
+test('a call in line waits for as long as the node answers others', () => {
+  const { clock, isOver, answer } = makeLimit();
+  for (let round = 0; round < 5; round++) {
+    clock.advance(4_000);
+    answer();
+  }
+  expect(isOver()).toBe(false);
+  clock.advance(LIMIT_MS - 1);
+  expect(isOver()).toBe(false);
+  clock.advance(1);
+  expect(isOver()).toBe(true);
+});
+
+test('a call that is sent has its own answer to wait for, and the limit for that', () => {
+  const { clock, limit, isOver, answer } = makeLimit();
+  clock.advance(4_000);
+  answer();
+  limit.leaveLine();
+  clock.advance(4_000);
+  answer();
+  clock.advance(499);
+  expect(isOver()).toBe(false);
+  clock.advance(1);
+  expect(isOver()).toBe(true);
+});
+
+test('a call that has ended is not ended again', () => {
+  const { clock, limit, isOver } = makeLimit();
+  limit[Symbol.dispose]();
+  clock.advance(LIMIT_MS);
+  expect(isOver()).toBe(false);
+});
