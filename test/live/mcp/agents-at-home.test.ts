@@ -139,17 +139,14 @@ describe('after the hub was killed under the bridge', () => {
     await home.killHub();
     const askedMs = performance.now();
     await expect(client.call('control_tool', lamp('on'))).rejects.toThrow(/HUB_UNREACHABLE/);
-    expect(performance.now() - askedMs).toBeLessThan(2_000);
+    // Clients wait for a minute by themselves.
+    expect(performance.now() - askedMs).toBeLessThan(10_000);
     await home.restartHub();
     await expect.poll(async () => (await client.call('control_tool', lamp('on'))).isError ?? false, PATIENCE).toBe(false);
     expect(await lampIsOn()).toBe(true);
     client.notices.length = 0;
-    // The hub hears of the thermometer again in its own time, and so does the client of the hub.
-    const heard = async () => {
-      await measure(30 + Math.random());
-      return client.notices;
-    };
-    await expect.poll(heard, PATIENCE).toContain(SENSOR);
+    await measure(30 + Math.random());
+    await expect.poll(() => client.notices, PATIENCE).toContain(SENSOR);
     await client.call('control_tool', lamp('off'));
   });
 });

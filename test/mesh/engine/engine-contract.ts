@@ -455,7 +455,7 @@ export function engineContract(name: string, makeLab: () => EngineLab): void {
 }
 
 async function eventually(check: () => void | Promise<void>): Promise<void> {
-  await vi.waitFor(check, { timeout: 5_000, interval: 2 });
+  await vi.waitFor(check, { timeout: 20_000, interval: 2 });
 }
 
 function collect(stream: MeshStream): Uint8Array[] {
@@ -476,10 +476,13 @@ function listen(engine: MeshEngine, judge: (word: string) => GossipVerdict = () 
 /** Gossip has no memory: what is told before the neighbours have agreed on the topic is lost. Answers what was told last. */
 async function publishUntil(engine: MeshEngine, isHeard: (word: string) => boolean): Promise<string> {
   let word = '';
+  // Each is waited for twice as long as the one before: a busy machine may need longer for one than the first is given.
+  let timeout = 20;
   await eventually(async () => {
     word = `news ${performance.now()}`;
+    timeout *= 2;
     await engine.publish(bytes(word));
-    await vi.waitFor(() => expect(isHeard(word)).toBe(true), { timeout: 40, interval: 2 });
+    await vi.waitFor(() => expect(isHeard(word)).toBe(true), { timeout, interval: 2 });
   });
   return word;
 }
