@@ -1,4 +1,4 @@
-import type { Principal } from '../core/principal.ts';
+import type { Principal } from '../core/access/principal.ts';
 
 /** How a program is started: by itself, or in a container of the engine that the owner configured. */
 export type ProgramKind = 'cmd' | 'image';

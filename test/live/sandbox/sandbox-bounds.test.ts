@@ -7,7 +7,7 @@ import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
 import { openProgramSandbox } from '../../../src/connectors/sandbox/open-program-sandbox.ts';
 import { toAtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import type { Principal } from '../../../src/core/principal.ts';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import type { ProgramOrder, ProgramSandbox } from '../../../src/tools/program-sandbox.ts';
 import { sandboxSettings } from '../../connectors/sandbox/sandbox-settings.ts';
 
