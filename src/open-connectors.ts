@@ -1,4 +1,5 @@
 import type { HubConfig } from './config.ts';
+import { openAtmosphere } from './connectors/atmosphere/open-atmosphere.ts';
 import type { Connector, ConnectorGround } from './connectors/connector.ts';
 import type { ConnectorsConfig } from './connectors/connector-config.ts';
 import { openDatabases } from './connectors/database/open-databases.ts';
@@ -35,6 +36,7 @@ const CONNECTORS: readonly OpenConnector[] = [
   openMessages,
   openModels,
   openNats,
+  openAtmosphere,
   openRedis,
   openSandbox,
   openWeb,

@@ -1,4 +1,5 @@
 import { section } from '../core/settings/config-section.ts';
+import { ATMOSPHERE_SECTION, type AtmosphereConfig } from './atmosphere/atmosphere-config.ts';
 import { CAMERAS_SECTION, type CamerasConfig } from './camera/cameras-config.ts';
 import { COLLECTIONS_SECTION, type CollectionsConfig } from './collections/collections-config.ts';
 import { DATABASES_SECTION, type DatabasesConfig } from './database/databases-config.ts';
@@ -28,6 +29,7 @@ export const CONNECTORS_SECTION = section({
   location: LOCATION_SECTION,
   mqtt: MQTT_SECTION,
   nats: NATS_SECTION,
+  atmosphere: ATMOSPHERE_SECTION,
   redis: REDIS_SECTION,
   search: SEARCH_SECTION,
   storage: STORAGE_SECTION,
@@ -49,6 +51,7 @@ export interface ConnectorsConfig {
   readonly location?: LocationConfig;
   readonly mqtt?: MqttConfig;
   readonly nats?: NatsConfig;
+  readonly atmosphere?: AtmosphereConfig;
   readonly redis?: RedisConfig;
   readonly search?: SearchConfig;
   readonly storage: StorageConfig;

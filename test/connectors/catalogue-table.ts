@@ -323,6 +323,8 @@ export const CATALOGUE: readonly CatalogueRow[] = [
 export const NEEDS_SETTING: readonly (readonly [id: string, setting: string])[] = [
   ['core:get_camera_frame', 'connectors.cameras'],
   ['core:get_location', 'connectors.location'],
+  ['core:atmosphere_capabilities', 'connectors.atmosphere'],
+  ['core:atmosphere_call', 'connectors.atmosphere.calls.outgoing'],
   ['core:notify', 'connectors.notify'],
   ['core:send_email', 'connectors.email'],
   ['core:post_slack', 'connectors.slack'],

@@ -42,6 +42,7 @@ const EVERYTHING = {
     },
   },
   cameras: { door: { url: 'http://door.lan/picture.jpg' } },
+  atmosphere: { relay: 'ws://127.0.0.1:9', mesh_id: 'open', calls: { outgoing: true } },
   location: { hub: { latitude: 48.2, longitude: 16.4, accuracy_m: 10 } },
   web: {},
   search: { url: 'http://search.lan' },

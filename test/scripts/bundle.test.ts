@@ -37,6 +37,7 @@ const USES = `
 import { qrPicture } from '../../src/cli/qr-picture.ts';
 import { PostgresDatabase } from '../../src/connectors/database/postgres-database.ts';
 import { composeMail } from '../../src/connectors/messages/compose-mail.ts';
+import { openSocket } from '../../src/connectors/atmosphere/relay-socket.ts';
 import { deliverLetter } from '../../src/connectors/messages/smtp-session.ts';
 import { BrokerLink } from '../../src/connectors/mqtt/broker-link.ts';
 import { openNatsLink } from '../../src/connectors/nats/nats-link.ts';
@@ -61,6 +62,7 @@ const used = {
   'nodemailer/lib/smtp-connection': () => deliverLetter({ ...nobody, security: 'none' }, letter, signal),
   'mqtt': () => broker.deliver('a', 'b', signal),
   '@nats-io/transport-node': () => downOf(openNatsLink, { servers: ['nats://127.0.0.1:1'], name: 'x' }),
+  'ws': () => new Promise((onClose) => openSocket('ws://127.0.0.1:1', { onOpen() {}, onText() {}, onClose })),
   '@redis/client': () => downOf(openRedisLink, { url: 'redis://127.0.0.1:1' }),
   'quickjs-emscripten-core': () =>
     new ScriptThreads({ clock: { after: () => () => {} } }).run({ ...script, maxMemoryBytes: 8_388_608, signal }),
@@ -129,6 +131,7 @@ test('every package that is loaded on demand works in the bundle, with the names
     'nodemailer/lib/smtp-connection': 'SERVICE_UNAVAILABLE',
     mqtt: 'SERVICE_UNAVAILABLE',
     '@nats-io/transport-node': expect.stringContaining('refused'),
+    ws: expect.stringContaining('ECONNREFUSED'),
     '@redis/client': expect.stringContaining('ECONNREFUSED'),
     'quickjs-emscripten-core': 42,
     htmlparser2: [expect.objectContaining({ tag: 'p', text: 'x' })],

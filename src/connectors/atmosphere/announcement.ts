@@ -1,0 +1,121 @@
+import type { JsonObject } from '../../core/json.ts';
+import { isActing, type RegisteredTool } from '../../tools/tool-definition.ts';
+import { featureVector } from './feature-vector.ts';
+
+/** A tool as others there hear of it. */
+export interface AnnouncedTool {
+  /** `namespace:name`. */
+  readonly key: string;
+  readonly title: string;
+  readonly description: string;
+  readonly acts: boolean;
+}
+
+/** Who announces, when, and under which number that is used once. */
+export interface Announcer {
+  readonly nodeId: string;
+  readonly name: string;
+  readonly nowMs: number;
+  readonly nonce: string;
+}
+
+/** As the original bounds it (MAX_CAPABILITIES_PER_ANNOUNCE). */
+const MAX_TOOLS = 50;
+const MAX_DESCRIPTION = 500;
+const EXPIRY_S = 300;
+
+/** What the owner lets out of what this hub has itself and could run now. Patterns are `namespace:name`, with * for any letters. */
+export function announcedTools(tools: readonly RegisteredTool[], patterns: readonly string[]): readonly AnnouncedTool[] {
+  const forms = patterns.map((pattern) => new RegExp(`^${pattern.replace(/[.]/g, '\\.').replace(/\*+/g, '.*')}$`));
+  return tools
+    .filter(({ hubs, isAvailable, missingSetting }) => !hubs && isAvailable?.() !== false && missingSetting?.() === undefined)
+    .map(announcedTool)
+    .filter(({ key }) => forms.some((form) => form.test(key)))
+    .slice(0, MAX_TOOLS);
+}
+
+function announcedTool({ definition }: RegisteredTool): AnnouncedTool {
+  const { namespace, name, metadata, description } = definition;
+  return {
+    key: `${namespace}:${name}`,
+    title: metadata.title,
+    description: description.slice(0, MAX_DESCRIPTION),
+    acts: isActing(definition),
+  };
+}
+
+/**
+ * The payloads of one announcement: one entry with the names of all tools as later peers read it, then one entry for each tool as the
+ * first ones did. Who reads both keeps the second.
+ */
+export function announcementPayloads(by: Announcer, tools: readonly AnnouncedTool[]): readonly JsonObject[] {
+  return [capabilityPayload(by, tools), gossipPayload(by, tools)];
+}
+
+function gossipPayload(by: Announcer, tools: readonly AnnouncedTool[]): JsonObject {
+  const announcement = {
+    type: 'announce',
+    from: by.nodeId,
+    capabilities: tools.map((tool) => gossipCapability(by, tool)),
+    resources: null,
+    endpoints: null,
+    timestamp: by.nowMs / 1_000,
+    ttl: 10,
+    nonce: `${by.nonce}g`,
+  };
+  const data = Buffer.from(JSON.stringify(announcement)).toString('base64');
+  return { type: 'gossip', node_id: by.nodeId, data, capabilities: tools.map(({ title }) => title) };
+}
+
+function gossipCapability(by: Announcer, { key, title, description, acts }: AnnouncedTool): JsonObject {
+  return {
+    // Peers keep one entry for each id, whoever announces it.
+    id: `${by.nodeId}:${key}`,
+    label: title,
+    description,
+    vector: featureVector(`${key} ${title} ${description}`),
+    local: true,
+    hops: 0,
+    via: null,
+    models: [],
+    constraints: { app: by.name, tool: key, acts },
+    estimated_latency_ms: 0,
+  };
+}
+
+function capabilityPayload(by: Announcer, tools: readonly AnnouncedTool[]): JsonObject {
+  const timestamp = by.nowMs / 1_000;
+  const capability = {
+    node_id: by.nodeId,
+    node_name: by.name,
+    capability_id: `${by.nodeId}:tools`,
+    // Peers refuse an entry without these, though there is no model behind it.
+    project_path: '',
+    model_alias: '',
+    model_actual: '',
+    model_family: '',
+    model_params_b: 0,
+    model_tier: 'tiny',
+    capability_type: 'agent/tool',
+    label: by.name,
+    description: tools
+      .map(({ title }) => title)
+      .join(', ')
+      .slice(0, MAX_DESCRIPTION),
+    tools: tools.map(({ key }) => key),
+    has_tools: true,
+    has_streaming: false,
+    timestamp,
+    expires_at: timestamp + EXPIRY_S,
+  };
+  // Peers send on what has more than one hop left, and the relay has told everybody already.
+  return {
+    type: 'capability_announce',
+    node_id: by.nodeId,
+    timestamp,
+    capabilities: [capability],
+    ttl: 1,
+    nonce: `${by.nonce}c`,
+    signature: '',
+  };
+}

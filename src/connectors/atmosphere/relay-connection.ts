@@ -1,0 +1,167 @@
+import { isJsonObject, type JsonObject, jsonIn } from '../../core/json.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Service } from '../../core/service.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import { repeat } from '../../core/time/repeat.ts';
+import { heardText } from './heard-announcement.ts';
+import type { OpenSocket, RelaySocket } from './relay-socket.ts';
+
+interface ConnectionParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly open: OpenSocket;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+}
+
+/** Where the relay is, how it is entered, and who hears what comes. */
+export interface RelayRoom {
+  readonly url: string;
+  readonly entry: () => JsonObject;
+  /** The relay has let the node in. */
+  readonly onJoined: () => void;
+  readonly onFrame: (frame: JsonObject) => void;
+  readonly onLost: () => void;
+}
+
+const PING_MS = 20_000;
+const SILENCE_MS = 60_000;
+const ENTER_MS = 30_000;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** A relay that does not want us will not want us in a second. */
+const REFUSED_PAUSE_MS = 300_000;
+/** A connection that lasted so long was a good one: the next pause is short again. */
+const GOOD_MS = 60_000;
+const JITTER = 0.5;
+const MAX_WAITING_BYTES = 4_194_304;
+/** What is read in the time between two pings; more is thrown away unread. */
+const MAX_HEARD_BYTES = 16_777_216;
+const MAX_PROBLEM = 200;
+
+/** One connection to a relay: entered, kept alive by pings, and made again after ever longer pauses. */
+export class RelayConnection implements Service {
+  readonly #with: ConnectionParts;
+  readonly #room: RelayRoom;
+  #socket: RelaySocket | undefined;
+  /** Grows with each socket: what an old one still says is not heard. */
+  #turn = 0;
+  #timers: (() => void)[] = [];
+  #failures = 0;
+  #isJoined = false;
+  #isRefused = false;
+  #joinedAtMs = 0;
+  #heardAtMs = 0;
+  #heardBytes = 0;
+  #problem = 'not connected yet';
+
+  constructor(parts: ConnectionParts, room: RelayRoom) {
+    this.#with = parts;
+    this.#room = room;
+  }
+
+  /** What keeps the node out; undefined while it is in. */
+  get problem(): string | undefined {
+    return this.#isJoined ? undefined : this.#problem;
+  }
+
+  /** Answers at once: a relay that is away does not hold the hub up. After a power cut not all nodes come in the same moment. */
+  async start(): Promise<void> {
+    const { clock, random } = this.#with;
+    this.#timers = [clock.after(FIRST_PAUSE_MS * random(), () => this.#connect())];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#turn++;
+    this.#endTimers();
+    this.#isJoined = false;
+    this.#problem = 'the hub is stopping';
+    this.#socket?.close();
+    this.#socket = undefined;
+  }
+
+  /** False where the frame did not go out: the node is not in, or the relay does not take what it got before. */
+  send(frame: JsonObject): boolean {
+    if (!this.#isJoined || !this.#socket || this.#socket.waitingBytes > MAX_WAITING_BYTES) return false;
+    this.#socket.send(JSON.stringify(frame));
+    return true;
+  }
+
+  #connect(): void {
+    const turn = ++this.#turn;
+    const isNow = () => turn === this.#turn;
+    this.#isRefused = false;
+    this.#heardAtMs = this.#with.clock.monotonic();
+    this.#timers = [this.#with.clock.after(ENTER_MS, () => this.#isJoined || this.#lose('the relay does not let us in'))];
+    const events = {
+      onOpen: () => isNow() && this.#socket?.send(JSON.stringify(this.#room.entry())),
+      onText: (text: string) => isNow() && this.#onText(text),
+      onClose: (reason: string) => isNow() && this.#lose(reason),
+    };
+    void this.#with.open(this.#room.url, events).then(
+      (socket) => {
+        if (isNow()) this.#socket = socket;
+        else socket.close();
+      },
+      (error: unknown) => isNow() && this.#lose(String(error)),
+    );
+  }
+
+  #onText(text: string): void {
+    this.#heardAtMs = this.#with.clock.monotonic();
+    this.#heardBytes += text.length;
+    if (this.#heardBytes > MAX_HEARD_BYTES) return;
+    const frame = jsonIn(text);
+    if (!isJsonObject(frame)) return;
+    if (frame.type === 'joined' && !this.#isJoined) this.#onJoined();
+    else if (frame.type === 'error' && !this.#isJoined) this.#onRefused(frame);
+    else if (this.#isJoined) this.#room.onFrame(frame);
+  }
+
+  #onJoined(): void {
+    const { clock, logger } = this.#with;
+    this.#endTimers();
+    this.#isJoined = true;
+    this.#joinedAtMs = clock.monotonic();
+    this.#heardBytes = 0;
+    this.#timers = [repeat(clock, PING_MS, () => this.#ping())];
+    logger.info('atmosphere.joined', { relay: this.#room.url });
+    this.#room.onJoined();
+  }
+
+  #onRefused({ code, message }: JsonObject): void {
+    this.#isRefused = true;
+    this.#lose(`the relay refused: ${[code, message].map((word) => heardText(word, MAX_PROBLEM)).join(' ')}`);
+  }
+
+  #ping(): void {
+    this.#heardBytes = 0;
+    if (this.#with.clock.monotonic() - this.#heardAtMs >= SILENCE_MS) this.#lose('the relay is silent');
+    else this.send({ type: 'ping' });
+  }
+
+  #lose(reason: string): void {
+    const { clock, logger } = this.#with;
+    this.#turn++;
+    this.#endTimers();
+    this.#socket?.close();
+    this.#socket = undefined;
+    const problem = heardText(reason, MAX_PROBLEM);
+    if (this.#isJoined || problem !== this.#problem) logger.warn('atmosphere.away', { relay: this.#room.url, problem });
+    this.#problem = problem;
+    if (this.#isJoined && clock.monotonic() - this.#joinedAtMs >= GOOD_MS) this.#failures = 0;
+    const wasJoined = this.#isJoined;
+    this.#isJoined = false;
+    this.#timers = [clock.after(this.#pauseMs(), () => this.#connect())];
+    if (wasJoined) this.#room.onLost();
+  }
+
+  #pauseMs(): number {
+    const growingMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failures++, 16));
+    return (this.#isRefused ? REFUSED_PAUSE_MS : growingMs) * (1 - JITTER * this.#with.random());
+  }
+
+  #endTimers(): void {
+    for (const end of this.#timers.splice(0)) end();
+  }
+}

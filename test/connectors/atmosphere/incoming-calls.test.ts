@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { IncomingCalls } from '../../../src/connectors/atmosphere/incoming-calls.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
+import type { Json, JsonObject } from '../../../src/core/json.ts';
+
+function world(run: (tool: string, params: JsonObject, signal: AbortSignal) => Promise<Json> = async () => 42) {
+  const asked: unknown[] = [];
+  const answers: [string, JsonObject][] = [];
+  const seen = new Set<string>();
+  const isFirst = (key: string) => seen.size < seen.add(key).size;
+  const calls = {
+    call: (tool: string, params: JsonObject, signal: AbortSignal) => {
+      asked.push([tool, params]);
+      return run(tool, params, signal);
+    },
+    may: () => true,
+    [Symbol.dispose]() {},
+  };
+  const parts = {
+    isAnnounced: (tool: string) => tool.startsWith('core:'),
+    isFirst,
+    answer: (node: string, payload: JsonObject) => void answers.push([node, payload]),
+  };
+  return { asked, answers, incoming: new IncomingCalls({ ...parts, calls }), closed: new IncomingCalls({ ...parts, calls: undefined }) };
+}
+
+const call = { type: 'tool_call', app: 'hall', tool: 'core:echo', params: { text: 'x' }, request_id: 'r1' };
+
+test('a call runs and its answer goes to the node that asked', async () => {
+  const { asked, answers, incoming } = world();
+  await incoming.take('a', call);
+  expect(asked).toEqual([['core:echo', { text: 'x' }]]);
+  expect(answers).toEqual([['a', { type: 'tool_response', request_id: 'r1', status: 200, body: 42, tool: 'core:echo', target_node: 'a' }]]);
+});
+
+test('without the owner’s word nothing runs and nothing is said', async () => {
+  const { asked, answers, closed } = world();
+  await closed.take('a', call);
+  expect([asked, answers]).toEqual([[], []]);
+});
+
+test('the same call runs once', async () => {
+  const { asked, answers, incoming } = world();
+  await incoming.take('a', call);
+  await incoming.take('a', call);
+  await incoming.take('a', { ...call, request_id: null });
+  expect([asked.length, answers.length]).toEqual([1, 1]);
+});
+
+test.each<[string, JsonObject, number]>([
+  ['a tool that is not announced', { tool: 'admin:mint_token' }, 404],
+  ['no tool', { tool: null }, 404],
+  ['parameters that are none', { params: [1] }, 400],
+])('%s is refused without a call', async (_, over, status) => {
+  const { asked, answers, incoming } = world();
+  await incoming.take('a', { ...call, ...over });
+  expect([asked, answers]).toMatchObject([[], [['a', { status, body: { error: expect.any(String) } }]]]);
+});
+
+test('refusals of the hub are answered with their status and code', async () => {
+  const { answers, incoming } = world(async () => {
+    throw new AtmoError('APPROVAL_REQUIRED', 'A person has to approve it');
+  });
+  await incoming.take('a', call);
+  expect(answers).toMatchObject([['a', { status: 202, body: { code: 'APPROVAL_REQUIRED' } }]]);
+});
+
+test('a long result is none, and four calls run at once', async () => {
+  const { answers, incoming } = world(async () => 'x'.repeat(300_000));
+  await incoming.take('a', call);
+  expect(answers).toMatchObject([['a', { status: 413 }]]);
+  const held = Promise.withResolvers<Json>();
+  const busy = world(() => held.promise);
+  const running = ['1', '2', '3', '4', '5'].map((id) => busy.incoming.take('a', { ...call, request_id: id }));
+  await running[4];
+  expect(busy.answers).toMatchObject([['a', { request_id: '5', status: 503 }]]);
+  held.resolve(1);
+  await Promise.all(running);
+  expect(busy.answers).toHaveLength(5);
+});
+
+test('a hub that stops cancels what runs and says nothing more', async () => {
+  const { answers, incoming } = world(
+    (_, __, signal) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  );
+  const running = incoming.take('a', call);
+  incoming[Symbol.dispose]();
+  await running;
+  expect(answers).toEqual([]);
+});
