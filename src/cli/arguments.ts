@@ -80,14 +80,16 @@ function optionMistake(error: unknown, args: readonly string[], known: readonly 
 function checkOperands(command: Command, given: readonly string[]): void {
   const specs = command.operands ?? [];
   const missing = specs.find((spec, index) => !spec.isOptional && given[index] === undefined);
-  if (missing) throw usage(`${missing.name} is missing (${missing.help}); see atmo ${command.name} --help`);
+  if (missing) throw usage(`${missing.name} is missing: ${missing.help}; see atmo ${command.name} --help`);
   if (given.length > specs.length && !specs.at(-1)?.isRepeated) {
     throw usage(`${JSON.stringify(given[specs.length])} is one argument too many; see atmo ${command.name} --help`);
   }
 }
 
 function unknownCommand(commands: readonly Command[], words: readonly string[]) {
-  const [first = '', second] = words;
+  const [first, second] = words;
+  if (first === undefined)
+    return usage('An option needs a command before it, such as "atmo status --json"; atmo --help lists what there is');
   const group = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
   if (group.length > 0 && second === undefined) return usage(`atmo ${first} wants one of: ${group.join(', ')}`);
   const typed = group.length > 0 ? `${first} ${second}` : first;

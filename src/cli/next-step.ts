@@ -4,7 +4,6 @@ const STEPS: Readonly<Partial<Record<ErrorCode, string>>> = {
   UNAUTHENTICATED: 'sudo atmo login on the hub gives you a token, once; from another machine set ATMO_TOKEN to one of atmo token mint',
   TOKEN_EXPIRED: 'sudo atmo login gives you a new token; for an agent, atmo token mint',
   TOKEN_INVALID: 'sudo atmo login gives you a new token; for an agent, atmo token mint',
-  PERMISSION_DENIED: 'atmo token show - tells what a token may do; atmo token mint makes another',
   RULE_BLOCKED: 'atmo rules lists them; atmo rules test TOOL tells which one decides',
   TOOL_NOT_FOUND: "atmo tools --search 'what it does' finds one",
   AMBIGUOUS_TOOL: 'atmo tools lists them with their whole names',
@@ -17,7 +16,18 @@ const STEPS: Readonly<Partial<Record<ErrorCode, string>>> = {
   STORAGE_FAILED: 'atmo doctor looks at the disk and its permissions',
 };
 
+/** Other refusals do not end with another token. */
+const WIDER_TOKEN = 'atmo token show - tells what a token may do; atmo token mint makes another';
+
+/** By what a message says, where the code alone does not tell what would help. */
+const STEPS_BY_MESSAGE: readonly (readonly [code: ErrorCode, said: RegExp, step: string])[] = [
+  ['NOT_FOUND', /^There is no hub /, 'atmo mesh peers lists them'],
+  ['NOT_FOUND', /^There is no agent /, 'atmo agents lists them'],
+];
+
 /** What to type after an error, unless its message says so itself. */
-export function nextStep({ code, message }: AtmoError): string | undefined {
-  return message.includes('atmo ') ? undefined : STEPS[code];
+export function nextStep({ code, message, details }: AtmoError): string | undefined {
+  if (message.includes('atmo ')) return undefined;
+  if (code === 'PERMISSION_DENIED' && 'required' in details) return WIDER_TOKEN;
+  return STEPS[code] ?? STEPS_BY_MESSAGE.find(([of, said]) => of === code && said.test(message))?.[2];
 }

@@ -10,8 +10,14 @@ export async function readInput(given: string, io: Pick<CliIo, 'stdin'>): Promis
   try {
     return (await readFile(given.slice(1), 'utf8')).trim();
   } catch (error) {
-    throw usage(`The file ${given.slice(1)} cannot be read (${error instanceof Error && 'code' in error ? error.code : error})`);
+    throw usage(unreadable(given.slice(1), error instanceof Error && 'code' in error ? error.code : error));
   }
+}
+
+function unreadable(file: string, reason: unknown): string {
+  if (reason === 'ENOENT') return `There is no file ${file}; look at its name, and at the folder that you are in`;
+  if (reason === 'EACCES') return `The file ${file} cannot be read by you; look at its mode (ls -l ${file})`;
+  return `The file ${file} cannot be read (${reason})`;
 }
 
 /** A JSON object that was typed; `name` says where. The text itself may be secret and is never repeated. */

@@ -21,7 +21,8 @@ export async function standingAt(hub: HubClient): Promise<Standing> {
   }
   try {
     const devices = objectsIn(await hub.get('/api/v1/devices'), 'devices');
-    if (devices.length === 0) return { kind: 'no-devices' };
+    // The board itself is there from the beginning.
+    if (devices.every(({ kind }) => kind === 'board')) return { kind: 'no-devices' };
     return { kind: 'home', devices, waiting: await waitingApprovals(hub) };
   } catch (error) {
     return { kind: 'no-token', problem: toAtmoError(error).message };

@@ -71,7 +71,7 @@ describe('atmo agent', () => {
     for (const [line, message] of [
       ['agent spawn hall --allow a:b', '--config is missing'],
       ['agent spawn hall --config -', '--allow is missing'],
-      ['agent spawn hall --config /no/such --allow a:b', 'cannot be read'],
+      ['agent spawn hall --config /no/such --allow a:b', 'There is no file /no/such'],
       ['agent spawn hall --config - --allow a:b --ttl soon', '--ttl'],
     ] as const) {
       const { code, err } = await run(line, { stdin: YAML });

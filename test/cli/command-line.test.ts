@@ -113,7 +113,7 @@ describe('mistakes in the command line', () => {
     [['call', 'x', '--timeout', 'soon'], '--timeout takes a whole number'],
     [['call', 'x', 'a=1', '--params', '{}'], 'not both'],
     [['call', 'x', '--params', '[1]'], '--params has to be a JSON object'],
-    [['call', 'x', '--params', '@/no/such/file'], 'cannot be read (ENOENT)'],
+    [['call', 'x', '--params', '@/no/such/file'], 'There is no file /no/such/file'],
     [['commission'], 'either a CODE or --passcode'],
     [['commission', 'MT:X', '--address', 'host'], '--address takes HOST:PORT'],
     [['device', 'bind', 'a/1', 'a/1'], 'different endpoints'],

@@ -26,12 +26,16 @@ const reload: Command = {
     const keysOf = (name: string) => (isJsonObject(answer) && Array.isArray(answer[name]) ? answer[name].map(String) : []);
     const [applied, waiting] = [keysOf('applied'), keysOf('needs_restart')];
     output.answer(answer, () => [
-      applied.length > 0 ? `holds from now on: ${applied.join(', ')}\n` : 'nothing changed that holds without a restart\n',
+      applied.length > 0 ? `holds from now on: ${applied.join(', ')}\n` : nothingApplied(waiting),
       ...(waiting.length > 0 ? [`after a restart: ${waiting.join(', ')} (sudo systemctl restart atmosphere-edge)\n`] : []),
     ]);
     return undefined;
   },
 };
+
+function nothingApplied(waiting: readonly string[]): string {
+  return waiting.length > 0 ? 'nothing changed that holds without a restart\n' : 'the file says what it said before\n';
+}
 
 /** The configuration file of the hub. */
 export const configCommands: readonly Command[] = [check, reload];

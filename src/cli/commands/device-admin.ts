@@ -1,5 +1,6 @@
 import { commandOf, integerOperand, type ToolVerb } from '../device-verbs.ts';
 import { jsonList, readInput } from '../text-input.ts';
+import { cellText } from '../text-table.ts';
 
 const DEVICE = { name: 'DEVICE', help: 'device id or unique name' };
 const justDevice: Pick<ToolVerb, 'operands' | 'params'> = { operands: [DEVICE], params: (call) => ({ device_id: call.operand(0) }) };
@@ -12,6 +13,8 @@ const VERBS: readonly ToolVerb[] = [
     tool: 'hub:rename_device',
     operands: [DEVICE, { name: 'NAME', help: 'the new name' }],
     params: (call) => ({ device_id: call.operand(0), name: call.operand(1) }),
+    sentence: ({ id, name }) =>
+      `${cellText(id)} is called ${cellText(name)}: atmo tools --device ${cellText(id)} has the new names of its tools`,
   },
   {
     name: 'device area',
@@ -20,6 +23,7 @@ const VERBS: readonly ToolVerb[] = [
     tool: 'hub:set_device_area',
     operands: [DEVICE, { name: 'AREA', help: 'such as kitchen', isOptional: true }],
     params: ({ operands: [device = '', area] }) => ({ device_id: device, ...(area !== undefined && { area }) }),
+    sentence: ({ id, area }) => `${cellText(id)} is ${typeof area === 'string' ? `in ${area}` : 'in no area'}`,
   },
   {
     name: 'device identify',
@@ -29,6 +33,7 @@ const VERBS: readonly ToolVerb[] = [
     operands: [DEVICE],
     options: { seconds: { value: 'N', help: 'for how long, 10 by default' } },
     params: (call) => ({ device_id: call.operand(0), seconds: call.integer('seconds') ?? 10 }),
+    sentence: (_result, call) => `${call.operand(0)} blinks or beeps for ${call.integer('seconds') ?? 10} s`,
   },
   {
     name: 'device ping',
@@ -36,6 +41,7 @@ const VERBS: readonly ToolVerb[] = [
     examples: ['device ping living-room-lamp'],
     tool: 'hub:ping_device',
     ...justDevice,
+    sentence: ({ round_trip_ms: took }, call) => `${call.operand(0)} answered within ${cellText(took)} ms`,
   },
   {
     name: 'device interview',

@@ -66,7 +66,7 @@ const test: Command = {
     };
     const trial = asObject(await call.hub.call('hub:test_rules', request));
     call.output.answer(trial, () => trialText(trial));
-    return asObject(trial.verdict).kind === 'allow' ? undefined : REFUSED;
+    return asObject(trial.verdict).kind === 'allow' && trial.dangerous !== true ? undefined : REFUSED;
   },
 };
 
@@ -153,7 +153,8 @@ function trialText(trial: JsonObject): string {
     ...(Array.isArray(effect.because) ? effect.because.map((because) => `    ${cellText(because)}\n`) : []),
   ]);
   const when = trial.at === undefined ? '' : ` at ${cellText(trial.at)}`;
-  return `${cellText(trial.tool)}${when} ${what}${why}\n${lines.join('')}`;
+  const danger = trial.dangerous === true && kind === 'allow' ? '; it is dangerous, so that a person has to approve each call' : '';
+  return `${cellText(trial.tool)}${when} ${what}${why}${danger}\n${lines.join('')}`;
 }
 
 function asObject(value: Json | undefined): JsonObject {

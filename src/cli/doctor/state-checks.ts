@@ -58,7 +58,9 @@ function permissionCheck(dir: string, files: readonly string[]): CheckResult {
     return { check, state: 'failed', found: `${shortList(dir, strange)} belong to another user`, advice };
   }
   const open = files.filter((file) => ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0);
-  if (open.length === 0) return { check, state: 'ok', found: `${files.length}, for their user alone` };
+  // Who may not enter the directory reads nothing in it, whatever the modes of a file that somebody copied there.
+  const isClosed = (statSync(dir).mode & 0o077) === 0;
+  if (open.length === 0 || isClosed) return { check, state: 'ok', found: `${files.length}, for their user alone` };
   return { check, state: 'failed', found: `others can read ${shortList(dir, open)}`, advice: `chmod -R go= ${dir}` };
 }
 

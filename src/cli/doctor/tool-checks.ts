@@ -26,7 +26,7 @@ function nameChecks(name: string, tool: JsonObject, offered: JsonObject): readon
     { check: 'tool is registered', state: 'ok', found: id },
     isExact
       ? { check: 'name matches exactly', state: 'ok', found: name }
-      : { check: 'name matches exactly', state: 'warning', found: `${name} means ${id}`, advice: `call it ${id.split('@')[0]}` },
+      : { check: 'name fits one tool', state: 'ok', found: `${name} means ${id}` },
     typeof model === 'string'
       ? { check: 'model gets the tool', state: 'ok', found: `as ${model}`, advice: `look for ${model} in the tools of the request` }
       : {
@@ -61,7 +61,8 @@ function hasType(property: JsonObject): boolean {
 }
 
 function executionCheck(calls: readonly JsonObject[]): CheckResult {
-  const failures = calls.filter((record) => record.type === 'failed');
+  // A call that waited for a person is none that went wrong.
+  const failures = calls.filter((record) => record.type === 'failed' && record.error !== 'APPROVAL_REQUIRED');
   const [last] = failures;
   if (!last) return { check: 'execution', state: 'ok', found: `${calls.length} calls, none failed` };
   const found = `${failures.length} of ${calls.length} calls failed, the last with ${last.error} at ${last.ts}`;

@@ -53,7 +53,8 @@ function areaView(area: string, devices: readonly Device[], of: ReadonlyMap<stri
     devices: devices.length,
     ...named('on', namesOf(isOn)),
     ...named('open', namesOf(isOpen)),
-    ...meansOf(ambient),
+    // What lies in no area is no room: the processor of a board and a probe in a pond have no mean.
+    ...(area !== '' && meansOf(ambient)),
   };
 }
 

@@ -73,7 +73,7 @@ function testRulesTool(ports: RuleToolPorts): RegisteredTool {
       },
       returns: {
         type: 'object',
-        required: ['tool', 'verdict', 'effects'],
+        required: ['tool', 'verdict', 'dangerous', 'effects'],
         properties: {
           tool: { type: 'string' },
           at: { type: 'string', description: 'Day and time that were assumed; absent while the clock cannot be believed' },
@@ -82,6 +82,7 @@ function testRulesTool(ports: RuleToolPorts): RegisteredTool {
             required: ['kind'],
             properties: { kind: EFFECT, rule: RULE_NAME, reason: { type: 'string' }, persons: { type: 'integer' } },
           },
+          dangerous: { type: 'boolean', description: 'Whether a person has to approve the call even where the rules allow it' },
           effects: {
             type: 'array',
             items: { type: 'object', required: ['decision', 'because'], properties: { decision: EFFECT, rule: RULE_NAME } },
@@ -95,7 +96,8 @@ function testRulesTool(ports: RuleToolPorts): RegisteredTool {
     async ({ tool, params, agent, at }, { principal }) => {
       const call = previewCall(ports, { tool, params, viewer: principal });
       const trial = ports.rules.test({ ...call, principal: callerOf(agent) }, at);
-      return copyJsonObject({ tool: call.toolId, ...trial }, RESULT_LIMITS);
+      const dangerous = call.effects.some(({ risk }) => risk === 'dangerous');
+      return copyJsonObject({ tool: call.toolId, ...trial, dangerous }, RESULT_LIMITS);
     },
   );
 }
