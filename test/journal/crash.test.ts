@@ -37,4 +37,4 @@ test('ten times killed with SIGKILL in the middle of writing, the state holds al
     expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
   }
   expect(fixture.warnings).toEqual([]);
-}, 60_000);
+});

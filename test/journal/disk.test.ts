@@ -35,7 +35,7 @@ describe.skipIf(!canMount)('on a disk of one megabyte', () => {
     });
     expect(seen.acknowledged).toBeGreaterThan(10);
     expect([seen.readable, seen.kept]).toEqual([seen.acknowledged, seen.acknowledged + 1]);
-  }, 30_000);
+  });
 
   test('a disk mounted read-only is told as not writable, at every way in', () => {
     expect(onSmallDisk('read-only-disk.ts', 'mount -o remount,ro "$1"')).toEqual({
@@ -43,5 +43,5 @@ describe.skipIf(!canMount)('on a disk of one megabyte', () => {
       lock: 'STORAGE_FAILED not-writable',
       store: 'STORAGE_FAILED not-writable',
     });
-  }, 30_000);
+  });
 });

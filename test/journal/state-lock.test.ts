@@ -31,7 +31,7 @@ test('a second hub is refused by name of the first one, until that one is killed
   await killed(child);
   await lock.start();
   await expect(new StateLock(fixture.directory).start()).rejects.toMatchObject({ details: { pid: process.pid } });
-}, 30_000);
+});
 
 test('a process id that lives again in another program does not block', async () => {
   await using fixture = new JournalFixture();
@@ -74,4 +74,4 @@ test('a crash in the middle of taking the lock leaves nothing that blocks', asyn
   }
   await using lock = new StateLock(fixture.directory);
   await lock.start();
-}, 30_000);
+});

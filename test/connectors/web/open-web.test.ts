@@ -64,7 +64,8 @@ describe('text_search', () => {
     const answer = await call('text_search', { pattern: '^(a+)+$', text: `${'a'.repeat(40)}b` });
     clearInterval(timer);
     expect(answer).toMatchObject({ error: { code: 'RESOURCE_EXCEEDED', retryable: false } });
-    expect(turns).toBeGreaterThan(20);
+    // Of a hub that stands still the timer fires once at most.
+    expect(turns).toBeGreaterThan(2);
   });
 
   test('tells at most as many as asked for, and that there are more', async () => {

@@ -127,7 +127,7 @@ describe('tools as a model reads them', () => {
     expect(dim?.outputSchema).toMatchObject({ type: 'object', required: expect.arrayContaining(['state']) });
     const unlock = tools.find(({ name }) => name.endsWith('_unlock'));
     expect(unlock?.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true });
-  }, 20_000);
+  });
 });
 
 describe('a unit that only we write', () => {

@@ -85,7 +85,7 @@ describe('a call that acts, wherever its connection breaks', () => {
       { numRuns: 40, seed: 4711 },
     );
     expect([...seen].sort()).toEqual(['NODE_UNAVAILABLE', 'OUTCOME_UNKNOWN', 'success']);
-  }, 30_000);
+  });
 
   test.each([0, 1, 2])('is answered when the connection is back after it broke at frame %i', async (frame) => {
     const { outcome, runs } = await callThrough({ cuts: [frame], where: 'cut-after', awayMs: 1_000, runsMs: 500 });
