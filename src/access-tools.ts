@@ -16,9 +16,9 @@ import { reloadConfigTool } from './tools/builtin/config-tool.ts';
 import { sequenceTool } from './tools/builtin/sequence-tools.ts';
 import { snapshotTool } from './tools/builtin/snapshot-tool.ts';
 import type { CallPipeline } from './tools/calls/call-pipeline.ts';
-import type { KnownTools } from './tools/known-tools.ts';
+import type { RegisteredTool } from './tools/definition/tool-definition.ts';
+import type { KnownTools } from './tools/elsewhere/known-tools.ts';
 import type { SchemaValidator } from './tools/schema/schema-validator.ts';
-import type { RegisteredTool } from './tools/tool-definition.ts';
 import type { ToolRegistry } from './tools/tool-registry.ts';
 
 interface AccessToolParts {

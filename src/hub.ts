@@ -25,8 +25,8 @@ import { jobTools } from './tools/builtin/job-tools.ts';
 import { sensorTools } from './tools/builtin/sensors/sensor-tools.ts';
 import type { CallPipeline } from './tools/calls/call-pipeline.ts';
 import { namesOfNone } from './tools/calls/tool-offer.ts';
+import type { RegisteredTool } from './tools/definition/tool-definition.ts';
 import { ToolOrchestrator } from './tools/forms/tool-orchestrator.ts';
-import type { RegisteredTool } from './tools/tool-definition.ts';
 import type { ToolRegistry } from './tools/tool-registry.ts';
 
 const DRAIN_MS = 10_000;

@@ -5,7 +5,8 @@ export { createLogger } from './core/logger.ts';
 export { systemClock } from './core/time/clock.ts';
 export { Hub } from './hub.ts';
 export type { CallAnswer } from './tools/calls/call-answer.ts';
-export { defineTool } from './tools/define-tool.ts';
+export { defineTool } from './tools/definition/define-tool.ts';
+export type { RegisteredTool, ToolContext, ToolDefinition, ToolHandler } from './tools/definition/tool-definition.ts';
 export { AgentOsBaseTool } from './tools/forms/agent-os-base-tool.ts';
 export type { AgentOsContext, AgentOsTool, ArgumentsCheck, ExecutableAgentOsTool } from './tools/forms/agent-os-tool.ts';
 export type { PermissionCheckResult } from './tools/forms/execution-permission.ts';
@@ -14,4 +15,3 @@ export { type ExecutionResult, type ToolResponse, toExecutionResult, toToolRespo
 export { ToolHandler as ToolClass, type ToolResult } from './tools/forms/tool-handler.ts';
 export type { AnyTool, ToolCallDetails, ToolDefinitionForLLM, ToolOrchestrator } from './tools/forms/tool-orchestrator.ts';
 export { createJsonSchema, p } from './tools/schema/parameter-builder.ts';
-export type { RegisteredTool, ToolContext, ToolDefinition, ToolHandler } from './tools/tool-definition.ts';

@@ -16,7 +16,7 @@ import type { ServiceStack } from './core/service.ts';
 import type { Ground } from './open-ground.ts';
 import { hubName, type Workshop } from './open-workshop.ts';
 import { requireOwnFilesApart } from './own-files-apart.ts';
-import type { ProgramSandbox } from './tools/program-sandbox.ts';
+import type { ProgramSandbox } from './tools/programs/program-sandbox.ts';
 
 interface ConnectorOptions {
   readonly config: HubConfig;

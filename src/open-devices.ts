@@ -11,7 +11,7 @@ import { DeviceToolSync } from './profiles/device-tools/device-tool-sync.ts';
 import { loadProfiles } from './profiles/files/load-profiles.ts';
 import { deviceAdminTools } from './tools/builtin/devices/device-admin-tools.ts';
 import { homeNameTools } from './tools/builtin/devices/home-name-tools.ts';
-import { deviceNames } from './tools/resolve-device.ts';
+import { deviceNames } from './tools/places/resolve-device.ts';
 
 const PROFILES = join(import.meta.dirname, '../device-profiles');
 

@@ -17,7 +17,7 @@ import { openTrust } from './open-mesh.ts';
 import { DeviceGroups } from './profiles/home/device-groups.ts';
 import { DevicesElsewhere } from './profiles/home/devices-elsewhere.ts';
 import { BoardDevices } from './sensors/board-devices.ts';
-import type { MeshPorts } from './tools/mesh-outlook.ts';
+import type { MeshPorts } from './tools/elsewhere/mesh-outlook.ts';
 import { KeptHomeNames } from './tools/search/kept-home-names.ts';
 
 const DAY_MS = 86_400_000;

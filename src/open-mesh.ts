@@ -4,9 +4,9 @@ import { readSecretFile, writeSecretFile } from './access/keys/secret-file.ts';
 import type { HubConfig } from './config.ts';
 import { AtmoError } from './core/errors.ts';
 import type { ServiceStack } from './core/service.ts';
+import type { RootKeyFile } from './mesh/membership/certificates/root-key.ts';
+import type { OwnHub } from './mesh/membership/members/own-hub.ts';
 import { type Membership, openMembership } from './mesh/membership/open-membership.ts';
-import type { OwnHub } from './mesh/membership/own-hub.ts';
-import type { RootKeyFile } from './mesh/membership/root-key.ts';
 import { MeshRoom } from './mesh/mesh-room.ts';
 import type { MeshHub } from './mesh/mesh-session.ts';
 import { type Access, type AccessGround, openAccess } from './open-access.ts';
@@ -26,7 +26,7 @@ interface MeshGround extends MeshHub {
 export function openMesh(ground: MeshGround, { mesh, ...config }: HubConfig): MeshRoom {
   const { key, version, clock } = ground;
   const openEngine: ConstructorParameters<typeof MeshRoom>[0]['openEngine'] = async (gate, role) => {
-    const { Libp2pEngine } = await import('./mesh/engine/libp2p-engine.ts');
+    const { Libp2pEngine } = await import('./mesh/engine/libp2p/libp2p-engine.ts');
     const listen = role === 'member' ? { host: mesh.host, port: mesh.port } : { host: '127.0.0.1', port: 0 };
     const preSharedKey = mesh.preSharedKeyFile === undefined ? undefined : readPreSharedKey(mesh.preSharedKeyFile);
     const options = { maxConnections: mesh.maxPeers, ...(preSharedKey && { preSharedKey }) };

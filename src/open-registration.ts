@@ -12,13 +12,13 @@ import type { Workshop } from './open-workshop.ts';
 import { basicTools } from './tools/builtin/basic-tools.ts';
 import { registrationTools } from './tools/builtin/registration-tools.ts';
 import { thermalTool } from './tools/builtin/sensors/thermal-tool.ts';
-import type { ProgramSandbox } from './tools/program-sandbox.ts';
+import { loadManifest } from './tools/manifest/tool-manifest.ts';
+import type { ProgramSandbox } from './tools/programs/program-sandbox.ts';
 import { probeBoard, toolsOfBoard } from './tools/registration/board-probe.ts';
 import { readBootstrap } from './tools/registration/bootstrap-file.ts';
 import { SeedDiscovery } from './tools/registration/seed-discovery.ts';
 import { ToolRecordStore } from './tools/registration/tool-record-store.ts';
 import { ToolRegistrar } from './tools/registration/tool-registrar.ts';
-import { loadManifest } from './tools/tool-manifest.ts';
 
 /** What `source: builtin:<module>` of a tool manifest may name. */
 const MANIFEST_BUILTINS = new Map([['thermal', (name: string, config: JsonObject) => thermalTool(name, config)]]);

@@ -4,7 +4,7 @@ import type { HubConfig } from './config.ts';
 import { AtmoError } from './core/errors.ts';
 import { isWithin } from './core/is-within.ts';
 import { outsideFiles } from './outside-files.ts';
-import { parseManifest } from './tools/tool-manifest.ts';
+import { parseManifest } from './tools/manifest/tool-manifest.ts';
 
 /** A folder that agents or their programs have, as the configuration names it. */
 interface OpenFolder {

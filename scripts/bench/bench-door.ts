@@ -12,12 +12,12 @@ import { CallPipeline } from '../../src/tools/calls/call-pipeline.ts';
 import { IdempotencyStore } from '../../src/tools/calls/idempotency-store.ts';
 import { JobStore } from '../../src/tools/calls/job-store.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
-import { KnownTools } from '../../src/tools/known-tools.ts';
-import { MeshOutlook } from '../../src/tools/mesh-outlook.ts';
+import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
+import { KnownTools } from '../../src/tools/elsewhere/known-tools.ts';
+import { MeshOutlook } from '../../src/tools/elsewhere/mesh-outlook.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { LexicalEntitySearch } from '../../src/tools/search/lexical-entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/lexical-tool-search.ts';
-import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
 import { jobsHere, listAuthorizer, owner } from '../../test/tools/tool-room.ts';
 

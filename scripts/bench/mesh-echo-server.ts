@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { FrameCutter, frameWithHeader } from '../../src/mesh/engine/frame-cutter.ts';
-import { Libp2pEngine } from '../../src/mesh/engine/libp2p-engine.ts';
+import { Libp2pEngine } from '../../src/mesh/engine/libp2p/libp2p-engine.ts';
 import { MAX_FRAME_BYTES } from '../../src/mesh/engine/mesh-engine.ts';
 import { decodeCbor, encodeCbor } from '../../src/wire/cbor.ts';
 import { ECHO_PROTOCOL, everybody } from './mesh-echo-terms.ts';

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { AtmoError } from '../../src/core/errors.ts';
 import { FrameCutter, frameWithHeader } from '../../src/mesh/engine/frame-cutter.ts';
-import { Libp2pEngine } from '../../src/mesh/engine/libp2p-engine.ts';
+import { Libp2pEngine } from '../../src/mesh/engine/libp2p/libp2p-engine.ts';
 import { MAX_FRAME_BYTES } from '../../src/mesh/engine/mesh-engine.ts';
 import { type CborValue, decodeCbor, encodeCbor } from '../../src/wire/cbor.ts';
 import type { BenchFigure } from './figure.ts';

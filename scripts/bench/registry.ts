@@ -1,8 +1,8 @@
 /** 10,000 tools in one registry: how long names, lists and validation take, and what they weigh. */
-import { normalizeDefinition } from '../../src/tools/normalize-definition.ts';
+import { normalizeDefinition } from '../../src/tools/definition/normalize-definition.ts';
+import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
+import { toolId } from '../../src/tools/definition/tool-name.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
-import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
-import { toolId } from '../../src/tools/tool-name.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
 import type { BenchFigure } from './figure.ts';
 import { median } from './statistics.ts';

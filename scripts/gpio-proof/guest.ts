@@ -18,7 +18,7 @@ import { GPIO_IOCTL, inputRequest, isLineActive, lineValues, REQUEST_OFFSET, rea
 import { openGpio } from '../../src/sensors/gpio/open-gpio.ts';
 import { makeOutputsSafe } from '../../src/sensors/gpio/safe-outputs.ts';
 import type { SensorSample, SensorSource } from '../../src/sensors/sensor-source.ts';
-import type { ToolContext } from '../../src/tools/tool-definition.ts';
+import type { ToolContext } from '../../src/tools/definition/tool-definition.ts';
 import { type Findings, OVERFLOW_PULSES, type SeenEdge } from './findings.ts';
 
 const BUTTON = 3;

@@ -1,5 +1,5 @@
 import { offeredDefinition } from '../../src/mesh/gossip/offered-definition.ts';
-import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
+import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { inOrder } from '../../src/wire/messages/announced-entries.ts';
 import { type HubState, stateDigest } from '../../src/wire/messages/announced-state.ts';
 import { signAnnouncement } from '../../src/wire/messages/announcement.ts';

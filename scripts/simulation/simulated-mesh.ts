@@ -1,9 +1,9 @@
 import type { HubId } from '../../src/core/ids.ts';
 import { neighbourChoice } from '../../src/mesh/discovery/dial/neighbour-choice.ts';
-import { MemoryNetwork } from '../../src/mesh/engine/memory-network.ts';
+import { MemoryNetwork } from '../../src/mesh/engine/memory/memory-network.ts';
 import { GOSSIP_LIMITS } from '../../src/mesh/gossip/gossip-limits.ts';
+import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
-import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
 import { seededRandom } from '../../test/seeded-random.ts';
 import { SharedStates } from './shared-states.ts';
 import { SharedVerification } from './shared-verification.ts';

@@ -7,7 +7,7 @@ import type { MeshView } from '../core/mesh/mesh-view.ts';
 import type { Service } from '../core/service.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { stateOf } from '../tools/builtin/access/token-view.ts';
-import type { KnownTools } from '../tools/known-tools.ts';
+import type { KnownTools } from '../tools/elsewhere/known-tools.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import { AgentBook } from './agent-book.ts';
 import { childId, idPartOf } from './agent-name.ts';

@@ -1,9 +1,9 @@
 import type { Json } from '../core/json.ts';
 import { isoTime } from '../core/time/iso-time.ts';
-import { defineTool } from '../tools/define-tool.ts';
+import { defineTool } from '../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { p } from '../tools/schema/parameter-builder.ts';
 import { snakeJson } from '../tools/schema/snake-json.ts';
-import type { RegisteredTool } from '../tools/tool-definition.ts';
 import { childId } from './agent-name.ts';
 import { AGENT_STATUSES, AGENT_TYPES, type AgentRecord } from './agent-record.ts';
 import type { AgentRunner } from './agent-runner.ts';

@@ -1,7 +1,7 @@
 import { isoTime } from '../core/time/iso-time.ts';
-import { defineTool } from '../tools/define-tool.ts';
+import { defineTool } from '../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { p } from '../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../tools/tool-definition.ts';
 import { AGENT_TYPES } from './agent-record.ts';
 import type { AgentRunner } from './agent-runner.ts';
 import { CONFIG_SCHEMA } from './automations/automation-schema.ts';

@@ -6,8 +6,8 @@ import type { Service } from '../core/service.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import type { Clock } from '../core/time/clock.ts';
 import type { Capability } from '../tools/capability-catalogue.ts';
-import type { ProgramSandbox } from '../tools/program-sandbox.ts';
-import type { RegisteredTool } from '../tools/tool-definition.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
+import type { ProgramSandbox } from '../tools/programs/program-sandbox.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
 import type { AgentGround } from './agent-calls.ts';
 

@@ -1,5 +1,5 @@
 import type { CallPipeline } from '../tools/calls/call-pipeline.ts';
-import type { KnownJobs } from '../tools/known-jobs.ts';
+import type { KnownJobs } from '../tools/elsewhere/known-jobs.ts';
 
 /** How the hub is, as a load balancer and a watchdog want to know it. */
 export interface HealthReport {

@@ -1,8 +1,8 @@
 import type { HubId } from '../core/ids.ts';
 import type { Peer } from '../core/mesh/mesh-view.ts';
-import type { Invitation, InviteOptions } from './membership/member-admission.ts';
+import type { Revoked } from './membership/certificates/mesh-authority.ts';
+import type { Invitation, InviteOptions } from './membership/joining/member-admission.ts';
 import type { MembershipStatus } from './membership/membership-status.ts';
-import type { Revoked } from './membership/mesh-authority.ts';
 
 /** What waits for the other hub, or is done. */
 export interface Delegated {

@@ -1,7 +1,7 @@
 import { done, SUCCESS } from '../tools/builtin/devices/admin-declaration.ts';
-import { defineTool } from '../tools/define-tool.ts';
+import { defineTool } from '../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { p } from '../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../tools/tool-definition.ts';
 import type { MeshControl } from './mesh-control.ts';
 import { MESH_ACTS, passphraseParameter, SECRET_TEXT } from './mesh-tool-declaration.ts';
 

@@ -1,9 +1,9 @@
 import { AtmoError } from '../core/errors.ts';
 import { isoTime } from '../core/time/iso-time.ts';
 import { done, SUCCESS } from '../tools/builtin/devices/admin-declaration.ts';
-import { defineTool } from '../tools/define-tool.ts';
+import { defineTool } from '../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { p } from '../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../tools/tool-definition.ts';
 import type { MeshControl } from './mesh-control.ts';
 import { rootKeyTools } from './mesh-root-tools.ts';
 import {

@@ -2,7 +2,7 @@ import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { Json } from '../core/json.ts';
 import { canonicalJson } from '../wire/canonical-json.ts';
 import { sha256Hex } from '../wire/hashes.ts';
-import type { RegisteredTool } from './tool-definition.ts';
+import type { RegisteredTool } from './definition/tool-definition.ts';
 import type { ToolRegistry } from './tool-registry.ts';
 
 /** What a hub has: a resource that is there as long as the hub is, apart from the tools that need it (source 000 §1). */

@@ -1,5 +1,5 @@
 import { AtmoError } from '../core/errors.ts';
-import type { Category, RegisteredTool } from './tool-definition.ts';
+import type { Category, RegisteredTool } from './definition/tool-definition.ts';
 
 /** Which tools a list shows; all given conditions hold. */
 export interface ToolFilter {

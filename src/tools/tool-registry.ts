@@ -2,13 +2,13 @@ import semver from 'semver';
 import { compareText } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { ToolId } from '../core/ids.ts';
-import { type LintFinding, lintDefinition } from './definition-lint.ts';
+import { type LintFinding, lintDefinition } from './definition/definition-lint.ts';
+import type { Category, RegisteredTool, ToolDefinition } from './definition/tool-definition.ts';
+import { toolKey as keyOf, parseToolName, type ToolReference, toolId } from './definition/tool-name.ts';
 import { modelNames } from './forms/model-name.ts';
 import { isOwnSchema } from './schema/own-schema.ts';
 import type { SchemaValidator } from './schema/schema-validator.ts';
-import type { Category, RegisteredTool, ToolDefinition } from './tool-definition.ts';
 import { filterTools, type ToolFilter, type ToolPage } from './tool-filter.ts';
-import { toolKey as keyOf, parseToolName, type ToolReference, toolId } from './tool-name.ts';
 import { toolNotFound } from './tool-suggestion.ts';
 
 /** A tool came or went. */

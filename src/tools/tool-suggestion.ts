@@ -1,7 +1,7 @@
 import { editDistance, nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError } from '../core/errors.ts';
-import type { RegisteredTool } from './tool-definition.ts';
-import { toolKey } from './tool-name.ts';
+import type { RegisteredTool } from './definition/tool-definition.ts';
+import { toolKey } from './definition/tool-name.ts';
 
 const NEAR_WORD_DISTANCE = 2;
 

@@ -1,6 +1,6 @@
 import type { Authorizer } from '../core/access/authorizer.ts';
 import type { Principal } from '../core/access/principal.ts';
-import type { CallerView, RegisteredTool } from './tool-definition.ts';
+import type { CallerView, RegisteredTool } from './definition/tool-definition.ts';
 
 /**
  * May this caller know that the tool exists when it names it? Yes when the tool requires nothing, or when the caller holds

@@ -9,7 +9,7 @@ import { HubClient } from '../../src/cli/hub-client.ts';
 import { Output } from '../../src/cli/output.ts';
 import type { AuditNote } from '../../src/core/storage/audit-sink.ts';
 import { auditTools } from '../../src/tools/builtin/access/audit-tools.ts';
-import { defineTool } from '../../src/tools/define-tool.ts';
+import { defineTool } from '../../src/tools/definition/define-tool.ts';
 import { p } from '../../src/tools/schema/parameter-builder.ts';
 import { makeGateway, TOKEN } from '../gateway/gateway-room.ts';
 import { AuditFixture } from '../journal/audit-fixture.ts';

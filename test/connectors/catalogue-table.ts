@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/core/json.ts';
-import type { Category } from '../../src/tools/tool-definition.ts';
+import type { Category } from '../../src/tools/definition/tool-definition.ts';
 
 /** A tool as the catalogue has it; what it leaves open is absent. */
 export interface CatalogueRow {

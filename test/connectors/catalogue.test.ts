@@ -18,7 +18,7 @@ import { classTools } from '../../src/profiles/class-tools/class-tools.ts';
 import { controlMatterDevice } from '../../src/profiles/device-tools/control-matter-device.ts';
 import { sensorTools } from '../../src/tools/builtin/sensors/sensor-tools.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
-import { lintDefinition } from '../../src/tools/definition-lint.ts';
+import { lintDefinition } from '../../src/tools/definition/definition-lint.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { ask, makeGateway } from '../gateway/gateway-room.ts';
 import { programsFake } from '../tools/programs-fake.ts';

@@ -13,7 +13,7 @@ import type { HealthReport } from '../../src/gateway/ports.ts';
 import type { PipelineOptions } from '../../src/tools/calls/call-collaborators.ts';
 import type { ToolFeatures } from '../../src/tools/calls/tool-features.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
-import { MeshOutlook, type MeshPorts } from '../../src/tools/mesh-outlook.ts';
+import { MeshOutlook, type MeshPorts } from '../../src/tools/elsewhere/mesh-outlook.ts';
 import { LexicalEntitySearch } from '../../src/tools/search/lexical-entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/lexical-tool-search.ts';
 import { agent, jobsHere, makeRoom, makeTool, owner } from '../tools/tool-room.ts';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { HubId } from '../../src/core/ids.ts';
-import { Libp2pEngine, type Libp2pEngineParts } from '../../src/mesh/engine/libp2p-engine.ts';
-import { hubIdOfKey } from '../../src/mesh/engine/libp2p-key.ts';
+import { Libp2pEngine, type Libp2pEngineParts } from '../../src/mesh/engine/libp2p/libp2p-engine.ts';
+import { hubIdOfKey } from '../../src/mesh/engine/libp2p/libp2p-key.ts';
 import type { MeshEngine, PeerAddress } from '../../src/mesh/engine/mesh-engine.ts';
 import { openGate } from '../mesh/engine/engine-fixtures.ts';
 import type { EngineLab, LabIdentity, LabOptions, Stranger } from '../mesh/engine/engine-lab.ts';

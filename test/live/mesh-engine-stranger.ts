@@ -4,12 +4,12 @@ import { noise } from '@libp2p/noise';
 import { type LengthPrefixedStream, lpStream } from '@libp2p/utils';
 import { yamux } from '@libp2p/yamux';
 import { createLibp2p } from 'libp2p';
-import { toLibp2pKey } from '../../src/mesh/engine/libp2p-key.ts';
+import { toLibp2pKey } from '../../src/mesh/engine/libp2p/libp2p-key.ts';
+import { silentLogger } from '../../src/mesh/engine/libp2p/silent-logger.ts';
+import { toMultiaddr } from '../../src/mesh/engine/libp2p/socket-multiaddr.ts';
 import type { PeerAddress } from '../../src/mesh/engine/mesh-engine.ts';
-import { silentLogger } from '../../src/mesh/engine/silent-logger.ts';
-import { toMultiaddr } from '../../src/mesh/engine/socket-multiaddr.ts';
-import { TcpConnection } from '../../src/mesh/engine/tcp-connection.ts';
-import { dialTcp } from '../../src/mesh/engine/tcp-dial.ts';
+import { TcpConnection } from '../../src/mesh/engine/tcp/tcp-connection.ts';
+import { dialTcp } from '../../src/mesh/engine/tcp/tcp-dial.ts';
 import type { Stranger } from '../mesh/engine/engine-lab.ts';
 
 /** A libp2p node with a key of its own that speaks Noise under the hub's protocol name and then says at the gate what the test wants. */

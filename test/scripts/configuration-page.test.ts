@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { CONFIG_SCHEMA } from '../../src/config-file.ts';
 import { parseCheckedYaml } from '../../src/core/settings/checked-yaml.ts';
 import { manufacturerModel } from '../../src/matter/model/manufacturer-models.ts';
-import { parseManifest } from '../../src/tools/tool-manifest.ts';
+import { parseManifest } from '../../src/tools/manifest/tool-manifest.ts';
 
 const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
 const blocks = (language: string) => [...page.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))].map((match) => match[1] ?? '');

@@ -3,7 +3,7 @@ import type { Device } from '../../src/core/devices/device-model.ts';
 import { NO_DEVICES } from '../../src/core/devices/no-devices.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
-import { defineTool } from '../../src/tools/define-tool.ts';
+import { defineTool } from '../../src/tools/definition/define-tool.ts';
 import { p } from '../../src/tools/schema/parameter-builder.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';

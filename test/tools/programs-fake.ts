@@ -1,5 +1,5 @@
 import { AtmoError } from '../../src/core/errors.ts';
-import type { ProgramOrder, ProgramResult, ProgramSandbox } from '../../src/tools/program-sandbox.ts';
+import type { ProgramOrder, ProgramResult, ProgramSandbox } from '../../src/tools/programs/program-sandbox.ts';
 
 /** A sandbox that runs nothing: it keeps the orders and answers what a test says. The power `media` reads, `out` writes. */
 export function programsFake(

@@ -1,9 +1,9 @@
 import { AtmoError } from '../../src/core/errors.ts';
 import type { HubId } from '../../src/core/ids.ts';
 import type { CallPeer } from '../../src/tools/calls/call-collaborators.ts';
-import type { RemoteResolveOptions, RemoteTools } from '../../src/tools/remote-tools.ts';
-import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
-import { parseToolName, toolKey } from '../../src/tools/tool-name.ts';
+import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
+import { parseToolName, toolKey } from '../../src/tools/definition/tool-name.ts';
+import type { RemoteResolveOptions, RemoteTools } from '../../src/tools/elsewhere/remote-tools.ts';
 import { makeTool } from './tool-room.ts';
 
 /** A tool that only these hubs have. */

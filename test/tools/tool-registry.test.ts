@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defineTool } from '../../src/tools/define-tool.ts';
+import { defineTool } from '../../src/tools/definition/define-tool.ts';
 import { p } from '../../src/tools/schema/parameter-builder.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { tellToolChanges } from '../../src/tools/tool-events.ts';

@@ -11,13 +11,13 @@ import type { PipelineCollaborators, PipelineOptions } from '../../src/tools/cal
 import { CallPipeline } from '../../src/tools/calls/call-pipeline.ts';
 import { IdempotencyStore } from '../../src/tools/calls/idempotency-store.ts';
 import { JobStore } from '../../src/tools/calls/job-store.ts';
-import { KnownJobs } from '../../src/tools/known-jobs.ts';
-import { KnownTools } from '../../src/tools/known-tools.ts';
-import { normalizeDefinition } from '../../src/tools/normalize-definition.ts';
-import type { RemoteTools } from '../../src/tools/remote-tools.ts';
+import { normalizeDefinition } from '../../src/tools/definition/normalize-definition.ts';
+import type { RegisteredTool, ToolHandler } from '../../src/tools/definition/tool-definition.ts';
+import { toolId } from '../../src/tools/definition/tool-name.ts';
+import { KnownJobs } from '../../src/tools/elsewhere/known-jobs.ts';
+import { KnownTools } from '../../src/tools/elsewhere/known-tools.ts';
+import type { RemoteTools } from '../../src/tools/elsewhere/remote-tools.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
-import type { RegisteredTool, ToolHandler } from '../../src/tools/tool-definition.ts';
-import { toolId } from '../../src/tools/tool-name.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 

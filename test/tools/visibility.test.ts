@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
-import type { RegisteredTool } from '../../src/tools/tool-definition.ts';
+import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { callerView, canSeeTool, mayCallTool } from '../../src/tools/visibility.ts';
 import { agent, listAuthorizer, makeRoom, makeTool, owner } from './tool-room.ts';
 

@@ -4,7 +4,7 @@ import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ReadingStore } from '../../core/devices/reading-store.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { parseDeviceId, parseSensorId } from '../../core/ids.ts';
-import { canSeeDevice } from '../../tools/resolve-device.ts';
+import { canSeeDevice } from '../../tools/places/resolve-device.ts';
 import { callerView } from '../../tools/visibility.ts';
 import type { AutomationPlan, Condition, Trigger } from './automation-config.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.ts';
-import { isActing, type RegisteredTool } from '../../tools/tool-definition.ts';
+import { isActing, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { featureVector } from './feature-vector.ts';
 
 /** A tool as others there hear of it. */

@@ -1,8 +1,8 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { HeardNode } from './heard-nodes.ts';
 import type { RelayCall } from './outgoing-calls.ts';
 

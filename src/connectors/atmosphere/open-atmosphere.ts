@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
-import { withoutSetting } from '../../tools/missing-setting.ts';
+import { withoutSetting } from '../../tools/definition/missing-setting.ts';
 import { TokenAgent } from '../agent-calls.ts';
 import type { Connector, ConnectorGround } from '../connector.ts';
 import type { ConnectorsConfig } from '../connector-config.ts';

@@ -1,10 +1,10 @@
 import { isoTime } from '../../core/time/iso-time.ts';
 import type { Capability } from '../../tools/capability-catalogue.ts';
-import { defineTool } from '../../tools/define-tool.ts';
-import { withoutSetting } from '../../tools/missing-setting.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import { withoutSetting } from '../../tools/definition/missing-setting.ts';
+import { IMAGE_MEMBER } from '../../tools/definition/tool-companions.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import { IMAGE_MEMBER } from '../../tools/tool-companions.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { cameraParameter, requireCamera } from './camera-parameter.ts';
 import type { Cameras } from './cameras.ts';
 import { FRAME_FORMATS } from './frame-source.ts';

@@ -1,6 +1,6 @@
 import type { Capability } from '../../tools/capability-catalogue.ts';
-import { withoutSetting } from '../../tools/missing-setting.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import { withoutSetting } from '../../tools/definition/missing-setting.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { Embedder } from '../models/embedder.ts';
 import type { CollectionStore } from './collection-store.ts';
 import { ragAddTool } from './rag-add-tool.ts';

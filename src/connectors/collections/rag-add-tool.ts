@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { modelParameter, WRITING_LIMIT_MS } from '../models/model-tool.ts';
 import { collectionParameter } from './collection-parameter.ts';
 import type { PartedDocument } from './collection-store.ts';

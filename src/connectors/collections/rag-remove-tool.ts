@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { collectionParameter } from './collection-parameter.ts';
 import type { CollectionParts } from './collection-tools.ts';
 

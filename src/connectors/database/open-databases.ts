@@ -1,5 +1,5 @@
 import { readSecret } from '../../core/settings/secret-source.ts';
-import { withoutSetting } from '../../tools/missing-setting.ts';
+import { withoutSetting } from '../../tools/definition/missing-setting.ts';
 import type { Connector, ConnectorGround } from '../connector.ts';
 import type { ConnectorsConfig } from '../connector-config.ts';
 import type { Database } from './database.ts';

@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { Database } from './database.ts';
 
 /** `query_database` (source 000 §5) over the databases that the owner named; `canChange` where any of them is writable. */

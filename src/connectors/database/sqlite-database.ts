@@ -3,7 +3,7 @@ import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { residentBytes } from '../../core/process/resident-bytes.ts';
 import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
-import { nodeArguments } from '../../tools/node-program.ts';
+import { nodeArguments } from '../../tools/programs/node-program.ts';
 import { type Database, type DatabaseAnswer, type DatabaseQuery, MAX_ANSWER_BYTES, tooMuchData } from './database.ts';
 import { SQLITE_PROGRAM } from './sqlite-program.ts';
 

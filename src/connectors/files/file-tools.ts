@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/time/iso-time.ts';
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { canonicalPath } from './file-path.ts';
 import { type FileEntry, type FileRoots, MAX_FILE_BYTES } from './file-roots.ts';
 import type { FileRoot } from './files-config.ts';

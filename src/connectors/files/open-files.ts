@@ -1,4 +1,4 @@
-import { withoutSetting } from '../../tools/missing-setting.ts';
+import { withoutSetting } from '../../tools/definition/missing-setting.ts';
 import type { Connector, ConnectorGround } from '../connector.ts';
 import type { ConnectorsConfig } from '../connector-config.ts';
 import { FileRoots } from './file-roots.ts';

@@ -1,9 +1,9 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isoTime } from '../../core/time/iso-time.ts';
-import { defineTool } from '../../tools/define-tool.ts';
-import { withoutSetting } from '../../tools/missing-setting.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import { withoutSetting } from '../../tools/definition/missing-setting.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { Connector, ConnectorGround } from '../connector.ts';
 import type { ConnectorsConfig } from '../connector-config.ts';
 import { knownTo } from '../models/held-permissions.ts';

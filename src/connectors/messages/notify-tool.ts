@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isoTime } from '../../core/time/iso-time.ts';
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool, ToolContext } from '../../tools/tool-definition.ts';
 import { deliver } from './deliver.ts';
 import { findRecipient, type Recipient, waysFor } from './recipient.ts';
 import { URGENCIES } from './urgency.ts';

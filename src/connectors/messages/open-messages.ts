@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
-import { withoutSetting } from '../../tools/missing-setting.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import { withoutSetting } from '../../tools/definition/missing-setting.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { Connector, ConnectorGround } from '../connector.ts';
 import type { ConnectorsConfig } from '../connector-config.ts';
 import { openMqtt } from '../mqtt/open-mqtt.ts';

@@ -1,6 +1,6 @@
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { SlackPoster } from './slack-poster.ts';
 
 /** Slack cuts longer texts (docs.slack.dev, chat.postMessage). */

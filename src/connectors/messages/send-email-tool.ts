@@ -1,8 +1,8 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isoTime } from '../../core/time/iso-time.ts';
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { attachmentsOf, attachmentsParameter } from './attachments.ts';
 import type { Mailer } from './mail.ts';
 import { MAIL_ADDRESS_PATTERN, MAX_MAIL_ADDRESS } from './mail-address.ts';

@@ -1,5 +1,5 @@
-import { defineTool } from '../../tools/define-tool.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { FetchPublic } from '../web/fetch-public.ts';
 import { LOOK_RETURNS, look, lookParameters } from './look.ts';
 import { loadMedia } from './media-source.ts';

@@ -1,6 +1,6 @@
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { chat, messagesOf } from './chat.ts';
 import type { ModelBook } from './model-book.ts';
 import { modelParameter, WRITING_LIMIT_MS } from './model-tool.ts';

@@ -1,6 +1,6 @@
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool, ToolContext } from '../../tools/tool-definition.ts';
 import { chat, messagesOf, streamedChat } from './chat.ts';
 import type { ChatAnswer } from './chat-answer.ts';
 import type { ModelBook, NamedModel } from './model-book.ts';

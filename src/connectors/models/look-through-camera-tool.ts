@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/time/iso-time.ts';
-import { defineTool } from '../../tools/define-tool.ts';
-import { withoutSetting } from '../../tools/missing-setting.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import { withoutSetting } from '../../tools/definition/missing-setting.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { cameraParameter, requireCamera } from '../camera/camera-parameter.ts';
 import type { Cameras } from '../camera/cameras.ts';
 import { LOOK_RETURNS, look, lookParameters } from './look.ts';

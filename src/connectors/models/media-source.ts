@@ -1,5 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
-import type { ToolContext } from '../../tools/tool-definition.ts';
+import type { ToolContext } from '../../tools/definition/tool-definition.ts';
 import type { FetchPublic } from '../web/fetch-public.ts';
 import { holds } from './held-permissions.ts';
 import { type MediaType, mediaTypeOf } from './media-type.ts';

@@ -1,6 +1,6 @@
 import type { Capability } from '../../tools/capability-catalogue.ts';
-import { withoutSetting } from '../../tools/missing-setting.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import { withoutSetting } from '../../tools/definition/missing-setting.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { FetchPublic } from '../web/fetch-public.ts';
 import { analyzeImageTool } from './analyze-image-tool.ts';
 import { codegenTool } from './codegen-tool.ts';

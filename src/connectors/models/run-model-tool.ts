@@ -1,8 +1,8 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { jsonOf } from '../http/endpoint-call.ts';
 import { messagesOf } from './chat.ts';
 import type { ModelBook, NamedModel } from './model-book.ts';

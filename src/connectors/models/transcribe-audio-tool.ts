@@ -1,6 +1,6 @@
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { FetchPublic } from '../web/fetch-public.ts';
 import { loadMedia } from './media-source.ts';
 import type { ModelBook } from './model-book.ts';

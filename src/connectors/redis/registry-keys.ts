@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../core/json.ts';
 import { isoTime } from '../../core/time/iso-time.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toHdnRecord } from '../../tools/forms/hdn-record.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { RedisCommand } from './redis-link.ts';
 
 const HISTORY_LENGTH = 500;

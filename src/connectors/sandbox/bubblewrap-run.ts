@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { AtmoError } from '../../core/errors.ts';
-import type { ProgramResult } from '../../tools/program-sandbox.ts';
+import type { ProgramResult } from '../../tools/programs/program-sandbox.ts';
 import { BoundedOutput } from './bounded-output.ts';
 import { useOfTree } from './process-tree.ts';
 import { seccompFilter } from './seccomp-filter.ts';

@@ -1,12 +1,12 @@
 import type { Json } from '../../core/json.ts';
-import { defineTool } from '../../tools/define-tool.ts';
-import { whileConfigured, withoutSetting } from '../../tools/missing-setting.ts';
-import { normalizeDefinition } from '../../tools/normalize-definition.ts';
-import type { ProgramSandbox } from '../../tools/program-sandbox.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import { whileConfigured, withoutSetting } from '../../tools/definition/missing-setting.ts';
+import { normalizeDefinition } from '../../tools/definition/normalize-definition.ts';
+import type { RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
+import { toolId } from '../../tools/definition/tool-name.ts';
+import type { ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
 import { runToEnd } from '../../tools/registration/exec-tool.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool, ToolContext } from '../../tools/tool-definition.ts';
-import { toolId } from '../../tools/tool-name.ts';
 import { type FilledCommand, type NamedCommands, schemaOf } from './named-commands.ts';
 import type { CommandConfig } from './sandbox-config.ts';
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
-import type { ProgramResult } from '../../tools/program-sandbox.ts';
+import type { ProgramResult } from '../../tools/programs/program-sandbox.ts';
 import { BoundedOutput } from './bounded-output.ts';
 import type { RunBounds } from './bubblewrap-run.ts';
 

@@ -1,7 +1,7 @@
-import { defineTool } from '../../tools/define-tool.ts';
-import { notConfigured, withoutSetting } from '../../tools/missing-setting.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import { notConfigured, withoutSetting } from '../../tools/definition/missing-setting.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { ContainerEngine } from './container-engine.ts';
 
 const SETTING = 'set connectors.sandbox.container_engine in the configuration';

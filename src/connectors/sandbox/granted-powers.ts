@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { AtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/is-within.ts';
 import { readSecret } from '../../core/settings/secret-source.ts';
-import type { ProgramPower } from '../../tools/program-sandbox.ts';
+import type { ProgramPower } from '../../tools/programs/program-sandbox.ts';
 import type { PowerConfig } from './sandbox-config.ts';
 
 /** What several powers give together. */

@@ -2,7 +2,7 @@ import type { Effect } from '../../core/access/authorizer.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/is-within.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
-import type { ProgramSandbox } from '../../tools/program-sandbox.ts';
+import type { ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
 import { argumentParameters, fillArguments } from '../../tools/registration/exec-arguments.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import { parseCommandLine } from './command-line.ts';

@@ -1,4 +1,4 @@
-import type { ProgramSandbox } from '../../tools/program-sandbox.ts';
+import type { ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
 import { BubblewrapSandbox } from './bubblewrap-sandbox.ts';
 import { ContainerEngine } from './container-engine.ts';
 import { GrantedPowers } from './granted-powers.ts';

@@ -4,7 +4,7 @@ import type { Json } from '../../core/json.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { orAborted } from '../../core/time/or-aborted.ts';
 import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
-import type { ScriptEngine, ScriptRun } from '../../tools/script-engine.ts';
+import type { ScriptEngine, ScriptRun } from '../../tools/programs/script-engine.ts';
 import type { ScriptOrder, ScriptOutcome } from './script-worker.ts';
 
 /** Of JavaScript around the script; the script's own memory is another. */

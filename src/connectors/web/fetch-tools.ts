@@ -1,9 +1,9 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { bodyText, isPage, mediaType } from './body-text.ts';
 import type { FetchPublic, PublicAnswer } from './fetch-public.ts';
 import { pageText } from './read-page.ts';

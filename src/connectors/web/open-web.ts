@@ -1,7 +1,7 @@
 import { readSecret } from '../../core/settings/secret-source.ts';
 import type { Capability } from '../../tools/capability-catalogue.ts';
-import { withoutSetting } from '../../tools/missing-setting.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import { withoutSetting } from '../../tools/definition/missing-setting.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { Connector, ConnectorGround } from '../connector.ts';
 import type { ConnectorsConfig } from '../connector-config.ts';
 import { fetchTools } from './fetch-tools.ts';

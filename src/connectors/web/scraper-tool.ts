@@ -1,8 +1,8 @@
 import { AtmoError } from '../../core/errors.ts';
 import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { bodyText, mediaType } from './body-text.ts';
 import type { FetchPublic } from './fetch-public.ts';
 import { requirePage } from './fetch-tools.ts';

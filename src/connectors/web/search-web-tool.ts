@@ -1,6 +1,6 @@
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { type SearxngServer, searchWeb } from './searxng.ts';
 
 /** `search_web` (source 000 §8.4) by a SearXNG server. */

@@ -7,8 +7,8 @@ import type { Reading, ReadingStore } from '../../core/devices/reading-store.ts'
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { MeshView } from '../../core/mesh/mesh-view.ts';
-import { distinctAreas, isAreaNamed, resolveArea } from '../../tools/resolve-area.ts';
-import { canSeeDevice, type DeviceName, isDeviceNamed, resolveDevice, withAliases } from '../../tools/resolve-device.ts';
+import { distinctAreas, isAreaNamed, resolveArea } from '../../tools/places/resolve-area.ts';
+import { canSeeDevice, type DeviceName, isDeviceNamed, resolveDevice, withAliases } from '../../tools/places/resolve-device.ts';
 import { callerView, judgeOf } from '../../tools/visibility.ts';
 
 interface SightCollaborators {

@@ -3,7 +3,7 @@ import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import type { EventType, HubEvent } from '../../core/events.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { ToolRegistry } from '../../tools/tool-registry.ts';
 import { mayCallTool } from '../../tools/visibility.ts';
 import { isOwnCall, seesAllCalls } from '../calls/call-privacy.ts';

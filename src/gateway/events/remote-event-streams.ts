@@ -1,7 +1,7 @@
 import { toAtmoError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { repeat } from '../../core/time/repeat.ts';
-import type { RemoteEvents, RemoteSubscription } from '../../tools/remote-events.ts';
+import type { RemoteEvents, RemoteSubscription } from '../../tools/elsewhere/remote-events.ts';
 import { SSE_HEARTBEAT_MS, SSE_RETRY, SSE_STILL_HERE, sseMessage } from '../door/sse.ts';
 import { eventFrame, type FeedSink } from './event-feed.ts';
 

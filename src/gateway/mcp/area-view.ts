@@ -1,6 +1,6 @@
 import type { Principal } from '../../core/access/principal.ts';
-import type { KnownTools } from '../../tools/known-tools.ts';
-import { isAreaNamed, resolveArea } from '../../tools/resolve-area.ts';
+import type { KnownTools } from '../../tools/elsewhere/known-tools.ts';
+import { isAreaNamed, resolveArea } from '../../tools/places/resolve-area.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
 

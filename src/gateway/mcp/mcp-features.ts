@@ -1,8 +1,8 @@
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import type { ReadingStore } from '../../core/devices/reading-store.ts';
-import type { KnownTools } from '../../tools/known-tools.ts';
-import type { MeshPorts } from '../../tools/mesh-outlook.ts';
+import type { KnownTools } from '../../tools/elsewhere/known-tools.ts';
+import type { MeshPorts } from '../../tools/elsewhere/mesh-outlook.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { ToolSearchResult } from '../../tools/search/search.ts';
 import type { ToolRegistry } from '../../tools/tool-registry.ts';

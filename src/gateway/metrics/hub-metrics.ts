@@ -3,7 +3,7 @@ import type { Principal } from '../../core/access/principal.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ReadingStore } from '../../core/devices/reading-store.ts';
 import type { EventBus, HubEvent } from '../../core/events.ts';
-import type { KnownTools } from '../../tools/known-tools.ts';
+import type { KnownTools } from '../../tools/elsewhere/known-tools.ts';
 import type { EventFeed } from '../events/event-feed.ts';
 import type { HealthSource, JobPort } from '../ports.ts';
 import type { Histogram, Labels, MetricRegistry } from './metrics.ts';

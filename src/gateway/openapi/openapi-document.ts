@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { ToolDefinition } from '../../tools/tool-definition.ts';
+import type { ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import type { Route } from '../door/route.ts';
 import { COMPONENTS } from './components.ts';
 import { openApiPath, routeOperation } from './route-operation.ts';

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../core/json.ts';
-import type { ToolDefinition } from '../../tools/tool-definition.ts';
+import type { ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import type { AnswerShape, Route } from '../door/route.ts';
 import { type HeaderName, headerRefs, type RefusalStatus, refusalRefs } from './components.ts';
 import { plainSchema } from './plain-schema.ts';

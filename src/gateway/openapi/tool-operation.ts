@@ -1,4 +1,4 @@
-import type { ToolDefinition } from '../../tools/tool-definition.ts';
+import type { ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { headerRefs, refusalRefs } from './components.ts';
 import { plainSchema } from './plain-schema.ts';
 

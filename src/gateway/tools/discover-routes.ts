@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { CATEGORIES } from '../../tools/tool-definition.ts';
+import { CATEGORIES } from '../../tools/definition/tool-definition.ts';
 import { answerOfTool, bareAnswer } from '../calls/tool-route.ts';
 import { type Answer, json } from '../door/answer.ts';
 import { requireScope } from '../door/door.ts';

@@ -1,8 +1,8 @@
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { ToolUsage, UsageRecord } from '../../tools/calls/usage-counter.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toHdnRecord } from '../../tools/forms/hdn-record.ts';
 import type { ToolRegistrar } from '../../tools/registration/tool-registrar.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { isOwnCall, seesAllCalls } from '../calls/call-privacy.ts';
 import { timeText } from '../devices/device-view.ts';
 import { json } from '../door/answer.ts';

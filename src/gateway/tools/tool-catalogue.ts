@@ -1,8 +1,8 @@
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { Principal } from '../../core/access/principal.ts';
-import type { KnownToolFilter, KnownTools } from '../../tools/known-tools.ts';
+import type { RegisteredTool, ToolDefinition } from '../../tools/definition/tool-definition.ts';
+import type { KnownToolFilter, KnownTools } from '../../tools/elsewhere/known-tools.ts';
 import type { SearchQuery, ToolSearch, ToolSearchResult } from '../../tools/search/search.ts';
-import type { RegisteredTool, ToolDefinition } from '../../tools/tool-definition.ts';
 import { passes, type ToolPage } from '../../tools/tool-filter.ts';
 import { canSeeTool } from '../../tools/visibility.ts';
 import { MAX_BODY_BYTES } from '../door/json-body.ts';

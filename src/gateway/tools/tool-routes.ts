@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
-import type { KnownToolFilter } from '../../tools/known-tools.ts';
+import { CATEGORIES, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import type { KnownToolFilter } from '../../tools/elsewhere/known-tools.ts';
 import type { ToolMatch } from '../../tools/search/search.ts';
-import { CATEGORIES, type RegisteredTool } from '../../tools/tool-definition.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import { json } from '../door/answer.ts';
 import { field, type QueryOf } from '../door/query.ts';

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toPublicDefinition } from '../../tools/forms/public-definition.ts';
 import { toAnthropic, toMcp, toOpenAi, toStrictOpenAi } from '../../tools/forms/tool-export.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 
 /** Forms of other systems in which tools can be listed. */
 export const TOOL_FORMATS = ['openai', 'anthropic', 'mcp'] as const;

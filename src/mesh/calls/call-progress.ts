@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { ForwardedCall } from '../../tools/calls/call-collaborators.ts';
-import { isActing } from '../../tools/tool-definition.ts';
+import { isActing } from '../../tools/definition/tool-definition.ts';
 import type { RequestOptions } from '../link/peer-link.ts';
 
 /** How far a call has come that was given to another hub, as far as this hub can tell. */

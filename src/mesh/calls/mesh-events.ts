@@ -3,7 +3,7 @@ import { EVENT_TYPES, type EventListener } from '../../core/events.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { pause } from '../../core/time/pause.ts';
-import type { RemoteEvents, RemoteSubscription } from '../../tools/remote-events.ts';
+import type { RemoteEvents, RemoteSubscription } from '../../tools/elsewhere/remote-events.ts';
 import type { MeshQueries } from './mesh-queries.ts';
 import { toldEvent } from './told-event.ts';
 

@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { type JobView, jobViewOf } from '../../tools/calls/job-store.ts';
-import type { RemoteJobAsker, RemoteJobs } from '../../tools/remote-jobs.ts';
+import type { RemoteJobAsker, RemoteJobs } from '../../tools/elsewhere/remote-jobs.ts';
 import type { MeshQueries } from './mesh-queries.ts';
 
 /** How long a hub may take to say how a job stands. */

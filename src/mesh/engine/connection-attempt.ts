@@ -1,7 +1,7 @@
 import type { MessageStream } from '@libp2p/interface';
 import type { HubId } from '../../core/ids.ts';
 import type { ConnectionGate, GatePeer } from './mesh-engine.ts';
-import type { SocketEnds } from './socket-ends.ts';
+import type { SocketEnds } from './tcp/socket-ends.ts';
 
 /** A connection on its way through handshake and gate. */
 export interface ConnectionAttempt {

@@ -1,7 +1,7 @@
 import semver from 'semver';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { parseToolName, type ToolReference, toolKey } from '../../tools/definition/tool-name.ts';
 import { modelNames } from '../../tools/forms/model-name.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
-import { parseToolName, type ToolReference, toolKey } from '../../tools/tool-name.ts';
 import type { ResolveOptions } from '../../tools/tool-registry.ts';
 
 const everything = () => true;

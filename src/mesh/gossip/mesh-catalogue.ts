@@ -1,9 +1,9 @@
 import { compareText } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId, ToolId } from '../../core/ids.ts';
-import type { RemoteResolveOptions, RemoteTools } from '../../tools/remote-tools.ts';
-import type { RegisteredTool, ToolDefinition } from '../../tools/tool-definition.ts';
-import { toolKey } from '../../tools/tool-name.ts';
+import type { RegisteredTool, ToolDefinition } from '../../tools/definition/tool-definition.ts';
+import { toolKey } from '../../tools/definition/tool-name.ts';
+import type { RemoteResolveOptions, RemoteTools } from '../../tools/elsewhere/remote-tools.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
 import type { AnnouncedTool } from '../../wire/messages/announced-entries.ts';
 import type { DefinitionBook } from './definition-book.ts';

@@ -1,5 +1,5 @@
+import type { ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { toPublicDefinition } from '../../tools/forms/public-definition.ts';
-import type { ToolDefinition } from '../../tools/tool-definition.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import { type Blob, blobOf, shortName } from './blob-store.ts';
 

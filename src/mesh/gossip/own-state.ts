@@ -2,7 +2,7 @@ import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import { compareText } from '../../core/edit-distance.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { ToolRegistry } from '../../tools/tool-registry.ts';
 import {
   type AnnouncedDevice,

@@ -1,10 +1,10 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import { lintDefinition } from '../../tools/definition-lint.ts';
-import { normalizeDefinition } from '../../tools/normalize-definition.ts';
+import { lintDefinition } from '../../tools/definition/definition-lint.ts';
+import { normalizeDefinition } from '../../tools/definition/normalize-definition.ts';
+import type { ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { harmlessSchema } from '../../tools/schema/harmless-schema.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
-import type { ToolDefinition } from '../../tools/tool-definition.ts';
 import { isPlainText, plainText } from './plain-text.ts';
 
 /** Members that are read by people and models only: they may be cut and cleaned without a change of meaning. */

@@ -1,5 +1,5 @@
 import type { HubId } from '../../core/ids.ts';
-import type { MemberRole } from './member.ts';
+import type { MemberRole } from './members/member.ts';
 import type { MembershipState } from './mesh-membership.ts';
 import type { Membership } from './open-membership.ts';
 

@@ -3,13 +3,13 @@ import type { Logger } from '../../core/logger.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import type { TrustedTime } from '../../core/time/trusted-time.ts';
-import { InviteBook } from './invite-book.ts';
-import { MemberAdmission } from './member-admission.ts';
-import { MembershipGate } from './membership-gate.ts';
-import { MeshAuthority } from './mesh-authority.ts';
+import { MeshAuthority } from './certificates/mesh-authority.ts';
+import { type PassphraseBox, RootKey, type RootKeyFile } from './certificates/root-key.ts';
+import { InviteBook } from './joining/invite-book.ts';
+import { MemberAdmission } from './joining/member-admission.ts';
+import { MembershipGate } from './joining/membership-gate.ts';
+import type { OwnHub } from './members/own-hub.ts';
 import { MeshMembership } from './mesh-membership.ts';
-import type { OwnHub } from './own-hub.ts';
-import { type PassphraseBox, RootKey, type RootKeyFile } from './root-key.ts';
 
 /** What membership takes of the hub. */
 interface MembershipPorts {

@@ -1,4 +1,4 @@
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { ClassToolPorts } from './class-tool.ts';
 import { controlDevice } from './control-device.ts';
 import { turnOffLight, turnOnLight } from './light-tools.ts';

@@ -1,9 +1,9 @@
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { defineTool } from '../../tools/define-tool.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import type { CompiledDevice } from '../compile/compiled-device.ts';
 import { SECRET_FIELDS } from '../parameters/secret-fields.ts';
 import {

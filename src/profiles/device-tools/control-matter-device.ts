@@ -4,11 +4,11 @@ import type { AttributeDescription, ClusterDescription } from '../../core/device
 import { AtmoError } from '../../core/errors.ts';
 import { type DeviceId, parseDeviceId } from '../../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
-import { defineTool } from '../../tools/define-tool.ts';
-import type { DeviceNames } from '../../tools/resolve-device.ts';
+import { defineTool } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import type { DeviceNames } from '../../tools/places/resolve-device.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
 import { tellsOfOthers } from '../clusters/administrative-clusters.ts';
 import { elementRisk, needsAdministrator } from '../clusters/element-risk.ts';
 import { findElement, type MatterElement } from '../clusters/matter-element.ts';

@@ -1,7 +1,7 @@
 import { type Device, REACHABILITIES } from '../../core/devices/device-model.ts';
 import type { JsonSchema } from '../../core/json.ts';
+import type { ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { ownSchema } from '../../tools/schema/own-schema.ts';
-import type { ToolDefinition } from '../../tools/tool-definition.ts';
 import type { DeviceTool } from '../compile/compiled-device.ts';
 import { quoted, words } from '../words.ts';
 

@@ -1,8 +1,8 @@
 import type { GroupsElsewhere, ResourceGroup } from '../../core/access/permission.ts';
 import { areaKey } from '../../core/devices/device-facts.ts';
 import type { MeshView } from '../../core/mesh/mesh-view.ts';
-import type { RemoteTools } from '../../tools/remote-tools.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import type { RemoteTools } from '../../tools/elsewhere/remote-tools.ts';
 import { typesAndFamilies } from './device-families.ts';
 
 /** The part of the mesh that tells of devices. */

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../core/json.ts';
+import { MATTER_SECRET_NAMES } from '../../tools/definition/secret-names.ts';
 import { isSchemaObject, mapSchema, visitSchema } from '../../tools/schema/schema-walk.ts';
-import { MATTER_SECRET_NAMES } from '../../tools/secret-names.ts';
 
 const SECRET = { 'x-secret': true, description: 'Secret: never shown, logged or kept' };
 const lowerCase: ReadonlySet<string> = new Set(MATTER_SECRET_NAMES.map((name) => name.toLowerCase()));

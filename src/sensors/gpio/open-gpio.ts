@@ -1,6 +1,6 @@
 import type { Service } from '../../core/service.ts';
 import type { Clock } from '../../core/time/clock.ts';
-import type { RegisteredTool } from '../../tools/tool-definition.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { SensorSource } from '../sensor-source.ts';
 import { GpioBoard, type GpioPorts } from './gpio-board.ts';
 import type { GpioChip } from './gpio-chip.ts';

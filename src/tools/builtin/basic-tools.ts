@@ -2,9 +2,9 @@ import { AtmoError } from '../../core/errors.ts';
 import { isoTime } from '../../core/time/iso-time.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import { blake3Hex } from '../../wire/hashes.ts';
-import { defineTool } from '../define-tool.ts';
+import { defineTool } from '../definition/define-tool.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { p } from '../schema/parameter-builder.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
 
 /** Answers its input (source 001, echo). */
 export const echoTool = defineTool(

@@ -1,6 +1,6 @@
 import type { ConfigReload } from '../../core/settings/config-reload.ts';
-import { defineTool } from '../define-tool.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
+import { defineTool } from '../definition/define-tool.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { FOR_HUB, HUB_ACTS } from './devices/admin-declaration.ts';
 
 const keys = { type: 'array', items: { type: 'string' } } as const;

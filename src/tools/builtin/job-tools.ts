@@ -1,10 +1,10 @@
 import type { Json } from '../../core/json.ts';
 import type { JobView } from '../calls/job-store.ts';
-import { defineTool } from '../define-tool.ts';
-import type { KnownJobs } from '../known-jobs.ts';
+import { defineTool } from '../definition/define-tool.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
+import type { KnownJobs } from '../elsewhere/known-jobs.ts';
 import { p } from '../schema/parameter-builder.ts';
 import { copyJson, RESULT_LIMITS } from '../schema/plain-json.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
 
 const returns = {
   type: 'object',

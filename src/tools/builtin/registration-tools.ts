@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../core/json.ts';
 import { isoTime } from '../../core/time/iso-time.ts';
-import { defineTool } from '../define-tool.ts';
+import { defineTool } from '../definition/define-tool.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 import type { SeedReport } from '../registration/seed-discovery.ts';
 import type { ToolRegistrar } from '../registration/tool-registrar.ts';
 import { p } from '../schema/parameter-builder.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
 import { HUB_ACTS } from './devices/admin-declaration.ts';
 
 interface RegistrationPorts {

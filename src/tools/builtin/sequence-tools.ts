@@ -1,10 +1,10 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import { defineTool } from '../define-tool.ts';
+import { defineTool } from '../definition/define-tool.ts';
+import type { RegisteredTool, ToolContext } from '../definition/tool-definition.ts';
 import { p } from '../schema/parameter-builder.ts';
 import { copyJson, RESULT_LIMITS } from '../schema/plain-json.ts';
-import { innerCallsOf, type Step, type StepPipeline, StepRunner } from '../step-runner.ts';
-import type { RegisteredTool, ToolContext } from '../tool-definition.ts';
+import { innerCallsOf, type Step, type StepPipeline, StepRunner } from '../steps/step-runner.ts';
 
 const NAME = 'sequence';
 const MAX_STEPS = 16;

@@ -1,5 +1,5 @@
-import { defineTool } from '../define-tool.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
+import { defineTool } from '../definition/define-tool.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { FOR_HUB, HUB_ACTS } from './devices/admin-declaration.ts';
 
 /** Port: copies of the hub's databases, which it keeps for itself while it runs. */

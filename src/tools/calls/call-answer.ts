@@ -4,7 +4,7 @@ import type { AtmoError, ErrorBody } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import { blake3Hex } from '../../wire/hashes.ts';
-import type { ToolContext } from '../tool-definition.ts';
+import type { ToolContext } from '../definition/tool-definition.ts';
 import type { CallChunk } from './call-chunk.ts';
 import type { RoutingWish } from './route-score.ts';
 import type { ToolMessage } from './tool-message.ts';

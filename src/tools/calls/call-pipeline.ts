@@ -1,9 +1,9 @@
 import type { Effect, Risk } from '../../core/access/authorizer.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { type AtmoError, ERROR_CODES, type ErrorBody, toAtmoError } from '../../core/errors.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { withoutSecretTexts } from '../schema/secret-params.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
 import { ADMISSION_STAGES, PREFLIGHT_STAGES, type Stage, TOOL_PREFLIGHT_STAGES } from './admission-stages.ts';
 import { Call } from './call.ts';
 import { type CallAnswer, type CallRequest, errorAnswer, successAnswer } from './call-answer.ts';

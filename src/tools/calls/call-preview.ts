@@ -2,7 +2,7 @@ import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import type { RuledCall } from '../../core/access/rule-engine.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import type { KnownTools } from '../known-tools.ts';
+import type { KnownTools } from '../elsewhere/known-tools.ts';
 import { LARGE_PARAMS_LIMITS } from '../schema/plain-json.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import { callerView, canSeeTool } from '../visibility.ts';

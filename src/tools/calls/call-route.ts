@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
-import { notConfigured } from '../missing-setting.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
+import { notConfigured } from '../definition/missing-setting.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 import type { Call } from './call.ts';
 import { NO_NETWORK, NOT_REACHABLE, type RouteCandidate, type RouteRefusal, type RouteWish, rankRoute } from './route-score.ts';
 import type { StageContext } from './stage-context.ts';

@@ -1,7 +1,7 @@
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import type { ToolContext } from '../definition/tool-definition.ts';
 import { copyJson, RESULT_LIMITS } from '../schema/plain-json.ts';
-import type { ToolContext } from '../tool-definition.ts';
 import type { Stage } from './admission-stages.ts';
 import { askCaller } from './ask-caller.ts';
 import type { Call } from './call.ts';

@@ -8,9 +8,9 @@ import { isJsonObject, type Json } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { isoTime } from '../../core/time/iso-time.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { maskResult, withoutSecretTexts } from '../schema/secret-params.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
 import type { CallAnswer } from './call-answer.ts';
 
 const SPACE = 'jobs';

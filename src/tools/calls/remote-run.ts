@@ -1,6 +1,6 @@
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { isActing } from '../tool-definition.ts';
+import { isActing } from '../definition/tool-definition.ts';
 import type { Call } from './call.ts';
 import type { CallRouter, ForwardedCall } from './call-collaborators.ts';
 import { routeWish } from './call-route.ts';

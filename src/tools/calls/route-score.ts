@@ -1,5 +1,5 @@
 import { compareText } from '../../core/edit-distance.ts';
-import type { ToolDefinition } from '../tool-definition.ts';
+import type { ToolDefinition } from '../definition/tool-definition.ts';
 
 /** A hub that might run a call. */
 export interface RouteCandidate {

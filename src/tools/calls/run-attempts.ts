@@ -1,7 +1,7 @@
 import { AtmoError, ERROR_CODES, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { pause } from '../../core/time/pause.ts';
-import { isActing, type ToolDefinition } from '../tool-definition.ts';
+import { isActing, type ToolDefinition } from '../definition/tool-definition.ts';
 import type { CallDeadline } from './call-deadline.ts';
 import { retryDelayMs } from './invocation-policy.ts';
 

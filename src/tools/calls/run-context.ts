@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { AtmoError } from '../../core/errors.ts';
 import type { RunContext } from '../../core/storage/audit-sink.ts';
 import type { Clock } from '../../core/time/clock.ts';
-import type { ToolContext, ToolDefinition } from '../tool-definition.ts';
+import type { ToolContext, ToolDefinition } from '../definition/tool-definition.ts';
 
 const SEED_BYTES = 16;
 /** Random numbers that one SHA-256 digest yields, of 8 bytes each. */

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Json } from '../../core/json.ts';
-import { KnownTools } from '../known-tools.ts';
-import type { ToolContext } from '../tool-definition.ts';
+import type { ToolContext } from '../definition/tool-definition.ts';
+import { KnownTools } from '../elsewhere/known-tools.ts';
 import type { PipelineCollaborators, PipelineOptions } from './call-collaborators.ts';
 import { CallerGates } from './caller-gates.ts';
 import { INVOCATION_POLICY } from './invocation-policy.ts';

@@ -1,5 +1,5 @@
 import type { Principal } from '../../core/access/principal.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 
 /** Tools that need more than a permission (source 002 §2.7, `toolToSubscriptionFeatures`). */
 export interface ToolFeatures {

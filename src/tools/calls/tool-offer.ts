@@ -1,5 +1,5 @@
 import type { Principal } from '../../core/access/principal.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { mayCallTool } from '../visibility.ts';
 import type { StageContext } from './stage-context.ts';
 import { missingFeatures } from './tool-features.ts';

@@ -1,8 +1,8 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { isSecretName } from '../definition/secret-names.ts';
 import { copyJsonObject } from '../schema/plain-json.ts';
 import { SchemaValidator } from '../schema/schema-validator.ts';
-import { isSecretName } from '../secret-names.ts';
 
 /** What a tool asks the person behind its caller (elicitation of the Model Context Protocol, 2025-11-25). */
 export interface ToolQuestion {

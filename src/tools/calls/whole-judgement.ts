@@ -1,6 +1,6 @@
 import { maxRisk } from '../../core/access/authorizer.ts';
 import type { ErrorBody } from '../../core/errors.ts';
-import type { InnerCall } from '../tool-definition.ts';
+import type { InnerCall } from '../definition/tool-definition.ts';
 import type { CallRequest } from './call-answer.ts';
 import type { Preflight } from './call-pipeline.ts';
 

@@ -1,9 +1,9 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import { normalizeDefinition } from '../normalize-definition.ts';
+import { normalizeDefinition } from '../definition/normalize-definition.ts';
+import { CATEGORIES, type RegisteredTool, type ToolContext, type ToolDefinition } from '../definition/tool-definition.ts';
+import { toolId } from '../definition/tool-name.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
-import { CATEGORIES, type RegisteredTool, type ToolContext, type ToolDefinition } from '../tool-definition.ts';
-import { toolId } from '../tool-name.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
 import { type ExecutionResult, fromExecutionResult } from './result-forms.ts';
 import { unwrapResult } from './tool-handler.ts';

@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
-import { normalizeDefinition } from '../normalize-definition.ts';
-import type { RegisteredTool, ToolDefinition } from '../tool-definition.ts';
+import { normalizeDefinition } from '../definition/normalize-definition.ts';
+import type { RegisteredTool, ToolDefinition } from '../definition/tool-definition.ts';
 import { fromToolHandler, type ToolHandler } from './tool-handler.ts';
 
 /** Something that the hub has and the tools that come with it (source 000 §9, CapabilityWithTools). */

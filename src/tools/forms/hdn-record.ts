@@ -1,10 +1,10 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { isoTime } from '../../core/time/iso-time.ts';
-import { normalizeDefinition } from '../normalize-definition.ts';
+import { normalizeDefinition } from '../definition/normalize-definition.ts';
+import type { ToolDefinition } from '../definition/tool-definition.ts';
+import { parseToolName, toolId } from '../definition/tool-name.ts';
 import { isSchemaObject, pointerSegment } from '../schema/schema-walk.ts';
-import type { ToolDefinition } from '../tool-definition.ts';
-import { parseToolName, toolId } from '../tool-name.ts';
 
 /** A tool as the HTTP tool service keeps it (source 003, data model). Schemas are flat: name (`name?` when optional) to type word. */
 export interface HdnRecord {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/json.ts';
+import { TOOL_SCHEMA_ID, type ToolDefinition } from '../definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
-import { TOOL_SCHEMA_ID, type ToolDefinition } from '../tool-definition.ts';
 
 /** A definition in the public form of source 000 §2; `normalizeDefinition` turns it back into an equal one. */
 export function toPublicDefinition(definition: ToolDefinition): JsonObject {

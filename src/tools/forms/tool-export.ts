@@ -1,7 +1,7 @@
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
+import type { ToolDefinition } from '../definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { isSchemaObject, mapSchema } from '../schema/schema-walk.ts';
-import type { ToolDefinition } from '../tool-definition.ts';
 import { toStrictSchema } from './strict-schema.ts';
 
 /** A tool as OpenAI and LM Studio take it (source 004, export form). */

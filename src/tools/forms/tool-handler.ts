@@ -1,9 +1,9 @@
 import { AtmoError, ERROR_CODES, type ErrorCode } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import { normalizeDefinition } from '../normalize-definition.ts';
+import { normalizeDefinition } from '../definition/normalize-definition.ts';
+import type { RegisteredTool, ToolContext, ToolDefinition } from '../definition/tool-definition.ts';
+import { toolId } from '../definition/tool-name.ts';
 import { SchemaValidator } from '../schema/schema-validator.ts';
-import type { RegisteredTool, ToolContext, ToolDefinition } from '../tool-definition.ts';
-import { toolId } from '../tool-name.ts';
 
 /** What a class tool answers (source 000 §9, ToolResult). */
 export type ToolResult =

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { slug } from '../../core/ids.ts';
 import { thermalTool } from '../builtin/sensors/thermal-tool.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 
 const MAX_ZONES = 8;
 const GPIO = 'gpio';

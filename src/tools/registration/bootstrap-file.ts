@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import { trustedPath } from '../trusted-path.ts';
+import { trustedPath } from '../manifest/trusted-path.ts';
 
 const MAX_BYTES = 1_048_576;
 

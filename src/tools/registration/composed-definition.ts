@@ -1,5 +1,5 @@
-import type { RegisteredTool, ToolDefinition } from '../tool-definition.ts';
-import { toolKey } from '../tool-name.ts';
+import type { RegisteredTool, ToolDefinition } from '../definition/tool-definition.ts';
+import { toolKey } from '../definition/tool-name.ts';
 
 const TIMEOUT_MS = 120_000;
 const MAX_NAMED = 8;

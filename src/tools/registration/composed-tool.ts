@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AtmoError, ERROR_CODES } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import { fillReferences, hasReferences, parameterOf } from '../step-reference.ts';
-import { innerCallsOf, type Step, type StepPipeline, StepRunner, type StepsOutcome } from '../step-runner.ts';
-import { type CallerView, isActing, type RegisteredTool } from '../tool-definition.ts';
-import { toolId } from '../tool-name.ts';
+import { type CallerView, isActing, type RegisteredTool } from '../definition/tool-definition.ts';
+import { toolId } from '../definition/tool-name.ts';
+import { fillReferences, hasReferences, parameterOf } from '../steps/step-reference.ts';
+import { innerCallsOf, type Step, type StepPipeline, StepRunner, type StepsOutcome } from '../steps/step-runner.ts';
 import type { Composition } from './composition.ts';
 import { MAX_DEPTH } from './composition-ring.ts';
 import type { ToolRecord } from './tool-record.ts';

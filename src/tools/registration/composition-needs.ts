@@ -4,13 +4,13 @@ import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import { effectsOf } from '../calls/effect-stages.ts';
-import { filledPermissions, isTemplate, placeholdersOf, replacePlaceholders } from '../permission-template.ts';
+import { filledPermissions, isTemplate, placeholdersOf, replacePlaceholders } from '../definition/permission-template.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
+import { parseToolName, toolKey } from '../definition/tool-name.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import { isSchemaObject, visitSchema } from '../schema/schema-walk.ts';
-import { hasReferences, parameterOf, parametersIn } from '../step-reference.ts';
-import type { Step } from '../step-runner.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
-import { parseToolName, toolKey } from '../tool-name.ts';
+import { hasReferences, parameterOf, parametersIn } from '../steps/step-reference.ts';
+import type { Step } from '../steps/step-runner.ts';
 import { callerView, judgeOf } from '../visibility.ts';
 
 interface NeedsCollaborators {

@@ -1,5 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
-import type { Step } from '../step-runner.ts';
+import type { Step } from '../steps/step-runner.ts';
 
 /** How many composed tools may call each other in a row. */
 export const MAX_DEPTH = 4;

@@ -1,9 +1,9 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import type { RecordReader } from '../record-reader.ts';
-import { countReferences, parametersIn } from '../step-reference.ts';
-import type { Step } from '../step-runner.ts';
-import { parseToolName } from '../tool-name.ts';
+import { parseToolName } from '../definition/tool-name.ts';
+import type { RecordReader } from '../manifest/record-reader.ts';
+import { countReferences, parametersIn } from '../steps/step-reference.ts';
+import type { Step } from '../steps/step-runner.ts';
 
 /** What a composed tool does: calls of other tools in order, and what it answers of their results. */
 export interface Composition {

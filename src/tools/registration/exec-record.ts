@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { ProgramKind } from '../program-sandbox.ts';
-import type { RecordReader } from '../record-reader.ts';
+import type { RecordReader } from '../manifest/record-reader.ts';
+import type { ProgramKind } from '../programs/program-sandbox.ts';
 import { argumentParameters } from './exec-arguments.ts';
 
 /** A program that a record of the HTTP tool service names (source 003, data model). */

@@ -1,10 +1,10 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { effectsOf } from '../calls/effect-stages.ts';
-import { whileConfigured, withoutSetting } from '../missing-setting.ts';
-import { type ProgramOrder, type ProgramResult, type ProgramSandbox, programPermissions } from '../program-sandbox.ts';
-import type { RegisteredTool, ToolContext, ToolDefinition } from '../tool-definition.ts';
-import { toolId } from '../tool-name.ts';
+import { whileConfigured, withoutSetting } from '../definition/missing-setting.ts';
+import type { RegisteredTool, ToolContext, ToolDefinition } from '../definition/tool-definition.ts';
+import { toolId } from '../definition/tool-name.ts';
+import { type ProgramOrder, type ProgramResult, type ProgramSandbox, programPermissions } from '../programs/program-sandbox.ts';
 import { argumentText, fillArguments } from './exec-arguments.ts';
 import { outputOf } from './exec-output.ts';
 import type { ExecRecord } from './exec-record.ts';

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../core/json.ts';
+import { normalizeDefinition } from '../definition/normalize-definition.ts';
+import type { ToolDefinition } from '../definition/tool-definition.ts';
+import { parseToolName } from '../definition/tool-name.ts';
 import { fromHdnRecord, type HdnDraft } from '../forms/hdn-record.ts';
-import { normalizeDefinition } from '../normalize-definition.ts';
-import { RecordReader } from '../record-reader.ts';
+import { RecordReader } from '../manifest/record-reader.ts';
 import { isSchemaObject } from '../schema/schema-walk.ts';
-import type { ToolDefinition } from '../tool-definition.ts';
-import { parseToolName } from '../tool-name.ts';
 import { type Composition, readComposition } from './composition.ts';
 import { type ExecRecord, readExec } from './exec-record.ts';
 

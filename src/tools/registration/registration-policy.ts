@@ -2,10 +2,10 @@ import { familyOf } from '../../core/access/agent-id.ts';
 import { includesGrant, requireGrant } from '../../core/access/permission.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isTemplate } from '../permission-template.ts';
+import { isTemplate } from '../definition/permission-template.ts';
+import type { RegisteredTool, ToolDefinition } from '../definition/tool-definition.ts';
+import { toolId, toolKey } from '../definition/tool-name.ts';
 import { requireHarmless } from '../schema/harmless-schema.ts';
-import type { RegisteredTool, ToolDefinition } from '../tool-definition.ts';
-import { toolId, toolKey } from '../tool-name.ts';
 import type { ToolRecord } from './tool-record.ts';
 
 /** Namespace of the tools that agents make. */

@@ -1,7 +1,7 @@
 import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
 import { type BootstrapEntry, bootstrapMistake } from './bootstrap-file.ts';
 import type { ToolRegistrar } from './tool-registrar.ts';

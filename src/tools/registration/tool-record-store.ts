@@ -1,7 +1,7 @@
 import { toAtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import { toolId } from '../tool-name.ts';
+import { toolId } from '../definition/tool-name.ts';
 import { recordFromJson, recordToJson, type ToolRecord } from './tool-record.ts';
 
 const SPACE = 'registered_tool';

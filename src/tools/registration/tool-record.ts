@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../../core/json.ts';
+import { normalizeDefinition } from '../definition/normalize-definition.ts';
+import type { ToolDefinition } from '../definition/tool-definition.ts';
 import { toPublicDefinition } from '../forms/public-definition.ts';
-import { normalizeDefinition } from '../normalize-definition.ts';
-import { RecordReader } from '../record-reader.ts';
-import type { ToolDefinition } from '../tool-definition.ts';
+import { RecordReader } from '../manifest/record-reader.ts';
 import { type Composition, compositionJson, readComposition } from './composition.ts';
 import { type ExecRecord, execJson, readExec } from './exec-record.ts';
 import { parameterNames } from './registration-form.ts';

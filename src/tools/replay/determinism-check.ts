@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/json.ts';
 import type { RunContext } from '../../core/storage/audit-sink.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { sampleParams } from '../schema/schema-sample.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
 import { answerHash } from './pure-run.ts';
 
 /** What two runs of a tool with the same parameters showed. */

@@ -5,7 +5,7 @@ import { silentLogger } from '../../core/logger.ts';
 import type { RunContext } from '../../core/storage/audit-sink.ts';
 import { errorHash, normalizeResult } from '../calls/call-answer.ts';
 import { boundedContext } from '../calls/run-context.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 
 const NOBODY: Principal = { id: 'replay', kind: 'hub', permissions: [] };
 

@@ -2,8 +2,8 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { AuditLog, AuditRow } from '../../core/storage/audit-log.ts';
 import type { RunContext } from '../../core/storage/audit-sink.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { hasSecrets } from '../schema/secret-params.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
 import { answerHash } from './pure-run.ts';
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
-import { isSecretName } from '../secret-names.ts';
+import { isSecretName } from '../definition/secret-names.ts';
 import { isSchemaObject, visitSchema } from './schema-walk.ts';
 
 /** What stands for a secret value in audit, events, approvals and on the disk. */

@@ -1,7 +1,7 @@
 import { lazy } from '../../core/lazy.ts';
-import { ACTION_KIN, ACTION_PHRASES, PARTICLE_VERBS, PARTICLES, QUESTION_WORDS, TITLE_PHRASES } from './action-words.ts';
-import { isHomeWord } from './lexicon.ts';
-import { type Word, wordsOf } from './words.ts';
+import { ACTION_KIN, ACTION_PHRASES, PARTICLE_VERBS, PARTICLES, QUESTION_WORDS, TITLE_PHRASES } from './words/action-words.ts';
+import { isHomeWord } from './words/lexicon.ts';
+import { type Word, wordsOf } from './words/words.ts';
 
 /** What is to be done, and how surely (0 to 1). */
 export type Actions = ReadonlyMap<string, number>;

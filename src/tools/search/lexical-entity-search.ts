@@ -1,7 +1,7 @@
 import type { Device } from '../../core/devices/device-model.ts';
 import { type HomeNames, NO_HOME_NAMES } from '../../core/devices/home-names.ts';
 import type { SensorInfo } from '../../core/devices/reading-store.ts';
-import { areasOf, type Entity, entityTerms } from './entity-document.ts';
+import { areasOf, type Entity, entityTerms } from './documents/entity-document.ts';
 import { foundNeeds } from './found-needs.ts';
 import { rank } from './rank.ts';
 import { reasonsOf } from './reasons.ts';

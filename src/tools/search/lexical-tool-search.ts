@@ -1,12 +1,12 @@
 import { NO_HOME_NAMES } from '../../core/devices/home-names.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
+import { type HomeFacts, toolTerms } from './documents/tool-document.ts';
 import { foundNeeds } from './found-needs.ts';
 import type { Need } from './need.ts';
 import { type Ranked, type Ranking, rank } from './rank.ts';
 import { reasonsOf } from './reasons.ts';
 import type { SearchQuery, ToolMatch, ToolSearch, ToolSearchResult } from './search.ts';
 import { TermIndex } from './term-index.ts';
-import { type HomeFacts, toolTerms } from './tool-document.ts';
 import { needsOf } from './understand.ts';
 
 const NO_FACTS: HomeFacts = { names: NO_HOME_NAMES, device: () => undefined };

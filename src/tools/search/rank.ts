@@ -1,7 +1,7 @@
-import { nearTerms } from './near-terms.ts';
 import type { Need } from './need.ts';
 import { Scores } from './scores.ts';
 import { documentOf, type TermIndex } from './term-index.ts';
+import { nearTerms } from './words/near-terms.ts';
 
 /** How well one document meets a query. */
 export interface Ranked {

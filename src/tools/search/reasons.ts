@@ -1,5 +1,5 @@
+import type { Field } from './documents/search-document.ts';
 import type { Alternative, Need } from './need.ts';
-import type { Field } from './search-document.ts';
 
 /** A need that was met, by what, and where it stands. */
 export interface MetNeed {

@@ -1,6 +1,6 @@
 import type { Device } from '../../core/devices/device-model.ts';
 import type { SensorInfo } from '../../core/devices/reading-store.ts';
-import type { RegisteredTool } from '../tool-definition.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
 
 /** What somebody looks for, in their own words. */
 export interface SearchQuery {

@@ -1,4 +1,4 @@
-import { FIELDS, type Field, type TermWeight } from './search-document.ts';
+import { FIELDS, type Field, type TermWeight } from './documents/search-document.ts';
 
 /** One entry of a posting list, taken apart. */
 export interface Posting {

@@ -1,12 +1,12 @@
 import { type Actions, actionsIn, actionTerm, isParticleVerb, isQuestion, READ_TERM, withKin } from './actions.ts';
-import { compoundParts } from './compound.ts';
-import { plainlySaid } from './idioms.ts';
 import { INTENTS, type Intent } from './intents.ts';
-import { concept, isHomeWord, type Meaning, meaningsIn } from './lexicon.ts';
 import type { Alternative, Need } from './need.ts';
-import { STOP_WORDS } from './stop-words.ts';
-import { NUMBER_TERM, valuesIn } from './values.ts';
-import { folded, type Word, wordsOf } from './words.ts';
+import { compoundParts } from './words/compound.ts';
+import { plainlySaid } from './words/idioms.ts';
+import { concept, isHomeWord, type Meaning, meaningsIn } from './words/lexicon.ts';
+import { STOP_WORDS } from './words/stop-words.ts';
+import { NUMBER_TERM, valuesIn } from './words/values.ts';
+import { folded, type Word, wordsOf } from './words/words.ts';
 
 /** More than anybody needs to say what they want. */
 const MAX_CHARS = 1_000;

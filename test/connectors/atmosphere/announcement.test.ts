@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { announcedTools, announcementPayloads } from '../../../src/connectors/atmosphere/announcement.ts';
 import { readAnnouncement } from '../../../src/connectors/atmosphere/heard-announcement.ts';
-import { withoutSetting } from '../../../src/tools/missing-setting.ts';
+import { withoutSetting } from '../../../src/tools/definition/missing-setting.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 
 const BY = { nodeId: 'a'.repeat(16), name: 'hall', nowMs: 1_767_225_600_000, nonce: '0123' };

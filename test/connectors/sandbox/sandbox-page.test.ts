@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { CONFIG_SCHEMA } from '../../../src/config-file.ts';
 import { SANDBOX_SECTION } from '../../../src/connectors/sandbox/sandbox-config.ts';
 import { parseCheckedYaml } from '../../../src/core/settings/checked-yaml.ts';
-import { normalizeDefinition } from '../../../src/tools/normalize-definition.ts';
-import { parseManifest } from '../../../src/tools/tool-manifest.ts';
+import { normalizeDefinition } from '../../../src/tools/definition/normalize-definition.ts';
+import { parseManifest } from '../../../src/tools/manifest/tool-manifest.ts';
 
 const page = readFileSync(new URL('../../../docs/sandbox.md', import.meta.url), 'utf8');
 const [settings = '', manifest = ''] = [...page.matchAll(/```yaml\n(.*?)```/gs)].map((match) => match[1] ?? '');

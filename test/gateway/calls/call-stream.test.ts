@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
-import type { ToolHandler } from '../../../src/tools/tool-definition.ts';
+import type { ToolHandler } from '../../../src/tools/definition/tool-definition.ts';
 import { HOST, makeGateway, TOKEN } from '../gateway-room.ts';
 
 const SCAN: ToolHandler = async (_params, { progress }) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
-import type { ToolHandler } from '../../../src/tools/tool-definition.ts';
+import type { ToolHandler } from '../../../src/tools/definition/tool-definition.ts';
 import { settled } from '../../tools/tool-room.ts';
 import { ask, HOST, makeGateway, TOKEN } from '../gateway-room.ts';
 

@@ -9,7 +9,7 @@ import { EventAudience } from '../../../src/gateway/events/event-audience.ts';
 import { EventFeed } from '../../../src/gateway/events/event-feed.ts';
 import { eventRoutes } from '../../../src/gateway/events/event-routes.ts';
 import { RemoteEventStreams } from '../../../src/gateway/events/remote-event-streams.ts';
-import type { RemoteEvents } from '../../../src/tools/remote-events.ts';
+import type { RemoteEvents } from '../../../src/tools/elsewhere/remote-events.ts';
 import { makeRoom, owner } from '../../tools/tool-room.ts';
 import { HOST, MemoryDirectory, MemoryReadings, PORT } from '../gateway-room.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { EventListener, HubEvent } from '../../../src/core/events.ts';
 import { ManualClock } from '../../../src/core/time/clock.ts';
 import { RemoteEventStreams } from '../../../src/gateway/events/remote-event-streams.ts';
-import type { RemoteEvents } from '../../../src/tools/remote-events.ts';
+import type { RemoteEvents } from '../../../src/tools/elsewhere/remote-events.ts';
 import { owner, settled } from '../../tools/tool-room.ts';
 
 const EVENT: HubEvent = { specversion: '1.0', id: 'e1', source: 'attic', type: 'device.added', subject: 'lamp', time: '', data: {} };

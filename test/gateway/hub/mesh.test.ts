@@ -4,9 +4,9 @@ import type { EventListener, EventType } from '../../../src/core/events.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import type { Peer } from '../../../src/core/mesh/mesh-view.ts';
 import type { ForwardedCall } from '../../../src/tools/calls/call-collaborators.ts';
-import { MeshOutlook, type MeshPorts } from '../../../src/tools/mesh-outlook.ts';
-import type { RemoteSubscription } from '../../../src/tools/remote-events.ts';
-import type { RegisteredTool } from '../../../src/tools/tool-definition.ts';
+import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
+import { MeshOutlook, type MeshPorts } from '../../../src/tools/elsewhere/mesh-outlook.ts';
+import type { RemoteSubscription } from '../../../src/tools/elsewhere/remote-events.ts';
 import { RemoteToolsFake, toolOf } from '../../tools/remote-tools-fake.ts';
 import { AGENT_TOKEN, ask, makeGateway } from '../gateway-room.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Principal } from '../../../src/core/access/principal.ts';
 import type { Json, JsonObject, JsonSchema } from '../../../src/core/json.ts';
 import { ASKING_LIMITS } from '../../../src/gateway/mcp/calls/asking-calls.ts';
-import type { ToolContext } from '../../../src/tools/tool-definition.ts';
+import type { ToolContext } from '../../../src/tools/definition/tool-definition.ts';
 import { agent, settled } from '../../tools/tool-room.ts';
 import { authenticatorOf, HOST, makeGateway, TOKEN } from '../gateway-room.ts';
 import { legacyClient, modernClient, resultOf } from './mcp-room.ts';

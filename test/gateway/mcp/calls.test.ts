@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ToolContext } from '../../../src/tools/tool-definition.ts';
+import type { ToolContext } from '../../../src/tools/definition/tool-definition.ts';
 import { settled } from '../../tools/tool-room.ts';
 import { makeGateway } from '../gateway-room.ts';
 import { legacyClient, modernClient } from './mcp-room.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Reading } from '../../../src/core/devices/reading-store.ts';
-import { MeshOutlook, type MeshPorts } from '../../../src/tools/mesh-outlook.ts';
+import { MeshOutlook, type MeshPorts } from '../../../src/tools/elsewhere/mesh-outlook.ts';
 import { RemoteToolsFake, toolOf } from '../../tools/remote-tools-fake.ts';
 import { agent } from '../../tools/tool-room.ts';
 import { authenticatorOf, makeDevice, makeGateway, makeReading } from '../gateway-room.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { type Clock, systemClock } from '../../../src/core/time/clock.ts';
-import type { ToolContext } from '../../../src/tools/tool-definition.ts';
+import type { ToolContext } from '../../../src/tools/definition/tool-definition.ts';
 import { agent } from '../../tools/tool-room.ts';
 import { authenticatorOf, makeGateway, TOKEN } from '../gateway-room.ts';
 import { legacyClient, modernClient } from './mcp-room.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { EventFeed } from '../../../src/gateway/events/event-feed.ts';
 import { watchHub } from '../../../src/gateway/metrics/hub-metrics.ts';
 import { watchMesh } from '../../../src/gateway/metrics/mesh-metrics.ts';
-import { MeshOutlook } from '../../../src/tools/mesh-outlook.ts';
+import { MeshOutlook } from '../../../src/tools/elsewhere/mesh-outlook.ts';
 import { makeGateway } from '../gateway-room.ts';
 
 test('docs/http.md has every metric of the hub, with its kind, and no other', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withoutSetting } from '../../../src/tools/missing-setting.ts';
+import { withoutSetting } from '../../../src/tools/definition/missing-setting.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 import { ask, makeGateway } from '../gateway-room.ts';
 import { modernClient, resultOf } from '../mcp/mcp-room.ts';

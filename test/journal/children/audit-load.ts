@@ -4,7 +4,7 @@ import { silentLogger } from '../../../src/core/logger.ts';
 import { systemClock } from '../../../src/core/time/clock.ts';
 import { AuditStore } from '../../../src/journal/audit/audit-store.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
-import { defineTool } from '../../../src/tools/define-tool.ts';
+import { defineTool } from '../../../src/tools/definition/define-tool.ts';
 import { p } from '../../../src/tools/schema/parameter-builder.ts';
 import { agent, makeRoom } from '../../tools/tool-room.ts';
 

@@ -8,7 +8,7 @@ import type { ConnectorGround } from '../../../src/connectors/connector.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { systemClock } from '../../../src/core/time/clock.ts';
-import type { ToolContext } from '../../../src/tools/tool-definition.ts';
+import type { ToolContext } from '../../../src/tools/definition/tool-definition.ts';
 import { gossip, makeMesh } from '../../connectors/atmosphere/atmosphere-room.ts';
 import { makeRoom, makeTool } from '../../tools/tool-room.ts';
 import { RunningHub } from '../running-hub.ts';

@@ -9,7 +9,7 @@ import { openProgramSandbox } from '../../../src/connectors/sandbox/open-program
 import { openSandbox } from '../../../src/connectors/sandbox/open-sandbox.ts';
 import { ScriptThreads } from '../../../src/connectors/sandbox/script-threads.ts';
 import { systemClock } from '../../../src/core/time/clock.ts';
-import type { ProgramOrder } from '../../../src/tools/program-sandbox.ts';
+import type { ProgramOrder } from '../../../src/tools/programs/program-sandbox.ts';
 import { sandboxSettings } from '../../connectors/sandbox/sandbox-settings.ts';
 import { makeRoom, owner } from '../../tools/tool-room.ts';
 

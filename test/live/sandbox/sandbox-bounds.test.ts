@@ -5,10 +5,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
 import { openProgramSandbox } from '../../../src/connectors/sandbox/open-program-sandbox.ts';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import { toAtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import type { Principal } from '../../../src/core/access/principal.ts';
-import type { ProgramOrder, ProgramSandbox } from '../../../src/tools/program-sandbox.ts';
+import type { ProgramOrder, ProgramSandbox } from '../../../src/tools/programs/program-sandbox.ts';
 import { sandboxSettings } from '../../connectors/sandbox/sandbox-settings.ts';
 
 const bubblewrap = findDebianTool('bwrap')?.path;

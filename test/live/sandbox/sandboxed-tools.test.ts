@@ -8,7 +8,7 @@ import { openSandbox } from '../../../src/connectors/sandbox/open-sandbox.ts';
 import { ScriptThreads } from '../../../src/connectors/sandbox/script-threads.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { systemClock } from '../../../src/core/time/clock.ts';
-import { loadManifest } from '../../../src/tools/tool-manifest.ts';
+import { loadManifest } from '../../../src/tools/manifest/tool-manifest.ts';
 import { sandboxSettings } from '../../connectors/sandbox/sandbox-settings.ts';
 import { makeRegistrar, record } from '../../tools/registration/registrar-room.ts';
 import { agent, makeRoom, owner } from '../../tools/tool-room.ts';

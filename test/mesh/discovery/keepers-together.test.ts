@@ -5,7 +5,7 @@ import { silentLogger } from '../../../src/core/logger.ts';
 import { hubService } from '../../../src/mesh/discovery/hub-service.ts';
 import { InterfaceWatch } from '../../../src/mesh/discovery/link/interface-watch.ts';
 import { PeerKeeper } from '../../../src/mesh/discovery/peer-keeper.ts';
-import type { MemoryEngine } from '../../../src/mesh/engine/memory-engine.ts';
+import type { MemoryEngine } from '../../../src/mesh/engine/memory/memory-engine.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { MemoryLab } from '../engine/memory-lab.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { formatHostPort, parseHostPort } from '../../../src/mesh/engine/host-port.ts';
-import { toMultiaddr } from '../../../src/mesh/engine/socket-multiaddr.ts';
+import { toMultiaddr } from '../../../src/mesh/engine/libp2p/socket-multiaddr.ts';
 
 test.each([
   ['10.0.0.1', '10.0.0.1:7481', '/ip4/10.0.0.1/tcp/7481'],

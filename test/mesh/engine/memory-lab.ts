@@ -1,6 +1,6 @@
 import { ManualClock } from '../../../src/core/time/clock.ts';
-import { MemoryEngine } from '../../../src/mesh/engine/memory-engine.ts';
-import { MemoryNetwork } from '../../../src/mesh/engine/memory-network.ts';
+import { MemoryEngine } from '../../../src/mesh/engine/memory/memory-engine.ts';
+import { MemoryNetwork } from '../../../src/mesh/engine/memory/memory-network.ts';
 import type { MeshEngine, PeerAddress } from '../../../src/mesh/engine/mesh-engine.ts';
 import { madeUpHub, openGate } from './engine-fixtures.ts';
 import type { EngineLab, LabOptions, Stranger } from './engine-lab.ts';

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { HubTools } from '../../../src/mesh/gossip/hub-tools.ts';
+import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
-import type { RegisteredTool } from '../../../src/tools/tool-definition.ts';
 import { ToolRegistry } from '../../../src/tools/tool-registry.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 

@@ -6,9 +6,9 @@ import { DropCounter } from '../../../src/mesh/gossip/drop-counter.ts';
 import type { HubDirectory, KnownHub } from '../../../src/mesh/gossip/known-hub.ts';
 import { MeshCatalogue } from '../../../src/mesh/gossip/mesh-catalogue.ts';
 import { offeredDefinition } from '../../../src/mesh/gossip/offered-definition.ts';
+import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
-import type { RegisteredTool } from '../../../src/tools/tool-definition.ts';
 import { filterTools } from '../../../src/tools/tool-filter.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 

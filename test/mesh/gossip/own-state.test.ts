@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NO_DEVICES } from '../../../src/core/devices/no-devices.ts';
 import { ownState } from '../../../src/mesh/gossip/own-state.ts';
-import { withoutSetting } from '../../../src/tools/missing-setting.ts';
+import { withoutSetting } from '../../../src/tools/definition/missing-setting.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { ToolRegistry } from '../../../src/tools/tool-registry.ts';
 import { makeTool } from '../../tools/tool-room.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { inviterCertificate } from '../../../src/mesh/membership/certificate-request.ts';
-import { MAX_KNOWN_MEMBERS } from '../../../src/mesh/membership/known-members.ts';
+import { inviterCertificate } from '../../../src/mesh/membership/certificates/certificate-request.ts';
+import { MAX_KNOWN_MEMBERS } from '../../../src/mesh/membership/members/known-members.ts';
 import { decodeCertificateChain, encodeCertificateChain } from '../../../src/wire/messages/certificate.ts';
 import { encodeRevocationStatement, signMemberRevocation } from '../../../src/wire/messages/member-revocation.ts';
 import {

@@ -1,9 +1,9 @@
 import { silentLogger } from '../../../src/core/logger.ts';
-import { MemoryEngine } from '../../../src/mesh/engine/memory-engine.ts';
-import { MemoryNetwork } from '../../../src/mesh/engine/memory-network.ts';
+import { MemoryEngine } from '../../../src/mesh/engine/memory/memory-engine.ts';
+import { MemoryNetwork } from '../../../src/mesh/engine/memory/memory-network.ts';
 import { ControlLinks } from '../../../src/mesh/link/control-links.ts';
-import { CertificateRenewal } from '../../../src/mesh/membership/certificate-renewal.ts';
-import { type JoinOptions, joinMesh } from '../../../src/mesh/membership/join-mesh.ts';
+import { CertificateRenewal } from '../../../src/mesh/membership/certificates/certificate-renewal.ts';
+import { type JoinOptions, joinMesh } from '../../../src/mesh/membership/joining/join-mesh.ts';
 import { runClock } from '../run-clock.ts';
 import { membershipRoom, type Room, type RoomOptions } from './membership-room.ts';
 

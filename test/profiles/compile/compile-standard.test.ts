@@ -9,8 +9,8 @@ import { compileDevice } from '../../../src/profiles/compile/compile-device.ts';
 import type { CompiledDevice } from '../../../src/profiles/compile/compiled-device.ts';
 import { deviceToolDefinition } from '../../../src/profiles/device-tools/device-tool-definition.ts';
 import { NAME_LIMIT, toolName } from '../../../src/profiles/home/device-names.ts';
-import { lintDefinition } from '../../../src/tools/definition-lint.ts';
-import type { ToolDefinition } from '../../../src/tools/tool-definition.ts';
+import { lintDefinition } from '../../../src/tools/definition/definition-lint.ts';
+import type { ToolDefinition } from '../../../src/tools/definition/tool-definition.ts';
 import { described, profiles, validator } from '../device-fixtures.ts';
 
 const TYPES = standardDeviceTypes().map((type) => ({ name: type.name, clusters: type.clusters.map((cluster) => cluster.name) }));

@@ -4,7 +4,7 @@ import { NO_GROUPS, type ResourceGroups } from '../../../src/core/access/permiss
 import type { PeerDevice } from '../../../src/core/mesh/mesh-view.ts';
 import { DevicesElsewhere } from '../../../src/profiles/home/devices-elsewhere.ts';
 import type { CallRouter } from '../../../src/tools/calls/call-collaborators.ts';
-import type { RegisteredTool } from '../../../src/tools/tool-definition.ts';
+import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { canSeeTool, mayCallTool } from '../../../src/tools/visibility.ts';
 import { makePeer, RemoteToolsFake, toolOf } from '../../tools/remote-tools-fake.ts';
 import { agent, codeOf, makeRoom, owner } from '../../tools/tool-room.ts';

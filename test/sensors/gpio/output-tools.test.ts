@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lintDefinition } from '../../../src/tools/definition-lint.ts';
+import { lintDefinition } from '../../../src/tools/definition/definition-lint.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { approvalsSaying } from '../../tools/approvals-saying.ts';
 import { agent, codeOf, makeRoom, owner, settled } from '../../tools/tool-room.ts';

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../../../src/core/json.ts';
 import type { CallRequest } from '../../../src/tools/calls/call-answer.ts';
 import type { ToolMessage } from '../../../src/tools/calls/tool-message.ts';
 import { checkedQuestion, type ToolAnswer } from '../../../src/tools/calls/tool-question.ts';
-import type { ToolContext } from '../../../src/tools/tool-definition.ts';
+import type { ToolContext } from '../../../src/tools/definition/tool-definition.ts';
 import { makeRoom, makeTool, owner, settled } from '../tool-room.ts';
 
 const COLOUR: JsonSchema = {

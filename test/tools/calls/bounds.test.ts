@@ -3,7 +3,7 @@ import type { Principal } from '../../../src/core/access/principal.ts';
 import type { Json } from '../../../src/core/json.ts';
 import type { ForwardedCall } from '../../../src/tools/calls/call-collaborators.ts';
 import { CallerGates } from '../../../src/tools/calls/caller-gates.ts';
-import type { ToolContext } from '../../../src/tools/tool-definition.ts';
+import type { ToolContext } from '../../../src/tools/definition/tool-definition.ts';
 import { RemoteToolsFake } from '../remote-tools-fake.ts';
 import { agent, codeOf, makeRoom, makeTool, owner, settled, withToken } from '../tool-room.ts';
 

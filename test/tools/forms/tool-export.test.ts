@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { normalizeDefinition } from '../../../src/tools/definition/normalize-definition.ts';
 import { fromAgentOs, fromExecutableAgentOs, registerAgentOs, toAgentOs } from '../../../src/tools/forms/agent-os-tool.ts';
 import { fromHdnRecord, toHdnRecord } from '../../../src/tools/forms/hdn-record.ts';
 import { fromModelCall, toModelCallResult } from '../../../src/tools/forms/model-call.ts';
 import { toPublicDefinition } from '../../../src/tools/forms/public-definition.ts';
 import { fromExecutionResult, toExecutionResult, toToolResponse, toToolResult } from '../../../src/tools/forms/result-forms.ts';
 import { fromAnthropic, fromMcp, fromOpenAi, toAnthropic, toMcp, toOpenAi } from '../../../src/tools/forms/tool-export.ts';
-import { normalizeDefinition } from '../../../src/tools/normalize-definition.ts';
 import { canonicalJson } from '../../../src/wire/canonical-json.ts';
 import { blake3Hex } from '../../../src/wire/hashes.ts';
 import { makeRoom, makeTool, owner } from '../tool-room.ts';

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { basicTools } from '../../../src/tools/builtin/basic-tools.ts';
+import { normalizeDefinition } from '../../../src/tools/definition/normalize-definition.ts';
+import { TOOL_SCHEMA_ID } from '../../../src/tools/definition/tool-definition.ts';
 import { toPublicDefinition } from '../../../src/tools/forms/public-definition.ts';
-import { normalizeDefinition } from '../../../src/tools/normalize-definition.ts';
-import { TOOL_SCHEMA_ID } from '../../../src/tools/tool-definition.ts';
 
 const schema = JSON.parse(readFileSync(new URL('../../../docs/tool.schema.json', import.meta.url), 'utf8'));
 const isValid = new Ajv2020({ strict: false }).compile(schema);

@@ -1,7 +1,7 @@
 import type { Principal } from '../../../src/core/access/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import type { ProgramSandbox } from '../../../src/tools/program-sandbox.ts';
+import type { ProgramSandbox } from '../../../src/tools/programs/program-sandbox.ts';
 import { ToolRecordStore } from '../../../src/tools/registration/tool-record-store.ts';
 import { ToolRegistrar } from '../../../src/tools/registration/tool-registrar.ts';
 import { agent, makeRoom, makeTool, owner } from '../tool-room.ts';

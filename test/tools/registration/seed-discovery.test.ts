@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { withoutSetting } from '../../../src/tools/missing-setting.ts';
+import { withoutSetting } from '../../../src/tools/definition/missing-setting.ts';
 import { probeBoard, toolsOfBoard } from '../../../src/tools/registration/board-probe.ts';
 import { readBootstrap } from '../../../src/tools/registration/bootstrap-file.ts';
 import { SeedDiscovery } from '../../../src/tools/registration/seed-discovery.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import { ManualClock } from '../../../src/core/time/clock.ts';
 import { homeNameTools } from '../../../src/tools/builtin/devices/home-name-tools.ts';
-import { deviceNames } from '../../../src/tools/resolve-device.ts';
+import { deviceNames } from '../../../src/tools/places/resolve-device.ts';
 import { KeptHomeNames } from '../../../src/tools/search/kept-home-names.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
 import { describeDeviceType } from '../../fixtures/describe-standard.ts';

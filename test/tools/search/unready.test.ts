@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { withoutSetting } from '../../../src/tools/missing-setting.ts';
+import { withoutSetting } from '../../../src/tools/definition/missing-setting.ts';
+import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
-import type { RegisteredTool } from '../../../src/tools/tool-definition.ts';
 import { makeTool } from '../tool-room.ts';
 
 const absent = (name: string, title: string) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
-import type { RegisteredTool } from '../../../src/tools/tool-definition.ts';
 import { makeTool } from '../tool-room.ts';
 
 const lampTool = (area: string, index: number): RegisteredTool =>

@@ -1,7 +1,7 @@
 import type { ErrorBody } from '../../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
-import { CONTENT_BLOCKS, IMAGE_MEMBER } from '../../../tools/tool-companions.ts';
-import type { RegisteredTool } from '../../../tools/tool-definition.ts';
+import { CONTENT_BLOCKS, IMAGE_MEMBER } from '../../../tools/definition/tool-companions.ts';
+import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 import type { ToolRun } from './tool-run.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/json.ts';
-import type { RegisteredTool } from '../../../tools/tool-definition.ts';
+import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 
 /** A tool, and what to call it with. */

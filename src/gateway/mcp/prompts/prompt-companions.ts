@@ -1,5 +1,5 @@
 import { putQuestion } from '../../../tools/calls/ask-caller.ts';
-import type { CompanionPrompt } from '../../../tools/tool-companions.ts';
+import type { CompanionPrompt } from '../../../tools/definition/tool-companions.ts';
 import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 import type { PromptArguments, PromptEntry, PromptMessage, PromptSource } from './prompt-source.ts';

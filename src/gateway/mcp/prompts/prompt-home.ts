@@ -1,4 +1,4 @@
-import { resolveArea } from '../../../tools/resolve-area.ts';
+import { resolveArea } from '../../../tools/places/resolve-area.ts';
 import type { CallerSight } from '../../devices/caller-sight.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 import type { HomeResources } from '../resources/resource-home.ts';

@@ -1,4 +1,4 @@
-import type { CompanionResource } from '../../../tools/tool-companions.ts';
+import type { CompanionResource } from '../../../tools/definition/tool-companions.ts';
 import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 import type { ResourceContents, ResourceEntry, ResourceSource, ResourceTemplate } from './resource-source.ts';

@@ -4,8 +4,8 @@ import { AGGREGATIONS, type Reading, type ReadingStore } from '../../../core/dev
 import { compareText } from '../../../core/edit-distance.ts';
 import type { DeviceId } from '../../../core/ids.ts';
 import type { Clock } from '../../../core/time/clock.ts';
-import { isAreaNamed, resolveArea } from '../../../tools/resolve-area.ts';
-import { isDeviceNamed, resolveDevice, withAliases } from '../../../tools/resolve-device.ts';
+import { isAreaNamed, resolveArea } from '../../../tools/places/resolve-area.ts';
+import { isDeviceNamed, resolveDevice, withAliases } from '../../../tools/places/resolve-device.ts';
 import type { CallerSight } from '../../devices/caller-sight.ts';
 import { deviceView } from '../../devices/device-view.ts';
 import { readingView } from '../../devices/reading-view.ts';

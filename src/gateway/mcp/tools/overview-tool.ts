@@ -1,8 +1,8 @@
 import { areaKey } from '../../../core/devices/device-facts.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import type { MeshPorts } from '../../../tools/mesh-outlook.ts';
+import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
+import type { MeshPorts } from '../../../tools/elsewhere/mesh-outlook.ts';
 import { p } from '../../../tools/schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../../tools/tool-definition.ts';
 import type { CallerSight } from '../../devices/caller-sight.ts';
 import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';
 import { successResult } from '../calls/tool-result.ts';

@@ -2,11 +2,11 @@ import { type Authorizer, maxRisk, type Risk } from '../../../core/access/author
 import { AtmoError } from '../../../core/errors.ts';
 import type { JsonObject } from '../../../core/json.ts';
 import { previewCall } from '../../../tools/calls/call-preview.ts';
-import type { KnownTools } from '../../../tools/known-tools.ts';
+import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
+import type { KnownTools } from '../../../tools/elsewhere/known-tools.ts';
 import { NEEDS_APPROVAL } from '../../../tools/registration/composed-definition.ts';
 import { p } from '../../../tools/schema/parameter-builder.ts';
 import type { SchemaValidator } from '../../../tools/schema/schema-validator.ts';
-import type { RegisteredTool } from '../../../tools/tool-definition.ts';
 import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';
 import type { ToolRunner } from '../calls/tool-run.ts';
 import type { McpCaller } from '../mcp-feature.ts';

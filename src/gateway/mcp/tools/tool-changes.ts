@@ -1,7 +1,7 @@
 import type { Principal } from '../../../core/access/principal.ts';
 import type { Clock } from '../../../core/time/clock.ts';
-import type { RemoteTools } from '../../../tools/remote-tools.ts';
-import type { RegisteredTool } from '../../../tools/tool-definition.ts';
+import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
+import type { RemoteTools } from '../../../tools/elsewhere/remote-tools.ts';
 import type { ToolRegistry } from '../../../tools/tool-registry.ts';
 import type { McpListener, McpNotices } from '../mcp-feature.ts';
 

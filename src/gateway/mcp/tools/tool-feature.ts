@@ -1,6 +1,6 @@
 import { AtmoError } from '../../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../../core/json.ts';
-import type { MeshPorts } from '../../../tools/mesh-outlook.ts';
+import type { MeshPorts } from '../../../tools/elsewhere/mesh-outlook.ts';
 import type { ToolRegistry } from '../../../tools/tool-registry.ts';
 import type { McpCaller, McpFeature, McpNotices } from '../mcp-feature.ts';
 import { type MeasurementParts, measurementTools } from './measurement-tools.ts';

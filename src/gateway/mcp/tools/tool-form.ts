@@ -1,9 +1,9 @@
 import type { JsonObject, JsonSchema } from '../../../core/json.ts';
+import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
 import { toMcp } from '../../../tools/forms/tool-export.ts';
 import { NEEDS_APPROVAL } from '../../../tools/registration/composed-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../../tools/schema/plain-json.ts';
 import { mapSchema } from '../../../tools/schema/schema-walk.ts';
-import type { RegisteredTool } from '../../../tools/tool-definition.ts';
 import { iconsOf } from './tool-icons.ts';
 
 /** Definitions never change, so that each is turned into its form once. */

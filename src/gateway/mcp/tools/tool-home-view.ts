@@ -1,9 +1,9 @@
 import { AtmoError, toAtmoError } from '../../../core/errors.ts';
 import type { JsonObject } from '../../../core/json.ts';
+import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
+import { toolKey } from '../../../tools/definition/tool-name.ts';
 import { LARGE_PARAMS_LIMITS } from '../../../tools/schema/plain-json.ts';
 import type { SchemaValidator } from '../../../tools/schema/schema-validator.ts';
-import type { RegisteredTool } from '../../../tools/tool-definition.ts';
-import { toolKey } from '../../../tools/tool-name.ts';
 import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';
 import { neededCapabilities } from '../calls/elicitation.ts';
 import { errorResult } from '../calls/tool-result.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/json.ts';
-import type { Category } from '../../../tools/tool-definition.ts';
+import type { Category } from '../../../tools/definition/tool-definition.ts';
 
 /** Strokes on a field of 24 by 24. */
 const STROKES: Readonly<Record<Category, string>> = {

@@ -1,5 +1,5 @@
 import type { Json } from '../../../core/json.ts';
-import type { RegisteredTool } from '../../../tools/tool-definition.ts';
+import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
 import { cursorOf, cursorParts, PER_PAGE } from '../cursor.ts';
 
 /** The id of a tool. */

@@ -1,4 +1,4 @@
-import { CATEGORIES, DETERMINISMS } from '../../../tools/tool-definition.ts';
+import { CATEGORIES, DETERMINISMS } from '../../../tools/definition/tool-definition.ts';
 import { instant, instantOrNever, listOf, type NamedSchemas, named, record, text, texts } from './schema-parts.ts';
 
 const SCHEMA = { type: 'object', description: 'JSON Schema 2020-12' };

@@ -9,11 +9,11 @@ import type { Authorizer } from '../../../core/access/authorizer.ts';
 import { type Principal, principalKey } from '../../../core/access/principal.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import type { Json, JsonObject } from '../../../core/json.ts';
-import { defineTool } from '../../define-tool.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { p } from '../../schema/parameter-builder.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../schema/plain-json.ts';
 import { SECRET_MASK } from '../../schema/secret-params.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 import { HUB_ACTS, HUB_READS } from '../devices/admin-declaration.ts';
 import { approverTools } from './approver-tools.ts';
 

@@ -1,9 +1,9 @@
 import { type ApproverDirectory, type ApproverKey, PERSON_NAME } from '../../../core/access/approvals.ts';
 import type { Effect } from '../../../core/access/authorizer.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import { defineTool } from '../../define-tool.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { p } from '../../schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 import { HUB_ACTS, HUB_READS } from '../devices/admin-declaration.ts';
 
 const PERMISSION = 'admin:approvals';

@@ -2,10 +2,10 @@ import { AtmoError } from '../../../core/errors.ts';
 import type { Json, JsonObject } from '../../../core/json.ts';
 import { AUDIT_KINDS, type AuditHead, type AuditLog, type AuditQuery, type AuditRow } from '../../../core/storage/audit-log.ts';
 import { parseIsoTime } from '../../../core/time/iso-time.ts';
-import { defineTool } from '../../define-tool.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { p } from '../../schema/parameter-builder.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../schema/plain-json.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 import { HUB_READS } from '../devices/admin-declaration.ts';
 
 const MAX_ROWS = 1_000;

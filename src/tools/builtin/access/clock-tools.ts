@@ -2,9 +2,9 @@ import { AtmoError } from '../../../core/errors.ts';
 import type { JsonObject } from '../../../core/json.ts';
 import { isoTime } from '../../../core/time/iso-time.ts';
 import type { SettableTime } from '../../../core/time/trusted-time.ts';
-import { defineTool } from '../../define-tool.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { p } from '../../schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 import { FOR_HUB, HUB_ACTS, HUB_READS } from '../devices/admin-declaration.ts';
 
 const STATUS = {

@@ -1,6 +1,6 @@
 import { AtmoError } from '../../../core/errors.ts';
-import { defineTool } from '../../define-tool.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { done, FOR_HUB, HUB_ACTS, SUCCESS } from '../devices/admin-declaration.ts';
 
 /** What the owner's tools work with. */

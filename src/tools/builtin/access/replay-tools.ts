@@ -1,12 +1,12 @@
 import type { Json } from '../../../core/json.ts';
 import type { AuditLog } from '../../../core/storage/audit-log.ts';
 import { parseIsoTime } from '../../../core/time/iso-time.ts';
-import { defineTool } from '../../define-tool.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { checkDeterminism } from '../../replay/determinism-check.ts';
 import { replayCalls } from '../../replay/replay.ts';
 import { p } from '../../schema/parameter-builder.ts';
 import { copyJson, RESULT_LIMITS } from '../../schema/plain-json.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 import type { ToolRegistry } from '../../tool-registry.ts';
 import { HUB_READS } from '../devices/admin-declaration.ts';
 

@@ -2,11 +2,11 @@ import type { Principal } from '../../../core/access/principal.ts';
 import { type KnownNames, type RuleAdministration, shownValues } from '../../../core/access/rules.ts';
 import type { DeviceDirectory } from '../../../core/devices/device-directory.ts';
 import { type CallPreviewPorts, previewCall } from '../../calls/call-preview.ts';
-import { defineTool } from '../../define-tool.ts';
-import type { KnownTools } from '../../known-tools.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
+import type { KnownTools } from '../../elsewhere/known-tools.ts';
 import { p } from '../../schema/parameter-builder.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../schema/plain-json.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 import { HUB_READS } from '../devices/admin-declaration.ts';
 
 /** What the tools over the owner's rules work with. */

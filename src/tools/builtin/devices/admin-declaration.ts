@@ -4,9 +4,9 @@ import type { CommandPath } from '../../../core/devices/device-model.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import { type DeviceId, parseDeviceId } from '../../../core/ids.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import type { DeviceNames } from '../../resolve-device.ts';
+import type { CallerView } from '../../definition/tool-definition.ts';
+import type { DeviceNames } from '../../places/resolve-device.ts';
 import { p } from '../../schema/parameter-builder.ts';
-import type { CallerView } from '../../tool-definition.ts';
 
 /** How far a device reaches: several devices may share one node, its access control and its endpoints' numbers. */
 export interface DeviceBounds {

@@ -1,10 +1,10 @@
 import { type Effect, maxRisk } from '../../../core/access/authorizer.ts';
 import { type DeviceId, parseDeviceId } from '../../../core/ids.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import { defineTool } from '../../define-tool.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { CallerView, RegisteredTool } from '../../definition/tool-definition.ts';
 import { p, type ValuesOf } from '../../schema/parameter-builder.ts';
 import { copyJson } from '../../schema/plain-json.ts';
-import type { CallerView, RegisteredTool } from '../../tool-definition.ts';
 import {
   type AdminPorts,
   deviceOf,

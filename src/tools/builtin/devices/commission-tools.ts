@@ -1,8 +1,8 @@
 import { COMMISSION_STEPS, type CommissionRequest } from '../../../core/devices/device-administration.ts';
-import { defineTool } from '../../define-tool.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { p, type ValuesOf } from '../../schema/parameter-builder.ts';
 import { snakeJson } from '../../schema/snake-json.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 import { type AdminPorts, done, FOR_HUB, HUB_ACTS, HUB_READS, SUCCESS } from './admin-declaration.ts';
 
 const COMMISSION_TIMEOUT_MS = 180_000;

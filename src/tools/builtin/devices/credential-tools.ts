@@ -1,8 +1,8 @@
 import { AtmoError } from '../../../core/errors.ts';
-import { defineTool } from '../../define-tool.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { p } from '../../schema/parameter-builder.ts';
 import { snakeJson } from '../../schema/snake-json.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 import { type AdminPorts, done, FOR_HUB, HUB_ACTS, HUB_READS, SUCCESS } from './admin-declaration.ts';
 
 const nameParameter = p.string({ description: 'Name of the credential set', minLength: 1, maxLength: 64 });

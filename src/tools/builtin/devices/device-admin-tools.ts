@@ -1,4 +1,4 @@
-import type { RegisteredTool } from '../../tool-definition.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import type { AdminPorts } from './admin-declaration.ts';
 import { bindingTools } from './binding-tools.ts';
 import { commissionTools } from './commission-tools.ts';

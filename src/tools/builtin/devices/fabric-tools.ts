@@ -1,8 +1,8 @@
-import { defineTool } from '../../define-tool.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { p } from '../../schema/parameter-builder.ts';
 import { copyJson } from '../../schema/plain-json.ts';
 import { snakeJson } from '../../schema/snake-json.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 import { type AdminPorts, deviceOf, deviceParameter, done, forDevice, forNode, HUB_ACTS, HUB_READS, SUCCESS } from './admin-declaration.ts';
 
 const device = { device_id: deviceParameter };

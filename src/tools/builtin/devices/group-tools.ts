@@ -3,10 +3,10 @@ import type { DeviceEndpoint, GroupInfo } from '../../../core/devices/device-adm
 import { AtmoError } from '../../../core/errors.ts';
 import { parseDeviceId } from '../../../core/ids.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import { defineTool } from '../../define-tool.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { CallerView, RegisteredTool } from '../../definition/tool-definition.ts';
 import { p } from '../../schema/parameter-builder.ts';
 import { snakeJson } from '../../schema/snake-json.ts';
-import type { CallerView, RegisteredTool } from '../../tool-definition.ts';
 import {
   type AdminPorts,
   deviceOf,

@@ -1,10 +1,10 @@
 import type { DeviceDirectory } from '../../../core/devices/device-directory.ts';
 import type { AreaNames, HomeNames } from '../../../core/devices/home-names.ts';
-import { defineTool } from '../../define-tool.ts';
-import { resolveArea } from '../../resolve-area.ts';
-import type { DeviceNames } from '../../resolve-device.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
+import { resolveArea } from '../../places/resolve-area.ts';
+import type { DeviceNames } from '../../places/resolve-device.ts';
 import { p } from '../../schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 import { deviceParameter, FOR_HUB, HUB_ACTS } from './admin-declaration.ts';
 
 const MAX_ALIASES = 20;

@@ -1,7 +1,7 @@
 import type { DeviceAdministration } from '../../../core/devices/device-administration.ts';
-import { defineTool } from '../../define-tool.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { snakeJson } from '../../schema/snake-json.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 import { FOR_HUB, HUB_READS } from './admin-declaration.ts';
 
 const text = { type: 'string' } as const;

@@ -1,7 +1,7 @@
-import { defineTool } from '../../define-tool.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { p } from '../../schema/parameter-builder.ts';
 import { snakeJson } from '../../schema/snake-json.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 import { type AdminPorts, deviceOf, deviceParameter, FOR_HUB, forNode, HUB_ACTS, HUB_READS } from './admin-declaration.ts';
 
 /** Thread is slow, and a device may wait before it begins. */

@@ -7,11 +7,11 @@ import type { Reading, ReadingStore } from '../../../core/devices/reading-store.
 import { compareText } from '../../../core/edit-distance.ts';
 import type { JsonObject } from '../../../core/json.ts';
 import { isoTime } from '../../../core/time/iso-time.ts';
-import { defineTool } from '../../define-tool.ts';
-import { resolveArea } from '../../resolve-area.ts';
-import { resolveDevice } from '../../resolve-device.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
+import { resolveArea } from '../../places/resolve-area.ts';
+import { resolveDevice } from '../../places/resolve-device.ts';
 import { p } from '../../schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 
 const MAX_PAGE = 500;
 const nullable = (type: string) => ({ type: [type, 'null'] });

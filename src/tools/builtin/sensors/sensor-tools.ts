@@ -4,10 +4,10 @@ import { AtmoError } from '../../../core/errors.ts';
 import { parseSensorId } from '../../../core/ids.ts';
 import type { Json } from '../../../core/json.ts';
 import { isoTime, parseIsoTime } from '../../../core/time/iso-time.ts';
-import { defineTool } from '../../define-tool.ts';
-import { resolveSensor, resolveSensorAt } from '../../resolve-sensor.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
+import { resolveSensor, resolveSensorAt } from '../../places/resolve-sensor.ts';
 import { p } from '../../schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 import { listSensorsTool, type SensorListParts } from './list-sensors-tool.ts';
 
 const UNITS = ['celsius', 'fahrenheit', 'kelvin'] as const;

@@ -1,9 +1,9 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { AtmoError } from '../../../core/errors.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import { defineTool } from '../../define-tool.ts';
+import { defineTool } from '../../definition/define-tool.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { p } from '../../schema/parameter-builder.ts';
-import type { RegisteredTool } from '../../tool-definition.ts';
 import { fromCelsius } from './sensor-tools.ts';
 
 const UNITS = ['celsius', 'fahrenheit', 'kelvin'] as const;

@@ -6,7 +6,7 @@ import { parseDeviceId } from '../../../../src/core/ids.ts';
 import type { JsonObject } from '../../../../src/core/json.ts';
 import type { DeviceBounds } from '../../../../src/tools/builtin/devices/admin-declaration.ts';
 import { deviceAdminTools } from '../../../../src/tools/builtin/devices/device-admin-tools.ts';
-import { deviceNames } from '../../../../src/tools/resolve-device.ts';
+import { deviceNames } from '../../../../src/tools/places/resolve-device.ts';
 import { approvalsSaying } from '../../approvals-saying.ts';
 import { agent, makeRoom, owner, settled } from '../../tool-room.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { thermalTool } from '../../../../src/tools/builtin/sensors/thermal-tool.ts';
-import type { ToolContext } from '../../../../src/tools/tool-definition.ts';
+import type { ToolContext } from '../../../../src/tools/definition/tool-definition.ts';
 
 let base: string;
 let root: string;

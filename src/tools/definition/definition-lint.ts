@@ -1,0 +1,146 @@
+import type { JsonSchema } from '../../core/json.ts';
+import { LARGE_PARAMS_LIMITS } from '../schema/plain-json.ts';
+import type { SchemaValidator } from '../schema/schema-validator.ts';
+import { isSchemaObject, pointerSegment, visitSchema } from '../schema/schema-walk.ts';
+import { hasSecretsOutOfReach } from '../schema/secret-params.ts';
+import { permissionProblems } from './permission-lint.ts';
+import { DETERMINISMS, type RegisteredTool, type ToolDefinition } from './tool-definition.ts';
+
+/** One finding about a definition; errors stop its registration. */
+export interface LintFinding {
+  readonly severity: 'error' | 'warning';
+  readonly pointer: string;
+  readonly message: string;
+}
+
+/** An idempotency key outlives any call by this. */
+const MAX_TIMEOUT_MS = 86_400_000;
+const SAYS_TYPE = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', '$ref'];
+
+/**
+ * What a definition does wrong as a whole: texts that a model needs, examples that its own schema refuses, permissions
+ * that would let anybody act, properties that are not declared, bounds that could not be kept.
+ */
+export function lintDefinition(
+  definition: ToolDefinition,
+  validator: SchemaValidator,
+  isolation?: RegisteredTool['isolation'],
+): readonly LintFinding[] {
+  return [
+    ...lintDescription(definition),
+    ...lintSchema(definition.parameters, '/parameters'),
+    ...lintReferences(definition.returns, '/returns'),
+    ...lintSecrets(definition),
+    ...lintPermissions(definition),
+    ...lintExamples(definition, validator),
+    ...lintDeclared(definition),
+    ...lintBounds(definition, isolation),
+  ];
+}
+
+function lintDescription(definition: ToolDefinition): readonly LintFinding[] {
+  if (definition.description.trim() !== '') return [];
+  return [error('/description', 'A tool needs a description: people and models choose by it')];
+}
+
+function lintSchema(schema: JsonSchema, pointer: string): readonly LintFinding[] {
+  if (schema.type !== 'object') return [error(`${pointer}/type`, 'The root type of parameters has to be "object"')];
+  const properties = Object.entries(isSchemaObject(schema.properties) ? schema.properties : {});
+  const silent = properties.flatMap(([name, property]) => lintProperty(property, `${pointer}/properties/${pointerSegment(name)}`));
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const absent = required.filter((name) => !properties.some(([known]) => known === name));
+  return [
+    ...silent,
+    ...absent.map((name) => error(`${pointer}/required`, `Required parameter ${JSON.stringify(name)} is not among the properties`)),
+    ...lintReferences(schema, pointer),
+  ];
+}
+
+function lintProperty(property: unknown, pointer: string): readonly LintFinding[] {
+  if (!isSchemaObject(property)) return [];
+  const findings: LintFinding[] = [];
+  const saysAnything = Object.keys(property).every((key) => key === 'description' || key === 'title' || key.startsWith('x-'));
+  if (!SAYS_TYPE.some((key) => key in property) && !(saysAnything && 'description' in property)) {
+    findings.push(warning(pointer, 'The parameter has no type'));
+  }
+  if (typeof property.description !== 'string' || property.description.trim() === '') {
+    findings.push(warning(pointer, 'The parameter has no description'));
+  }
+  return findings;
+}
+
+/** Schemas are never fetched: only references into the same schema can work. */
+function lintReferences(schema: JsonSchema, pointer: string): readonly LintFinding[] {
+  const findings: LintFinding[] = [];
+  visitSchema(schema, (child, path) => {
+    if (typeof child.$ref === 'string' && !child.$ref.startsWith('#')) {
+      findings.push(error(`${pointer}${path}/$ref`, 'A reference may only point into the same schema (#/…)'));
+    }
+  });
+  return findings;
+}
+
+/** What could not be masked would stand in the journal. */
+function lintSecrets({ parameters, returns }: ToolDefinition): readonly LintFinding[] {
+  const open = Object.entries({ parameters, returns }).filter(([, schema]) => hasSecretsOutOfReach(schema));
+  return open.map(([name]) =>
+    error(
+      `/${name}`,
+      'x-secret is followed through properties, additionalProperties, items, allOf, anyOf and oneOf only; mark the member around it',
+    ),
+  );
+}
+
+function lintPermissions(definition: ToolDefinition): readonly LintFinding[] {
+  return permissionProblems(definition).map((problem) => error('/requires/permissions', problem));
+}
+
+function lintExamples(definition: ToolDefinition, validator: SchemaValidator): readonly LintFinding[] {
+  return definition.metadata.examples.flatMap((example, index) => {
+    const result = validator.check(definition.parameters, example.params);
+    if (result.isValid) return [];
+    const [problem] = result.problems;
+    return [error(`/metadata/examples/${index}/params${problem?.pointer ?? ''}`, problem?.message ?? 'does not fit the parameters')];
+  });
+}
+
+/** Source 001: what replay and the bounds of a call rely on has to be declared, and has to be possible. */
+function lintDeclared({ execution }: ToolDefinition): readonly LintFinding[] {
+  const { hasSideEffects, determinism, timeoutMs } = execution;
+  const findings: LintFinding[] = [];
+  if (typeof hasSideEffects !== 'boolean') findings.push(error('/execution/side_effects', 'A tool has to say whether it has side effects'));
+  if (!DETERMINISMS.includes(determinism)) findings.push(error('/execution/determinism', `has to be one of ${DETERMINISMS.join(', ')}`));
+  if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
+    findings.push(error('/execution/timeout_ms', `A tool needs a time limit of at most ${MAX_TIMEOUT_MS} ms`));
+  }
+  if (hasSideEffects && determinism === 'deterministic') {
+    findings.push(
+      error('/execution/determinism', 'A tool that acts is not deterministic: its answer depends on the world that it changes'),
+    );
+  }
+  return findings;
+}
+
+function lintBounds({ execution }: ToolDefinition, isolation: RegisteredTool['isolation']): readonly LintFinding[] {
+  const findings: LintFinding[] = [];
+  if ((execution.maxParamsBytes ?? 0) > LARGE_PARAMS_LIMITS.maxSize) {
+    findings.push(error('/execution/max_params_bytes', `Parameters have at most ${LARGE_PARAMS_LIMITS.maxSize} bytes`));
+  }
+  if (execution.maxMemoryBytes !== undefined && isolation === undefined) {
+    findings.push(error('/execution/max_memory_bytes', 'Memory can be bounded only for a tool that runs in a process of its own'));
+  }
+  if (execution.maxFuel !== undefined && isolation !== 'script') {
+    findings.push(
+      error('/execution/max_fuel', 'Fuel counts the steps of an interpreter; only a tool with source: js: can be bounded by it'),
+    );
+  }
+  return findings;
+}
+
+function error(pointer: string, message: string): LintFinding {
+  return { severity: 'error', pointer, message };
+}
+
+function warning(pointer: string, message: string): LintFinding {
+  return { severity: 'warning', pointer, message };
+}

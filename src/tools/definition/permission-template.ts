@@ -1,0 +1,47 @@
+import { parsePermission } from '../../core/access/permission.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+
+const PLACEHOLDER = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+
+/** True for a permission that is complete only with a call's parameters. */
+export function isTemplate(permission: string): boolean {
+  return permission.includes('{');
+}
+
+/** Names of the parameters that a template is filled from. */
+export function placeholdersOf(template: string): readonly string[] {
+  return [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
+}
+
+/** The template with a text in the place of each parameter. */
+export function replacePlaceholders(template: string, textOf: (name: string) => string): string {
+  return template.replace(PLACEHOLDER, (_, name: string) => textOf(name));
+}
+
+/**
+ * A permission such as `device:control:{device_id}` with values of validated, canonical parameters. PERMISSION_DENIED
+ * when a value is missing or could mean anything but one resource.
+ */
+export function fillPermission(template: string, params: JsonObject): string {
+  const filled = replacePlaceholders(template, (name) => resourceText(template, name, params[name]));
+  if (parsePermission(filled)) return filled;
+  const names = placeholdersOf(template).join(', ');
+  throw denied(template, names === '' ? 'is not a template that can be filled' : `cannot be judged: ${names} does not name one resource`);
+}
+
+/** The permissions that a call with these parameters requires; errors as those of `fillPermission`. */
+export function filledPermissions(required: readonly string[], params: JsonObject): readonly string[] {
+  return required.map((permission) => (isTemplate(permission) ? fillPermission(permission, params) : permission));
+}
+
+function resourceText(template: string, name: string, value: Json | undefined): string {
+  if (value === undefined) throw denied(template, `cannot be judged without the parameter ${name}`);
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
+  throw denied(template, `cannot be judged: ${name} does not name one resource`);
+}
+
+function denied(template: string, problem: string): AtmoError {
+  return new AtmoError('PERMISSION_DENIED', `The permission ${template} ${problem}`, { required: [template] });
+}

@@ -1,0 +1,164 @@
+import type { Effect } from '../../core/access/authorizer.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import type { HubId, ToolId } from '../../core/ids.ts';
+import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { RunContext } from '../../core/storage/audit-sink.ts';
+import type { Clock } from '../../core/time/clock.ts';
+import type { MessageLevel } from '../calls/tool-message.ts';
+import type { ToolAnswer, ToolQuestion } from '../calls/tool-question.ts';
+import type { ToolCompanions } from './tool-companions.ts';
+
+/** `$schema` of a public definition (source 000 §2). */
+export const TOOL_SCHEMA_ID = 'https://atmosphere.dev/schemas/tool/v1';
+/** What a tool is for (source 000 §2, metadata.category). */
+export const CATEGORIES = ['sensing', 'acting', 'communicating', 'querying', 'computing', 'managing'] as const;
+export type Category = (typeof CATEGORIES)[number];
+
+/** Source 001: what replay may count on. */
+export const DETERMINISMS = ['deterministic', 'bounded', 'nondeterministic'] as const;
+export type Determinism = (typeof DETERMINISMS)[number];
+
+/** A tool in the one internal form (source 000 §2, normalised). Every member is present after `normalizeDefinition`. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly namespace: string;
+  readonly version: string;
+  readonly description: string;
+  /** JSON Schema 2020-12 with root type object. */
+  readonly parameters: JsonSchema;
+  readonly returns: JsonSchema;
+  readonly requires: {
+    /** What the executing hub must have. */
+    readonly capabilities: readonly string[];
+    /** What the caller's token must cover; `{param}` is filled from validated parameters. */
+    readonly permissions: readonly string[];
+    readonly network: boolean;
+    readonly gpu: boolean;
+    readonly gpuPreferred: boolean;
+  };
+  readonly execution: {
+    readonly timeoutMs: number;
+    /** The tool states no limit of its own: the hub's default counts instead of `timeoutMs`. */
+    readonly isTimeoutDefault?: true;
+    /** Extra tries after a failure that delivered nothing. */
+    readonly retries: number;
+    readonly isIdempotent: boolean;
+    readonly isAsyncAllowed: boolean;
+    readonly isStreamSupported: boolean;
+    readonly hasSideEffects: boolean;
+    readonly determinism: Determinism;
+    readonly maxMemoryBytes?: number;
+    readonly maxFuel?: number;
+    /** Longest JSON text of a call's parameters, in UTF-8 bytes, where the hub's own bound does not fit. Calls that leave the hub keep that one. */
+    readonly maxParamsBytes?: number;
+  };
+  readonly routing: {
+    readonly preferLocal: boolean;
+    readonly nodeAffinity: readonly string[];
+    readonly hopLimit: number;
+    readonly preferGpu: boolean;
+  };
+  readonly metadata: {
+    readonly title: string;
+    readonly category: Category;
+    readonly tags: readonly string[];
+    readonly author: string;
+    readonly examples: readonly { readonly description: string; readonly params: JsonObject }[];
+    /** Device that a generated tool belongs to. */
+    readonly device?: string;
+    readonly area?: string;
+    readonly createdBy: 'system' | 'agent';
+    readonly isDangerous: boolean;
+    /** Distinct persons who have to approve a dangerous call; 1 when absent. */
+    readonly approvalsNeeded?: number;
+    /** What the journal keeps of its calls beside hashes (source 000 §6, audit). Secrets are masked in any case. */
+    readonly audit: { readonly logParams: boolean; readonly logResult: boolean; readonly notifyAdmins: boolean };
+  };
+}
+
+/** True where running a call twice would do something twice. */
+export function isActing({ execution }: Pick<ToolDefinition, 'execution'>): boolean {
+  return execution.hasSideEffects && !execution.isIdempotent;
+}
+
+/** What a handler gets to know and use (source 000 §9, source 001 ExecutionContext). */
+export interface ToolContext {
+  readonly principal: Principal;
+  /** The principal's id. */
+  readonly agentId: string;
+  /** The role that the principal's token was minted for (source 002, persona). */
+  readonly role?: string | undefined;
+  readonly sessionId: string;
+  readonly traceId: string;
+  readonly requestId: string;
+  readonly permissions: readonly string[];
+  readonly nodeId: string;
+  /** Aborts at the deadline and when the caller cancels. */
+  readonly signal: AbortSignal;
+  /** Milliseconds since 1970 on `clock`. */
+  readonly deadlineMs: number;
+  /** A bounded tool sees the time at which its call was written to the journal, and it stands still. */
+  readonly clock: Clock;
+  readonly run: RunContext;
+  /** Numbers from 0 to below 1; a bounded tool gets them from the seed of its run, so that replay gets the same. */
+  random(): number;
+  readonly logger: Logger;
+  /**
+   * Tells how far a long call is, `fraction` 0 to 1, and a part of what it has found where the tool is `stream_supported`; the
+   * result repeats all of it. VALIDATION_ERROR or PAYLOAD_TOO_LARGE for a part that is no JSON or longer than 16 KB.
+   */
+  progress(fraction: number, note?: string, partial?: Json): void;
+  /**
+   * Asks the person behind the caller and waits for the answer, at most until the deadline: a tool that asks needs a long
+   * timeout and no `async_allowed`. The answer passes the caller and its model, so nothing secret may be asked; it is no approval.
+   * NOT_SUPPORTED where the caller cannot be asked, and for tools that say they are deterministic or bounded; CANCELLED when the
+   * caller gives up; RESOURCE_EXCEEDED when too much waits for answers; VALIDATION_ERROR for a question that no form can show.
+   */
+  ask(question: ToolQuestion): Promise<ToolAnswer>;
+  /** Tells whoever listens to the call, with a severity of RFC 5424; nobody may. VALIDATION_ERROR or PAYLOAD_TOO_LARGE as for parts. */
+  tell(level: MessageLevel, data: Json): void;
+}
+
+/** Runs a tool on validated parameters with defaults filled in. Throws AtmoError to refuse or fail. */
+export type ToolHandler<Params = JsonObject> = (params: Params, context: ToolContext) => Promise<Json>;
+
+/** What the caller of a tool may know of. */
+export interface CallerView {
+  /** True when the caller holds any grant on the resource of this permission; what it may not see does not exist for it. */
+  canSee(permission: string): boolean;
+}
+
+/** A call that a tool is going to make in its caller's name; without parameters where results of others decide on them. */
+export interface InnerCall {
+  readonly tool: string;
+  readonly params?: JsonObject;
+}
+
+/** A definition with what runs it. */
+export interface RegisteredTool {
+  readonly id: ToolId;
+  readonly definition: ToolDefinition;
+  readonly handler: ToolHandler;
+  /** The real effects of a call, from validated parameters; absent = the definition's permissions are all there is. */
+  readonly effects?: (params: JsonObject) => readonly Effect[];
+  /** The calls that a call with these parameters is going to make, as far as they are known; none when absent. */
+  readonly innerCalls?: (params: JsonObject | undefined) => readonly InnerCall[];
+  /** Replaces parameters by their canonical form (a device's name by its id) before permission is asked. */
+  readonly canonicalize?: (params: JsonObject, caller: CallerView) => JsonObject;
+  /** `process`: its code runs in a process of its own, whose memory can be bounded. `script`: it is interpreted, which also bounds its steps. */
+  readonly isolation?: 'process' | 'script';
+  /** False for a device that is away: listed, answers DEVICE_UNREACHABLE. */
+  readonly isAvailable?: () => boolean;
+  /**
+   * What the owner has not configured, as a sentence that says what to set; undefined while nothing is known to be missing. A tool
+   * that lacks something is listed as unavailable and not announced; another hub may run it, else it answers NOT_CONFIGURED.
+   */
+  readonly missingSetting?: () => string | undefined;
+  /** The hubs that have it, for a tool that this hub does not have itself; its handler is never called here. */
+  readonly hubs?: () => readonly HubId[];
+  /** Resources and prompts for agents that come with it. */
+  readonly companions?: ToolCompanions;
+  /** Gives back what the tool holds; called when it is removed and when the hub stops. */
+  readonly shutdown?: () => Promise<void>;
+}

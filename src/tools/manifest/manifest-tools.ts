@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { AtmoError } from '../../core/errors.ts';
+import { whileConfigured, withoutSetting } from '../definition/missing-setting.ts';
+import { normalizeDefinition } from '../definition/normalize-definition.ts';
+import type { RegisteredTool, ToolDefinition } from '../definition/tool-definition.ts';
+import { toolId } from '../definition/tool-name.ts';
+import type { ProgramSandbox } from '../programs/program-sandbox.ts';
+import { sandboxedModule, visiblePlaces } from '../programs/sandboxed-module.ts';
+import type { ScriptEngine } from '../programs/script-engine.ts';
+import { mostMemoryBytes } from '../programs/wasm-memory.ts';
+import { argumentParameters } from '../registration/exec-arguments.ts';
+import type { ExecRecord } from '../registration/exec-record.ts';
+import { execDefinition, execTool, NO_SANDBOX } from '../registration/exec-tool.ts';
+import { parameterNames } from '../registration/registration-form.ts';
+import type { ManifestEntry } from './manifest-entry.ts';
+
+const SCRIPT_MEMORY = 16 * 1_048_576;
+const MAX_SCRIPT_BYTES = 4 * 1_048_576;
+
+/** The tool of `cmd:` and `image:`. Errors as those of a definition; VALIDATION_ERROR, RULE_BLOCKED. */
+export function programTool(
+  { source, args, stdin, powers, ...entry }: ManifestEntry,
+  programs: ProgramSandbox | undefined,
+): RegisteredTool {
+  const draft = definitionOf(entry);
+  const place =
+    source.kind === 'image' ? ({ type: 'image', image: source.target } as const) : ({ type: 'cmd', cmd: source.target } as const);
+  const exec: ExecRecord = { ...place, ...(args && { args }), ...(stdin !== undefined && { stdin }), ...(powers && { powers }) };
+  const unknown = argumentParameters(args ?? []).find((name) => !parameterNames(draft).includes(name));
+  if (unknown !== undefined) throw invalid(`args holds {${unknown}}, which is no parameter of the tool`);
+  requirePowers(powers, programs);
+  if (source.kind === 'cmd') programs?.requireSafe([source.target, ...(args ?? [])]);
+  return execTool(execDefinition(draft, exec, programs), exec, programs);
+}
+
+/** The tool of a file with `sandbox: true`; its code is not even loaded into the hub. With powers it counts as a program with them. */
+export function sandboxedTool(
+  { powers = [], entry, config, ...rest }: ManifestEntry,
+  { specifier, manifestFile }: { readonly specifier: string; readonly manifestFile: string },
+  programs: ProgramSandbox | undefined,
+): RegisteredTool {
+  requirePowers(powers, programs);
+  const draft = definitionOf(rest);
+  const definition = powers.length > 0 ? execDefinition(draft, { type: 'cmd', powers }, programs) : draft;
+  const id = toolId(definition);
+  const plain: RegisteredTool = { id, definition, isolation: 'process', handler: async () => null };
+  if (!programs) return withoutSetting(plain, NO_SANDBOX);
+  const module = { specifier, entry, config, powers, visible: visiblePlaces(specifier, manifestFile) };
+  const tool = { ...plain, handler: sandboxedModule(module, definition, programs) };
+  return whileConfigured(tool, () => programs.missingSetting('cmd'));
+}
+
+/** The tool of `js:` and `wasm:`: text or bytes that are read once and interpreted for each call. */
+export function scriptTool(
+  { source, config, ...entry }: ManifestEntry,
+  specifier: string,
+  scripts: ScriptEngine | undefined,
+): RegisteredTool {
+  if (!scripts) throw invalid('this hub interprets no scripts');
+  const kind = source.kind === 'wasm' ? 'wasm' : 'js';
+  const definition = definitionOf(entry);
+  const { maxMemoryBytes = SCRIPT_MEMORY, maxFuel } = definition.execution;
+  const code = readFileSync(fileURLToPath(specifier));
+  if (code.length > MAX_SCRIPT_BYTES) throw invalid(`${source.target} is longer than ${MAX_SCRIPT_BYTES} bytes`);
+  if (kind === 'wasm') requireBoundedModule(code, maxMemoryBytes);
+  if (kind === 'wasm' && maxFuel !== undefined) throw invalid('max_fuel counts the steps of js: scripts; for wasm: the time limit counts');
+  const bounds = { maxMemoryBytes, ...(maxFuel !== undefined && { maxFuel }) };
+  return {
+    id: toolId(definition),
+    definition,
+    isolation: 'script',
+    handler: (params, { signal }) => scripts.run({ kind, code, params, config, ...bounds, signal }),
+  };
+}
+
+function definitionOf({ definition, name }: Pick<ManifestEntry, 'definition' | 'name'>): ToolDefinition {
+  return normalizeDefinition({ ...definition, name });
+}
+
+function requirePowers(powers: readonly string[] = [], programs: ProgramSandbox | undefined): void {
+  const unknown = programs && powers.find((name) => !programs.power(name));
+  if (unknown !== undefined) throw invalid(`there is no power ${unknown}; set connectors.sandbox.powers.${unknown} in the configuration`);
+}
+
+function requireBoundedModule(code: Uint8Array, maxMemoryBytes: number): void {
+  const most = mostMemoryBytes(code);
+  if (most === undefined) throw invalid('the file is no WebAssembly module');
+  if (most > maxMemoryBytes) throw invalid(`its memory can grow to ${most} bytes, and may to ${maxMemoryBytes}; link it with --max-memory`);
+}
+
+function invalid(problem: string): AtmoError {
+  return new AtmoError('CONFIG_INVALID', problem);
+}

@@ -1,0 +1,62 @@
+import type { Principal } from '../../core/access/principal.ts';
+
+/** How a program is started: by itself, or in a container of the engine that the owner configured. */
+export type ProgramKind = 'cmd' | 'image';
+
+/** One program to run, apart from everything else on the board. */
+export interface ProgramOrder {
+  readonly kind: ProgramKind;
+  /** Path or name of a program; the name of an image. */
+  readonly program: string;
+  /** Each is one argument, whatever stands in it: there is no shell. */
+  readonly args: readonly string[];
+  readonly stdin?: string;
+  /** Names of the owner's powers: networks, folders and variables that the program may use. None: it has nothing of the home. */
+  readonly powers: readonly string[];
+  /** Files and folders that it can read beside the system's programs; absolute paths. */
+  readonly visible?: readonly string[];
+  /** Working folder inside; an empty one when absent. */
+  readonly cwd?: string;
+  /** For all its processes together; the owner's default when absent. */
+  readonly maxMemoryBytes?: number;
+  /** A runtime such as Node's, which reserves far more than it uses: only what it really takes is counted. */
+  readonly isRuntime?: boolean;
+  /** Whose program it is: nobody's programs keep those of others waiting. */
+  readonly caller: Principal;
+  /** Ends the program with all that it started. */
+  readonly signal: AbortSignal;
+}
+
+/** What became of a program that ran to its end. */
+export interface ProgramResult {
+  /** 128 and the number of the signal for one that a signal ended. */
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A named power of the owner's configuration, as far as others have to know it. */
+export interface ProgramPower {
+  /** Whether something outside of the sandbox can be changed with it: files that can be written, or a network. */
+  readonly isActing: boolean;
+}
+
+/** Port: runs programs where they can reach only what they were given, within bounds that are kept. */
+export interface ProgramSandbox {
+  /** What the owner has to do before programs of the kind can run, as a sentence; undefined while nothing is known to be missing. */
+  missingSetting(kind: ProgramKind): string | undefined;
+  /** Undefined where the owner has no power of the name. */
+  power(name: string): ProgramPower | undefined;
+  /** RULE_BLOCKED for what a safety rule of the owner forbids, whoever asks; `argv` begins with the program. */
+  requireSafe(argv: readonly string[], cwd?: string): void;
+  /**
+   * Runs it to its end. Errors: RULE_BLOCKED, NOT_CONFIGURED (no sandbox, no such program), RESOURCE_EXCEEDED (memory, processes
+   * or output beyond the bounds), else what the signal aborts with.
+   */
+  run(order: ProgramOrder): Promise<ProgramResult>;
+}
+
+/** Permissions that whoever runs such a program needs. */
+export function programPermissions({ kind, powers }: Pick<ProgramOrder, 'kind' | 'powers'>): readonly string[] {
+  return [kind === 'cmd' ? 'proc:exec' : 'docker:use', ...powers.map((power) => `proc:power:${power}`)];
+}

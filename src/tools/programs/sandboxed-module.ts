@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { ToolDefinition, ToolHandler } from '../definition/tool-definition.ts';
+import { runToEnd } from '../registration/exec-tool.ts';
+import { NODE_BYTES, nodeArguments } from './node-program.ts';
+import type { ProgramSandbox } from './program-sandbox.ts';
+
+/** An ES module of the owner that runs apart from the hub and from the home. */
+export interface SandboxedModule {
+  /** File URL of the module. */
+  readonly specifier: string;
+  readonly entry: string;
+  readonly config: JsonObject;
+  readonly powers: readonly string[];
+  /** What it can read beside the system's programs: its own folder, or its file alone. */
+  readonly visible: readonly string[];
+}
+
+const DEFAULT_MEMORY = 64 * 1_048_576;
+
+const PROGRAM = `
+let text = '';
+for await (const part of process.stdin.setEncoding('utf8')) text += part;
+const { mark, specifier, entry, config, params } = JSON.parse(text);
+const print = process.stdout.write.bind(process.stdout);
+process.stdout.write = () => true;
+const answer = async () => {
+  try {
+    const tool = await (await import(specifier))[entry](config);
+    return { result: (await tool.execute(params, {})) ?? null };
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+};
+const line = mark + JSON.stringify(await answer());
+print('\\n' + line + '\\n', () => process.exit(0));`;
+
+/**
+ * A handler that runs each call of a module in the sandbox, in a Node of its own: no files but its own, no network, no variables
+ * beside what its powers give. Errors as those of the sandbox; INTERNAL_ERROR for what the module throws.
+ */
+export function sandboxedModule(module: SandboxedModule, definition: ToolDefinition, programs: ProgramSandbox): ToolHandler {
+  const { maxMemoryBytes = DEFAULT_MEMORY } = definition.execution;
+  const args = nodeArguments(PROGRAM, maxMemoryBytes);
+  const { powers, visible, ...code } = module;
+  return async (params, context) => {
+    const mark = randomBytes(16).toString('hex');
+    const order = {
+      kind: 'cmd',
+      program: process.execPath,
+      args,
+      stdin: JSON.stringify({ mark, ...code, params }),
+      powers,
+      visible: [process.execPath, ...visible],
+      maxMemoryBytes: maxMemoryBytes + NODE_BYTES,
+      isRuntime: true,
+    } as const;
+    const { stdout, exitCode } = await runToEnd(programs, order, { definition, context });
+    return answerIn(stdout, mark, exitCode);
+  };
+}
+
+/** The module's own folder, unless that holds the manifest and what else the owner keeps beside it. */
+export function visiblePlaces(specifier: string, manifestFile: string): readonly string[] {
+  const file = fileURLToPath(specifier);
+  const folder = dirname(file);
+  const isBeside = folder === '/' || `${dirname(manifestFile)}/`.startsWith(`${folder}/`);
+  return [isBeside ? file : folder];
+}
+
+/** Whatever else the module prints, the line with the mark is its answer. */
+function answerIn(stdout: string, mark: string, exitCode: number): Json {
+  const line = stdout.split('\n').findLast((text) => text.startsWith(mark));
+  if (line === undefined) throw failed(`it ended with ${exitCode} and without an answer`);
+  const answer: unknown = JSON.parse(line.slice(mark.length));
+  if (isJsonObject(answer) && answer.result !== undefined) return answer.result;
+  throw failed(isJsonObject(answer) ? String(answer.error) : 'no reason given');
+}
+
+function failed(reason: string): AtmoError {
+  return new AtmoError('INTERNAL_ERROR', 'The tool failed; the log of the hub has its reason', {}, { cause: new EvalError(reason) });
+}

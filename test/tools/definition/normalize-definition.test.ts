@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest';
+import { lintDefinition } from '../../../src/tools/definition/definition-lint.ts';
+import { normalizeDefinition, parseDefinition } from '../../../src/tools/definition/normalize-definition.ts';
+import { toPublicDefinition } from '../../../src/tools/forms/public-definition.ts';
+import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
+
+const notify = {
+  name: 'notify',
+  namespace: 'core',
+  version: '1.0.0',
+  description: 'Send notification to a person, device, or channel',
+  parameters: {
+    type: 'object',
+    required: ['recipient', 'message'],
+    properties: {
+      recipient: { type: 'string', description: 'Email, phone, @handle, or channel ID' },
+      message: { type: 'string', description: 'Notification content', maxLength: 4096 },
+    },
+  },
+  returns: { type: 'object', properties: { delivered: { type: 'boolean' } } },
+  requires: { capabilities: ['notification'], permissions: ['notify:send'], network: true, gpu: false },
+  execution: { timeout_ms: 30000, retries: 2, idempotent: false, async_allowed: true },
+  routing: { prefer_local: false, node_affinity: [], hop_limit: 3 },
+  metadata: {
+    category: 'communicating',
+    tags: ['notification'],
+    author: 'atmosphere',
+    examples: [{ description: 'Send urgent alert', params: { recipient: 'rob@email.com', message: 'Server down!' } }],
+  },
+};
+const lint = (change: object) =>
+  lintDefinition(normalizeDefinition({ ...notify, ...change }), new SchemaValidator()).map(
+    ({ severity, pointer }) => `${severity} ${pointer}`,
+  );
+const refused = (input: unknown) => {
+  try {
+    normalizeDefinition(input);
+  } catch (error) {
+    return error;
+  }
+  return 'accepted';
+};
+
+describe('the public form', () => {
+  test('is understood with and without its wrapper', () => {
+    const definition = normalizeDefinition({ $schema: 'https://atmosphere.dev/schemas/tool/v1', tool: notify });
+    expect(definition).toEqual(normalizeDefinition(notify));
+    expect(definition).toMatchObject({
+      requires: { capabilities: ['notification'], permissions: ['notify:send'], network: true, gpuPreferred: false },
+      execution: { timeoutMs: 30_000, retries: 2, isIdempotent: false, isAsyncAllowed: true, hasSideEffects: true },
+      routing: { preferLocal: false, hopLimit: 3 },
+      metadata: { category: 'communicating', title: 'Notify', createdBy: 'system', isDangerous: false },
+    });
+  });
+
+  test('may have the category at the top and requirements as in the catalogue', () => {
+    const definition = normalizeDefinition({
+      name: 'control_device',
+      description: 'Send command to a device',
+      category: 'acting',
+      requires: ['device_control'],
+      permissions: ['device:control:{device_id}'],
+    });
+    expect(definition.metadata.category).toBe('acting');
+    expect(definition.requires).toMatchObject({ capabilities: ['device_control'], permissions: ['device:control:{device_id}'] });
+  });
+
+  test('what is not said gets the careful value', () => {
+    expect(normalizeDefinition({ name: 'x', description: 'X' })).toMatchObject({
+      namespace: 'core',
+      version: '1.0.0',
+      parameters: { type: 'object' },
+      execution: { timeoutMs: 30_000, retries: 0, isIdempotent: false, hasSideEffects: true, determinism: 'nondeterministic' },
+    });
+    expect(normalizeDefinition({ name: 'x', description: 'X', requires: { network: true } }).execution.retries).toBe(2);
+  });
+
+  test('a time limit that is not said stays the hub’s to say, over any number of conversions', () => {
+    const silent = normalizeDefinition({ name: 'x', description: 'X', audit: { log_params: false } });
+    const stated = normalizeDefinition({ name: 'x', description: 'X', execution: { timeout_ms: 30_000 } });
+    expect(silent.execution.isTimeoutDefault).toBe(true);
+    expect(stated.execution).not.toHaveProperty('isTimeoutDefault');
+    for (const definition of [silent, stated]) expect(normalizeDefinition(toPublicDefinition(definition))).toEqual(definition);
+  });
+
+  test('"type": "any" goes, a parameter called any stays', () => {
+    const definition = normalizeDefinition({
+      ...notify,
+      returns: { type: 'object', properties: { result: { type: 'any' }, type: { type: 'string' } } },
+    });
+    expect(definition.returns).toEqual({ type: 'object', properties: { result: {}, type: { type: 'string' } } });
+  });
+
+  test('a dangerous tool may ask for several persons', () => {
+    const definition = normalizeDefinition({ ...notify, dangerous: true, requires: { permissions: ['admin:destroy'], multi_party: 2 } });
+    expect(definition.metadata).toMatchObject({ isDangerous: true, approvalsNeeded: 2 });
+  });
+
+  test.each([
+    [{ ...notify, description: undefined }, '/description'],
+    [{ ...notify, descripton: 'x' }, '/descripton'],
+    [{ ...notify, execution: { timeout: 5 } }, '/execution/timeout'],
+    [{ ...notify, metadata: { category: 'magic' } }, '/metadata/category'],
+    [{ ...notify, category: 'acting' }, '/category'],
+    [{ ...notify, permissions: ['a:b'] }, '/permissions'],
+    [{ ...notify, parameters: { type: 'array' } }, '/parameters/type'],
+    [{ ...notify, $schema: 'https://example.org' }, '/$schema'],
+    [{ tool: notify, extra: 1 }, '/extra'],
+    [{ ...notify, requires: { capabilities: ['a', 1] } }, '/requires/capabilities/1'],
+  ])('a mistake is refused with its pointer %#', (input, pointer) => {
+    expect(refused(input)).toMatchObject({ code: 'VALIDATION_ERROR', details: { pointer } });
+  });
+
+  test('a key written twice is refused with its line', () => {
+    expect(() => parseDefinition('{"name":"x",\n"description":"a",\n"name":"y"}')).toThrow(/line 3/);
+    expect(parseDefinition('name: x\ndescription: From YAML').name).toBe('x');
+  });
+});
+
+describe('the lint', () => {
+  test('finds nothing in a good definition', () => {
+    expect(lint({})).toEqual([]);
+  });
+
+  test('a tool that acts requires a permission, for its device or sensor when it names one', () => {
+    const device = { type: 'object', properties: { device_id: { type: 'string', description: 'Device' } } };
+    const quiet = { execution: { side_effects: false } };
+    expect(lint({ requires: {}, metadata: {} })).toEqual(['error /requires/permissions']);
+    expect(lint({ requires: {}, metadata: {}, ...quiet })).toEqual([]);
+    expect(lint({ parameters: device, metadata: {} })).toEqual(['error /requires/permissions']);
+    expect(lint({ parameters: device, metadata: {}, requires: { permissions: ['device:control:{device_id}'] } })).toEqual([]);
+  });
+
+  test('every example has to fit the parameters', () => {
+    expect(lint({ metadata: { examples: [{ params: { recipient: 'rob' } }] } })).toEqual(['error /metadata/examples/0/params/message']);
+  });
+
+  test('parameters without type or description are warned of; required ones that do not exist and foreign references are errors', () => {
+    const parameters = { type: 'object', required: ['z'], properties: { x: {}, y: { $ref: 'https://example.org/y', description: 'Y' } } };
+    expect(lint({ parameters, metadata: {} })).toEqual([
+      'warning /parameters/properties/x',
+      'warning /parameters/properties/x',
+      'error /parameters/required',
+      'error /parameters/properties/y/$ref',
+    ]);
+  });
+
+  test('a bound that the hub cannot keep is refused', () => {
+    expect(lint({ execution: { max_fuel: 5 } })).toEqual(['error /execution/max_fuel']);
+  });
+});
