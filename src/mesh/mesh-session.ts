@@ -15,6 +15,7 @@ import type { JobStore } from '../tools/calls/job-store.ts';
 import type { MeshPorts } from '../tools/elsewhere/mesh-outlook.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
+import type { WireFeature } from '../wire/messages/wire-features.ts';
 import { CallClient } from './calls/call-client.ts';
 import { CallDoor } from './calls/call-door.ts';
 import type { MeshTokens } from './calls/call-ports.ts';
@@ -236,6 +237,7 @@ export class MeshSession implements Service {
       routes: {
         nextHop: (target: HubId) => this.#gossip.peers.routeTo(target)?.nextHop,
         epochOf: (target: HubId) => this.#gossip.directory.hub(target)?.epoch,
+        reads: (target: HubId, feature: WireFeature) => this.#gossip.directory.hub(target)?.features.includes(feature) ?? false,
       },
       members: { keyOf: (id: HubId) => membership.membership.member(id) },
       tokens,

@@ -22,7 +22,7 @@ export function saysBase64(schema: JsonSchema): boolean {
 
 /** True where a value of this schema may be bytes: the schema itself or one of its branches says `contentEncoding: base64`. */
 export function isBase64Schema(schema: unknown): boolean {
-  return readingsOf(schema).some(({ contentEncoding }) => contentEncoding === 'base64');
+  return readingsOf(schema).some(saysBytes);
 }
 
 /**
@@ -30,7 +30,17 @@ export function isBase64Schema(schema: unknown): boolean {
  * as it is, is text. What a schema names behind `$ref`, `if` or `patternProperties` is not found.
  */
 export function base64Places(schema: JsonSchema, value: Json): readonly Base64Place[] {
-  return saysBase64(schema) ? [...placesIn(readingsOf(schema), value, [])] : [];
+  const places: Base64Place[] = [];
+  mapBase64(schema, value, (place) => {
+    places.push(place);
+    return place.text;
+  });
+  return places;
+}
+
+/** The value with something else in these places, members sorted; the value itself where the schema says nothing of base64. */
+export function mapBase64(schema: JsonSchema, value: Json, map: (place: Base64Place) => string): Json {
+  return saysBase64(schema) ? mapped({ readings: readingsOf(schema), path: [], map }, value) : value;
 }
 
 /** A schema with all that it is made of: what any branch says may hold. */
@@ -41,26 +51,31 @@ function readingsOf(schema: unknown): readonly JsonSchema[] {
   return [own, ...branches.flatMap(readingsOf)];
 }
 
-function* placesIn(readings: readonly JsonSchema[], value: Json, path: Base64Place['path']): Iterable<Base64Place> {
-  if (readings.length === 0) return;
-  if (typeof value === 'string') {
-    const isBinary = value !== '' && readings.some(({ contentEncoding }) => contentEncoding === 'base64');
-    if (isBinary && isCanonicalBase64(value)) yield { path, text: value };
-    return;
-  }
-  for (const [key, item] of partsOf(value)) {
-    yield* placesIn(
-      readings.flatMap((reading) => readingsOf(partSchema(reading, key))),
-      item,
-      [...path, key],
-    );
-  }
+interface Visit {
+  readonly readings: readonly JsonSchema[];
+  readonly path: Base64Place['path'];
+  readonly map: (place: Base64Place) => string;
 }
 
-function partsOf(value: Json): readonly (readonly [string | number, Json])[] {
-  if (Array.isArray(value)) return value.map((item: Json, index) => [index, item]);
-  if (!isJsonObject(value)) return [];
-  return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+function mapped(visit: Visit, value: Json): Json {
+  const { readings, path, map } = visit;
+  if (readings.length === 0) return value;
+  if (typeof value === 'string') {
+    const isBytes = value !== '' && readings.some(saysBytes) && isCanonicalBase64(value);
+    return isBytes ? map({ path, text: value }) : value;
+  }
+  if (Array.isArray(value)) return value.map((item: Json, index) => mapped(within(visit, index), item));
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(members.map(([key, item]): [string, Json] => [key, mapped(within(visit, key), item)]));
+}
+
+function within({ readings, path, map }: Visit, key: string | number): Visit {
+  return { readings: readings.flatMap((reading) => readingsOf(partSchema(reading, key))), path: [...path, key], map };
+}
+
+function saysBytes({ contentEncoding }: JsonSchema): boolean {
+  return contentEncoding === 'base64';
 }
 
 function partSchema({ properties, items, prefixItems, additionalProperties }: JsonSchema, key: string | number): unknown {

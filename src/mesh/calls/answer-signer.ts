@@ -1,16 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json, JsonSchema } from '../../core/json.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { signToolResponse } from '../../wire/messages/call-response.ts';
-import type { SigningHub } from './call-ports.ts';
+import type { CallRoutes, SigningHub } from './call-ports.ts';
 import type { OpenedRequest, RequestHead } from './request-guard.ts';
 
 /** How a request ended. */
-export type Outcome = { readonly kind: 'result'; readonly result: Json } | { readonly kind: 'error'; readonly error: ErrorBody };
+export type Outcome = Result | { readonly kind: 'error'; readonly error: ErrorBody };
+
+interface Result {
+  readonly kind: 'result';
+  readonly result: Json;
+  /** Its schema: what of it is bytes travels as such. */
+  readonly returns?: JsonSchema | undefined;
+}
 
 interface SignerCollaborators {
   readonly self: SigningHub;
+  readonly routes: Pick<CallRoutes, 'reads'>;
   readonly clock: Clock;
   readonly time: Pick<Clock, 'now'>;
 }
@@ -31,7 +39,7 @@ export class AnswerSigner {
 
   /** The answer as it travels. */
   sign(outcome: Outcome, { opened, startMs }: Answered): Uint8Array {
-    const { self, clock, time } = this.#collaborators;
+    const { self, routes, clock, time } = this.#collaborators;
     const { statement, forwarded } = opened;
     const head = {
       id: randomUUID(),
@@ -44,14 +52,21 @@ export class AnswerSigner {
       timeMs: time.now(),
     };
     if (outcome.kind === 'error') return signToolResponse({ ...head, status: 'error', error: this.#told(outcome.error) }, self.privateKey);
-    return signToolResponse({ ...head, status: 'success', result: outcome.result }, self.privateKey);
+    // Only the entry hub reads the answer: others on the way carry it as it is.
+    const returns = routes.reads(statement.entryHub, 'wire:bytes') ? outcome.returns : undefined;
+    return signToolResponse({ ...head, status: 'success', result: outcome.result }, self.privateKey, returns);
   }
 
-  /** Runs `work` and signs what it answers or throws. */
-  async answer(opened: OpenedRequest<RequestHead>, work: () => Json | Promise<Json>): Promise<Uint8Array> {
+  /** Runs `work` and signs what it answers or throws; `returns` is the schema of an answer. */
+  async answer(
+    opened: OpenedRequest<RequestHead>,
+    work: () => Json | Promise<Json>,
+    returns?: (result: Json) => JsonSchema | undefined,
+  ): Promise<Uint8Array> {
     const startMs = this.#collaborators.clock.monotonic();
     try {
-      return this.sign({ kind: 'result', result: await work() }, { opened, startMs });
+      const result = await work();
+      return this.sign({ kind: 'result', result, returns: returns?.(result) }, { opened, startMs });
     } catch (thrown) {
       const error = toAtmoError(thrown);
       // Its stack belongs into the log, which the link writes.

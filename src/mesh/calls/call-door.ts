@@ -4,6 +4,7 @@ import type { EventBus, HubEvent } from '../../core/events.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import type { CallPipeline } from '../../tools/calls/call-pipeline.ts';
 import type { JobStore } from '../../tools/calls/job-store.ts';
+import type { ToolRegistry } from '../../tools/tool-registry.ts';
 import type { DropSink } from '../link/drop-sink.ts';
 import type { PeerLinks } from '../link/peer-link.ts';
 import { AnswerSigner } from './answer-signer.ts';
@@ -28,6 +29,7 @@ interface CallDoorCollaborators {
   readonly validity: Pick<Authenticator, 'isStillValid'>;
   readonly pipeline: Pick<CallPipeline, 'call' | 'callAsync'>;
   readonly jobs: Pick<JobStore, 'get' | 'cancel'>;
+  readonly registry: Pick<ToolRegistry, 'get'>;
   readonly events: Pick<EventBus, 'listen'>;
   /** What a principal may hear of this hub's events. */
   readonly mayHear: (principal: Principal) => (event: HubEvent) => boolean;

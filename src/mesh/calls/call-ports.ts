@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Principal } from '../../core/access/principal.ts';
 import type { HubId } from '../../core/ids.ts';
+import type { WireFeature } from '../../wire/messages/wire-features.ts';
 
 /** This hub, as it signs. */
 export interface SigningHub {
@@ -27,6 +28,8 @@ export interface CallRoutes {
   nextHop(target: HubId): HubId | undefined;
   /** Epoch of the newest announcement of the hub. */
   epochOf(target: HubId): number | undefined;
+  /** Whether the hub has announced that it reads what not every hub reads. */
+  reads(target: HubId, feature: WireFeature): boolean;
 }
 
 /** Port: the token that this hub shows for a caller. PERMISSION_DENIED for a caller that has to delegate to this hub first. */

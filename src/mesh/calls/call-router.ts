@@ -114,6 +114,7 @@ export class MeshCallRouter implements CallRouter {
         mode: call.mode,
       },
       self.privateKey,
+      call.tool.definition.parameters,
     );
     return { id, epoch, token, invoke };
   }

@@ -6,6 +6,7 @@ import type { Clock } from '../../core/time/clock.ts';
 import type { CallRequest } from '../../tools/calls/call-answer.ts';
 import type { CallChunk } from '../../tools/calls/call-chunk.ts';
 import type { CallPipeline } from '../../tools/calls/call-pipeline.ts';
+import type { ToolRegistry } from '../../tools/tool-registry.ts';
 import type { ToolInvoke } from '../../wire/messages/call.ts';
 import { encodeToolChunk } from '../../wire/messages/signed-part.ts';
 import type { DropSink } from '../link/drop-sink.ts';
@@ -28,6 +29,7 @@ interface CallServerCollaborators {
   readonly ledger: CallLedger;
   readonly signer: AnswerSigner;
   readonly pipeline: Pick<CallPipeline, 'call' | 'callAsync'>;
+  readonly registry: Pick<ToolRegistry, 'get'>;
   readonly clock: Clock;
   readonly drops: DropSink;
 }
@@ -155,13 +157,14 @@ export class CallServer {
   }
 
   async #callPipeline({ statement }: OpenedCall, call: CallRequest): Promise<Outcome> {
-    const { pipeline } = this.#collaborators;
+    const { pipeline, registry } = this.#collaborators;
     if (statement.mode === 'job') {
       const started = await pipeline.callAsync(call);
       if (started.kind === 'job') return { kind: 'result', result: started.job as unknown as JsonObject };
       return outcomeOf(started.answer);
     }
-    return outcomeOf(await pipeline.call(call));
+    const outcome = outcomeOf(await pipeline.call(call));
+    return outcome.kind === 'error' ? outcome : { ...outcome, returns: registry.get(statement.tool)?.definition.returns };
   }
 }
 

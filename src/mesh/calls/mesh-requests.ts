@@ -1,5 +1,6 @@
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import { type JsonPieces, joinedJson } from '../../wire/json-pieces.ts';
 import { encodeForwardedRequest } from '../../wire/messages/call.ts';
 import { plainText } from '../gossip/plain-text.ts';
 import type { PeerLinks, RequestKind, RequestOptions } from '../link/peer-link.ts';
@@ -11,8 +12,8 @@ export interface MeshRequest {
   readonly target: HubId;
   /** COSE_Sign1 of the entry hub. */
   readonly signed: Uint8Array;
-  /** RFC 8785 text of a call's parameters. */
-  readonly params?: string;
+  /** RFC 8785 text of a call's parameters, in pieces where some are bytes. */
+  readonly params?: JsonPieces;
   readonly remainingMs: number;
   /** Hops beyond the first one. */
   readonly hopsLeft: number;
@@ -44,10 +45,17 @@ export class MeshRequests {
       throw new AtmoError('NO_CAPABLE_NODE', `The way to ${target} leads back to ${link.peer.id}, where the request has been`);
     }
     try {
-      return await link.request(kind, bodyOf(request, isLast), options);
+      return await link.request(kind, bodyOf(this.#readable(request, link.peer.id), isLast), options);
     } catch (error) {
       throw isLast ? error : refusalOnTheWay(toAtmoError(error), { target, via: link.peer.id });
     }
+  }
+
+  /** Every hub on the way reads the parameters: one of the first knows them as text alone. */
+  #readable(request: MeshRequest, hop: HubId): MeshRequest {
+    const { params } = request;
+    if (params === undefined || typeof params === 'string' || this.#routes.reads(hop, 'wire:bytes')) return request;
+    return { ...request, params: joinedJson(params) };
   }
 }
 

@@ -1,7 +1,8 @@
 import { AtmoError } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import type { JobStore } from '../../tools/calls/job-store.ts';
+import type { ToolRegistry } from '../../tools/tool-registry.ts';
 import type { CallStatusQuery, JobQuery, MeshQuery } from '../../wire/messages/call-queries.ts';
 import type { DropSink } from '../link/drop-sink.ts';
 import type { IncomingRequest, PeerLinks } from '../link/peer-link.ts';
@@ -23,6 +24,7 @@ interface QueryServerCollaborators {
   readonly ledger: CallLedger;
   readonly signer: AnswerSigner;
   readonly jobs: Pick<JobStore, 'get' | 'cancel'>;
+  readonly registry: Pick<ToolRegistry, 'get'>;
   readonly subscriptions: { readonly serve: QueryHandler };
   readonly clock: Clock;
   /** Epoch of this start of the hub. */
@@ -101,10 +103,20 @@ export class QueryServer {
   #job(opened: OpenedRequest<JobQuery>): Promise<Uint8Array> {
     const { guard, jobs, signer } = this.#collaborators;
     const { kind, jobId } = opened.statement;
-    return signer.answer(opened, () => {
+    const view = () => {
       const principal = guard.principalOf(opened);
-      const view = kind === 'job_cancel' ? jobs.cancel(jobId, principal) : jobs.get(jobId, principal);
-      return view as unknown as JsonObject;
-    });
+      return kind === 'job_cancel' ? jobs.cancel(jobId, principal) : jobs.get(jobId, principal);
+    };
+    return signer.answer(
+      opened,
+      () => view() as unknown as JsonObject,
+      (job) => this.#jobSchema(job),
+    );
+  }
+
+  /** What a job answers has the schema of its tool. */
+  #jobSchema(job: Json): JsonSchema | undefined {
+    const tool = isJsonObject(job) && typeof job.tool === 'string' ? this.#collaborators.registry.get(job.tool) : undefined;
+    return tool && { properties: { result: tool.definition.returns } };
   }
 }

@@ -17,6 +17,8 @@ export interface KnownHub {
   readonly addresses: readonly string[];
   readonly links: readonly HubId[];
   readonly capabilities: readonly AnnouncedCapability[];
+  /** What it reads beyond what every hub reads. */
+  readonly features: readonly string[];
   /** Without those whose page is not here yet; the same array as long as nothing changes. */
   readonly tools: readonly AnnouncedTool[];
   readonly devices: readonly PeerDevice[];

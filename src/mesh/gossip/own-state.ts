@@ -14,6 +14,7 @@ import {
 } from '../../wire/messages/announced-entries.ts';
 import { type HubState, MAX_ADDRESSES, MAX_LINKS, MAX_SHOWN_BYTES } from '../../wire/messages/announced-state.ts';
 import { MAX_BLOB_BYTES } from '../../wire/messages/blobs.ts';
+import { WIRE_FEATURES } from '../../wire/messages/wire-features.ts';
 import type { Blob } from './blob-store.ts';
 import { offeredDefinition } from './offered-definition.ts';
 
@@ -53,7 +54,7 @@ const OFFERED_ADMINISTRATION: ReadonlySet<string> = new Set(['hub:decide_approva
  * is nobody else's. A tool whose device is away is announced like any other; the device says that it is away.
  */
 export function ownState({ registry, devices, capabilities, links, addresses }: OwnStateParts, options: OwnStateOptions): OwnState {
-  const own = capabilities().slice(0, MAX_CAPABILITIES);
+  const own = capabilities().slice(0, MAX_CAPABILITIES - WIRE_FEATURES.length);
   const types = own.map(({ type }) => type);
   const offered = registry.all().filter(isOffered).slice(0, MAX_TOOLS);
   const state: HubState = {
@@ -61,7 +62,11 @@ export function ownState({ registry, devices, capabilities, links, addresses }: 
     version: options.version,
     addresses: addresses().slice(0, MAX_ADDRESSES),
     links: [...links()].sort(compareText).slice(0, MAX_LINKS),
-    capabilities: own.map(({ type, description }) => ({ type, description: cut(description) })),
+    // Behind the others: tools name theirs by their place in the list.
+    capabilities: [...own, ...WIRE_FEATURES.map((type) => ({ type, description: '' }))].map(({ type, description }) => ({
+      type,
+      description: cut(description),
+    })),
     tools: inOrder(offered.map((tool) => announcedTool(tool, types))),
     devices: options.announcesDevices ? announcedDevices(devices) : null,
   };

@@ -1,6 +1,7 @@
 import type { HubId } from '../../core/ids.ts';
 import type { PeerDevice, PeerState } from '../../core/mesh/mesh-view.ts';
 import type { AnnouncedState, HubState } from '../../wire/messages/announced-state.ts';
+import { isWireFeature } from '../../wire/messages/wire-features.ts';
 import type { HubRecord } from './hub-record.ts';
 import type { KnownHub } from './known-hub.ts';
 import { plainText } from './plain-text.ts';
@@ -10,7 +11,7 @@ const MAX_DESCRIPTION = 256;
 const HUB_ID = /^\s*hub-[0-9a-f]{16}\s*$/i;
 const NOTHING: readonly never[] = [];
 
-type Head = Pick<KnownHub, 'name' | 'version' | 'addresses' | 'links' | 'capabilities'>;
+type Head = Pick<KnownHub, 'name' | 'version' | 'addresses' | 'links' | 'capabilities' | 'features'>;
 
 /** States are cleaned once, not with each heartbeat. */
 const heads = new WeakMap<HubState | AnnouncedState, Head>();
@@ -40,11 +41,14 @@ function headOf({ name, version, addresses, links, capabilities }: HubState | An
     version: plainText(version, MAX_NAME),
     addresses: addresses.map((address) => plainText(address, MAX_DESCRIPTION)),
     links,
-    capabilities: capabilities.map((capability) => ({
-      ...capability,
-      type: plainText(capability.type, MAX_NAME),
-      description: plainText(capability.description, MAX_DESCRIPTION),
-    })),
+    capabilities: capabilities
+      .filter((capability) => !isWireFeature(capability))
+      .map((capability) => ({
+        ...capability,
+        type: plainText(capability.type, MAX_NAME),
+        description: plainText(capability.description, MAX_DESCRIPTION),
+      })),
+    features: capabilities.filter(isWireFeature).map(({ type }) => type),
   };
 }
 

@@ -1,3 +1,4 @@
+import { jsonPieces } from '../json-pieces.ts';
 import { message, optional, required } from '../message.ts';
 import { base64url, hubId } from '../message-encodings.ts';
 import { list } from '../message-lists.ts';
@@ -30,7 +31,7 @@ const FORWARDED = message({
   /** The request, COSE_Sign1 by the entry hub; no hub on the way changes it. */
   signed: required(1, bytes({ min: 1, max: 65_536 })),
   /** RFC 8785 text of a call's parameters; the signed part has its hash. */
-  params: optional(2, text({ min: 2, max: 1_048_576 })),
+  params: optional(2, jsonPieces({ max: 1_048_576, arrives: 'in pieces' })),
   /** Milliseconds that are left; each hub takes off what it needed. */
   remainingMs: required(3, uint({ max: 0xffff_ffff })),
   /** Hops beyond the next one; 0 = the receiver runs it itself. */

@@ -1,17 +1,17 @@
 import type { KeyObject } from 'node:crypto';
 import { ERROR_CODES, type ErrorBody, type ErrorCode } from '../../core/errors.ts';
-import { isJsonObject, type Json } from '../../core/json.ts';
-import { canonicalJson } from '../canonical-json.ts';
+import { isJsonObject, type Json, type JsonSchema } from '../../core/json.ts';
 import { blake3Hex } from '../hashes.ts';
+import { joinedJson, jsonPieces, MAX_BYTE_STRINGS, writtenJson } from '../json-pieces.ts';
 import { message, required } from '../message.ts';
 import { messageCodec, signedCodec } from '../message-codec.ts';
 import { hex, hubId } from '../message-encodings.ts';
 import { parseJson } from '../message-json.ts';
-import { bytes, choice, text, uint } from '../message-scalars.ts';
+import { bytes, choice, uint } from '../message-scalars.ts';
 import { type Place, refuse, type ValueOf } from '../message-type.ts';
 import { CALL_ID } from './call-parts.ts';
 
-/** Longest result or error, UTF-8 bytes of its RFC 8785 text. */
+/** Longest result or error as it travels, bytes. */
 const MAX_CONTENT_BYTES = 4_128_768;
 
 const STATEMENT = message({
@@ -51,17 +51,17 @@ const ENVELOPE_CODEC = messageCodec(
     /** All but the content, COSE_Sign1 by the executing hub. */
     signed: required(1, bytes({ min: 1, max: 2_048 })),
     /** RFC 8785 text of the result or error; the signed part has its hash. */
-    content: required(2, text({ max: MAX_CONTENT_BYTES })),
+    content: required(2, jsonPieces({ max: MAX_CONTENT_BYTES, arrives: 'in one' })),
   }),
-  { maxBytes: MAX_CONTENT_BYTES + 4_096, maxDepth: 1, maxItems: 5 },
+  { maxBytes: MAX_CONTENT_BYTES + 4_096, maxDepth: 2, maxItems: 6 + 2 * MAX_BYTE_STRINGS },
 );
 
-/** The answer under the signature of the executing hub, as it travels. VALIDATION_ERROR. */
-export function signToolResponse(response: ToolResponse, key: KeyObject): Uint8Array {
+/** The answer under the signature of the executing hub, as it travels; `returns` says which of it are bytes. VALIDATION_ERROR. */
+export function signToolResponse(response: ToolResponse, key: KeyObject, returns: JsonSchema = {}): Uint8Array {
   const { id, requestId, status, execution, timeMs } = response;
-  const content = canonicalJson(response.status === 'success' ? response.result : { ...response.error });
-  const statement = { id, requestId, status, execution, timeMs, responseHash: blake3Hex(content) };
-  return ENVELOPE_CODEC.encode({ signed: SIGNED.sign(statement, key), content });
+  const { text, pieces } = response.status === 'success' ? writtenJson(response.result, returns) : writtenJson({ ...response.error }, {});
+  const statement = { id, requestId, status, execution, timeMs, responseHash: blake3Hex(text) };
+  return ENVELOPE_CODEC.encode({ signed: SIGNED.sign(statement, key), content: pieces });
 }
 
 /** The answer, once its signature has proven to be by the key that `keyOf` answers. VALIDATION_ERROR. */
@@ -69,7 +69,8 @@ export function openToolResponse(
   encoded: Uint8Array,
   keyOf: (unverified: ResponseStatement) => KeyObject | undefined,
 ): ToolResponse & { readonly responseHash: string } {
-  const { signed, content } = ENVELOPE_CODEC.decode(encoded);
+  const { signed, content: pieces } = ENVELOPE_CODEC.decode(encoded);
+  const content = joinedJson(pieces);
   const { status, ...statement } = SIGNED.open(signed, keyOf);
   const place = { within: { within: undefined, step: 'ToolResponse' }, step: status === 'success' ? 'result' : 'error' };
   if (blake3Hex(content) !== statement.responseHash) refuse(place, 'is not what was signed');

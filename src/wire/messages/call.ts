@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
-import type { JsonObject } from '../../core/json.ts';
-import { canonicalJson } from '../canonical-json.ts';
+import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import { sha256Hex } from '../hashes.ts';
+import { joinedJson, MAX_BYTE_STRINGS, writtenJson } from '../json-pieces.ts';
 import { message, optional, required } from '../message.ts';
 import { messageCodec, signedCodec } from '../message-codec.ts';
 import { hex } from '../message-encodings.ts';
@@ -50,12 +50,16 @@ const SIGNED_INVOKE = signedCodec(
   messageCodec('ToolInvoke', TOOL_INVOKE, { maxBytes: 32_768, maxDepth: 3, maxItems: 512 }),
   'atmosphere-edge tool_invoke v1',
 );
-const FORWARDED_CODEC = messageCodec('ForwardedRequest', FORWARDED, { maxBytes: 1_179_648, maxDepth: 2, maxItems: 64 });
+const FORWARDED_CODEC = messageCodec('ForwardedRequest', FORWARDED, {
+  maxBytes: 1_179_648,
+  maxDepth: 2,
+  maxItems: 64 + 2 * MAX_BYTE_STRINGS,
+});
 
-/** The call under the signature of the entry hub. VALIDATION_ERROR. */
-export function signToolInvoke({ params, ...statement }: ToolInvoke, key: KeyObject): SignedInvoke {
-  const paramsText = canonicalJson(params);
-  return { signed: SIGNED_INVOKE.sign({ ...statement, paramsHash: sha256Hex(paramsText) }, key), params: paramsText };
+/** The call under the signature of the entry hub; `parameters` says which of them are bytes. VALIDATION_ERROR. */
+export function signToolInvoke({ params, ...statement }: ToolInvoke, key: KeyObject, parameters: JsonSchema = {}): SignedInvoke {
+  const { text, pieces } = writtenJson(params, parameters);
+  return { signed: SIGNED_INVOKE.sign({ ...statement, paramsHash: sha256Hex(text) }, key), params: pieces };
 }
 
 /**
@@ -68,7 +72,7 @@ export function openToolInvoke(
 ): ToolInvoke {
   const { paramsHash, ...statement } = SIGNED_INVOKE.open(request.signed, keyOf);
   const place = { within: { within: undefined, step: 'ToolInvoke' }, step: 'params' };
-  const { params: paramsText = '' } = request;
+  const paramsText = joinedJson(request.params ?? '');
   if (sha256Hex(paramsText) !== paramsHash) refuse(place, 'is not what was signed');
   return { ...statement, params: parseJsonObject(paramsText, place) };
 }

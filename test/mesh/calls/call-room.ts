@@ -8,9 +8,9 @@ import { CallClient } from '../../../src/mesh/calls/call-client.ts';
 import { CallDoor } from '../../../src/mesh/calls/call-door.ts';
 import type { MeshEngine, MeshStream } from '../../../src/mesh/engine/mesh-engine.ts';
 import type { ForwardedCall } from '../../../src/tools/calls/call-collaborators.ts';
-import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { KnownTools } from '../../../src/tools/elsewhere/known-tools.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
+import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { ToolRegistry } from '../../../src/tools/tool-registry.ts';
 import { hubIdOf } from '../../../src/wire/hub-id.ts';
 import { makeRoom } from '../../tools/tool-room.ts';
@@ -63,6 +63,8 @@ export class CallRoom {
   readonly ways = new Map<string, HubId>();
   readonly epochs = new Map<HubId, number>();
   readonly revoked = new Set<string>();
+  /** Those that read nothing but what all do. */
+  readonly firstHubs = new Set<HubId>();
   /** Changes what hubs show for their callers. */
   claims: Partial<TokenClaims> = {};
 
@@ -149,7 +151,11 @@ export class CallRoom {
     const parts = {
       self: { hubId: id, privateKey: identity.key },
       links,
-      routes: { nextHop: (target: HubId) => ways.get(`${id}>${target}`), epochOf: (target: HubId) => epochs.get(target) },
+      routes: {
+        nextHop: (target: HubId) => ways.get(`${id}>${target}`),
+        epochOf: (target: HubId) => epochs.get(target),
+        reads: (target: HubId) => !this.firstHubs.has(target),
+      },
       members: { keyOf: (hub: HubId) => memberKey(members.get(hub)) },
       clock,
       time,
@@ -176,6 +182,7 @@ export class CallRoom {
         authority: { principalOf: (text: string) => principalOfText(text, clock.now()) },
         validity,
         pipeline: room.pipeline,
+        registry,
         jobs: room.jobs,
         events: room.events,
         mayHear: (principal: Principal) => (event: HubEvent) => (event.data as JsonObject).private !== true || principal.id === 'boss',

@@ -6,9 +6,9 @@ import { DropCounter } from '../../../src/mesh/gossip/drop-counter.ts';
 import type { HubDirectory, KnownHub } from '../../../src/mesh/gossip/known-hub.ts';
 import { MeshCatalogue } from '../../../src/mesh/gossip/mesh-catalogue.ts';
 import { offeredDefinition } from '../../../src/mesh/gossip/offered-definition.ts';
-import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
+import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { filterTools } from '../../../src/tools/tool-filter.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 
@@ -39,7 +39,7 @@ function makeCatalogue(hubs: Hubs, { withDefinitions = true, state = 'fresh' as 
 function hubWith(id: string, tools: readonly RegisteredTool[], state: KnownHub['state']): KnownHub {
   const devices = [{ id: 'light-1', name: `Light of ${id}`, type: 'light', isReachable: id !== 'hub-b' }];
   const announced = tools.map((tool) => ({ id: tool.id as string, hash: offeredDefinition(tool.definition).hash }));
-  const words = { name: id.toUpperCase(), version: '1', addresses: [], links: [], capabilities: [], lastSeenMs: 0, epoch: 1 };
+  const words = { name: id.toUpperCase(), version: '1', addresses: [], links: [], capabilities: [], features: [], lastSeenMs: 0, epoch: 1 };
   return { id: id as KnownHub['id'], state, tools: announced, devices, ...words };
 }
 

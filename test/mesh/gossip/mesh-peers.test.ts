@@ -22,6 +22,7 @@ function peersOf(states: { readonly near: PeerState; readonly far: PeerState }) 
     addresses: [],
     links,
     capabilities: [],
+    features: [],
     tools: [{ id: 'core:look@1.0.0', hash: '0102030405060708' }],
     devices: [],
   });

@@ -33,3 +33,16 @@ describe('the tools that a hub tells of', () => {
     expect(definitions).toHaveLength(1);
   });
 });
+
+test('what the hub reads stands behind what the house has, which tools name by its place', () => {
+  const registry = new ToolRegistry({ validator: new SchemaValidator() });
+  registry.register(makeTool({ requires: { capabilities: ['vision'] } }));
+  const capabilities = () => Array.from({ length: 40 }, (_, index) => ({ type: index === 30 ? 'vision' : `c${index}`, description: 'x' }));
+  const parts = { registry, devices: NO_DEVICES, capabilities, links: () => [], addresses: () => [] };
+  const { state } = ownState(parts, { name: 'cellar', version: '1.0.0', announcesDevices: true });
+  expect([state.capabilities.length, state.capabilities.at(-1), state.tools[0]?.capability]).toEqual([
+    32,
+    { type: 'wire:bytes', description: '' },
+    30,
+  ]);
+});

@@ -53,6 +53,7 @@ import {
   QUERIES,
   RESPONSES,
   REVOCATIONS,
+  WITH_PICTURE,
 } from './message-samples.ts';
 
 /** One kind of message: how it gets to bytes and back, and some of it. */
@@ -142,7 +143,8 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
   kind(
     'forwarded-request',
     [
-      (invoke) => encodeForwardedRequest({ ...signToolInvoke(invoke, KEY), remainingMs: 29_000, hopsLeft: 1, visited: [HUB] }),
+      (invoke) =>
+        encodeForwardedRequest({ ...signToolInvoke(invoke, KEY, WITH_PICTURE), remainingMs: 29_000, hopsLeft: 1, visited: [HUB] }),
       (bytes) => openToolInvoke(decodeForwardedRequest(bytes), keyOf),
     ],
     INVOKES,
@@ -150,7 +152,7 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
   kind(
     'tool-response',
     [
-      (response) => signToolResponse(response, KEY),
+      (response) => signToolResponse(response, KEY, WITH_PICTURE),
       (bytes) => {
         const { responseHash: _, ...response } = openToolResponse(bytes, keyOf);
         return response;

@@ -151,6 +151,9 @@ const HEAD = {
   token: 'at1.gEEB',
 };
 
+/** Of the samples only what this schema says is bytes travels as such. */
+export const WITH_PICTURE = { properties: { image: { contentEncoding: 'base64' } } };
+
 export const INVOKES: readonly ToolInvoke[] = [
   {
     ...HEAD,
@@ -172,6 +175,15 @@ export const INVOKES: readonly ToolInvoke[] = [
     timeoutMs: 5_000,
     mode: 'sync',
   },
+  {
+    ...HEAD,
+    tool: 'analyze_image',
+    params: { image: '/9j/4A==', note: '/9j/4A==', task: 'ocr' },
+    context: { agentId: 'owner', traceId: 'trace-789' },
+    routing: { hopBudget: 1 },
+    timeoutMs: 5_000,
+    mode: 'sync',
+  },
 ];
 
 const ANSWER = {
@@ -184,6 +196,7 @@ const ANSWER = {
 export const RESPONSES: readonly ToolResponse[] = [
   { ...ANSWER, status: 'success', result: { delivered: true, celsius: 21.5 } },
   { ...ANSWER, status: 'success', result: null },
+  { ...ANSWER, status: 'success', result: { format: 'jpeg', image: '/9j/4A==' } },
   {
     ...ANSWER,
     status: 'error',
