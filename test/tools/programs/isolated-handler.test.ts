@@ -26,7 +26,7 @@ const code = {
 let room: ReturnType<typeof makeRoom>;
 afterEach(() => room.pipeline.drain(0));
 
-async function call(params: JsonObject, timeoutMs = 20_000) {
+async function call(params: JsonObject, timeoutMs = 100_000) {
   room = makeRoom({
     clock: {
       now: Date.now,
