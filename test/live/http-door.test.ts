@@ -1,5 +1,6 @@
 import { type ClientRequest, request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/time/clock.ts';
 import { makeGateway, TOKEN } from '../gateway/gateway-room.ts';
@@ -65,6 +66,22 @@ describe('the door on a real socket', () => {
     expect(await response.json()).toMatchObject({ status: 'success', result: { ok: true } });
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
     expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+  });
+
+  test('a connection lives longer than the client is told, who may be late to close it', async () => {
+    const socket = await openSocket();
+    const ask = () => socket.write(`GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
+    let answers = '';
+    socket.on('data', (chunk) => {
+      answers += chunk;
+    });
+    ask();
+    await expect.poll(() => answers).toContain('Keep-Alive: timeout=5\r\n');
+    // Node by itself adds a second.
+    await delay(8_000);
+    answers = '';
+    ask();
+    await expect.poll(() => answers).toMatch(/^HTTP\/1.1 200 /);
   });
 
   test('a client that goes away aborts its running call', async () => {

@@ -108,7 +108,8 @@ describe('requests that are too much', () => {
     expect(statuses(answer)).toEqual([200, 200, 200]);
     expect([...answer.matchAll(/"calls":(\d+)/g)].map((match) => match[1])).toEqual(['1', '2', '3']);
     room.addTool({ name: 'slow', handler: () => new Promise((resolve) => setTimeout(resolve, 300, {})) });
-    const flood = await exchange(body().replace('count', 'slow').repeat(40));
+    const slow = (close = '') => body(close).replace('count', 'slow');
+    const flood = await exchange(slow().repeat(39) + slow('Connection: close\r\n'));
     expect(statuses(flood).filter((status) => status === 200)).toHaveLength(16);
     expect(statuses(flood)).toContain(503);
   });

@@ -36,6 +36,11 @@ interface ServerCollaborators {
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
 const CHECK_INTERVAL_MS = 1_000;
+/**
+ * How much longer a connection lives than the 5 s that clients are told. A client on a busy machine sends late on one that it takes for
+ * living; with the second that Node adds, its call was lost and it could not know whether it ran.
+ */
+const KEPT_LONGER_MS = 10_000;
 /** How long a client may leave an answer unread; looked at so often, since a timer for each socket costs each request. */
 const STALL_MS = 15_000;
 const DRAIN_MS = 10_000;
@@ -58,7 +63,12 @@ export class HttpServer implements AsyncDisposable {
     this.#certificates = certificates;
     const answer = getRequestListener(app.fetch, { hostname: 'host.missing', errorHandler: malformed });
     this.#server = createServer(
-      { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, connectionsCheckingInterval: CHECK_INTERVAL_MS },
+      {
+        headersTimeout: HEADERS_TIMEOUT_MS,
+        requestTimeout: REQUEST_TIMEOUT_MS,
+        connectionsCheckingInterval: CHECK_INTERVAL_MS,
+        keepAliveTimeoutBuffer: KEPT_LONGER_MS,
+      },
       (request, response) => this.#answer(answer, request, response),
     );
     this.#server.on('clientError', refuseUnparsed);
