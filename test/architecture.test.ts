@@ -18,6 +18,9 @@ const ROOMS: Record<string, readonly string[]> = {
   gateway: ['core', 'wire', 'tools'],
   cli: ['core', 'wire', 'profiles'],
   monitor: ['core', 'wire'],
+  config: ['core', 'tools', 'mesh', 'sensors', 'connectors', 'journal'],
+  offline: ['core', 'wire', 'journal', 'profiles', 'matter', 'mesh', 'sensors', 'config'],
+  hub: ['core', 'wire', 'tools', 'access', 'journal', 'agents', 'profiles', 'matter', 'sensors', 'mesh', 'connectors', 'gateway', 'config'],
 };
 const SRC = join(import.meta.dirname, '../src');
 
