@@ -39,6 +39,8 @@ const file = join(dir, 'home.atmo');
 const archive = stateArchive({ ATMO_STATE_DIR: stateDir, ATMO_CONFIG: configFile }, quickly);
 const askForCopies = () => Promise.reject(new Error('no hub runs'));
 let hub = '';
+let backup: Awaited<ReturnType<typeof archive.backup>>;
+let restored: Awaited<ReturnType<typeof restoreTo>>;
 
 async function stateIn(directory: string): Promise<StateStore> {
   const collaborators = { clock: systemClock, logger: silentLogger, events: new EventBus('urn:test', systemClock) };
@@ -47,7 +49,7 @@ async function stateIn(directory: string): Promise<StateStore> {
   return store;
 }
 
-beforeAll(async () => {
+async function makeHub(): Promise<void> {
   mkdirSync(join(dir, 'etc'));
   mkdirSync(join(stateDir, 'matter/hub'), { recursive: true });
   mkdirSync(join(stateDir, 'before-restore-long-ago'));
@@ -70,6 +72,12 @@ beforeAll(async () => {
   }
   writeFileSync(join(stateDir, 'script'), '#!/bin/sh\n', { mode: 0o755 });
   symlinkSync('/etc/passwd', join(stateDir, 'link'));
+}
+
+beforeAll(async () => {
+  await makeHub();
+  backup = await archive.backup({ stateDir, file, passphrase: PASSPHRASE, askForCopies });
+  restored = await restoreTo('restored');
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -79,17 +87,16 @@ const restoreTo = (name: string, from = file) => {
 };
 
 describe('the backup of a stopped hub', () => {
-  test('holds what it keeps and the files that its configuration names, and none of what it does not need', async () => {
-    expect(await archive.backup({ stateDir, file, passphrase: PASSPHRASE, askForCopies })).toMatchObject({ hub, isOfRunningHub: false });
-    const { outside } = await restoreTo('restored');
-    const restored = readdirSync(join(dir, 'restored'), { recursive: true, encoding: 'utf8' }).filter(
+  test('holds what it keeps and the files that its configuration names, and none of what it does not need', () => {
+    expect(backup).toMatchObject({ hub, isOfRunningHub: false });
+    const names = readdirSync(join(dir, 'restored'), { recursive: true, encoding: 'utf8' }).filter(
       (name) => !/^(lock|snapshots)/.test(name),
     );
     const inOutside = (path: string) => join('outside', path);
-    expect(restored.filter((name) => statSync(join(dir, 'restored', name)).isFile()).sort()).toEqual(
+    expect(names.filter((name) => statSync(join(dir, 'restored', name)).isFile()).sort()).toEqual(
       ['audit.front', 'hub.key', 'matter/hub/storage.db', 'script', 'state.db', ...outsideFiles.map(inOutside)].sort(),
     );
-    expect(outside.map(({ path }) => path).sort()).toEqual(outsideFiles);
+    expect(restored.outside.map(({ path }) => path).sort()).toEqual(outsideFiles);
     expect(readFileSync(join(dir, 'restored', inOutside(rulesFile)), 'utf8')).toBe('rules: []\n');
     expect(readdirSync(join(stateDir, 'snapshots'))).toEqual([]);
   });
