@@ -35,7 +35,8 @@ function everyShape(): readonly (readonly [string, ValueShape])[] {
   });
 }
 
-describe('the standard data model', () => {
+// The whole standard: a machine that others keep busy takes minutes for it.
+describe('the standard data model', { timeout: 300_000 }, () => {
   test('yields every cluster, command, attribute, event and device type', () => {
     const clusters = standardClusters();
     const count = (of: (cluster: (typeof clusters)[number]) => number): number => clusters.reduce((sum, cluster) => sum + of(cluster), 0);
