@@ -243,7 +243,13 @@ export function readConfigFile(env: Environment, stateDir: string): ConfigFile {
 
 function readConfigText(env: Environment, stateDir: string): [text: string, file: string] {
   const found = configFileOf(env, stateDir);
-  return found === undefined ? ['{}', 'built-in defaults'] : [readFileSync(found, 'utf8'), found];
+  if (found === undefined) return ['{}', 'built-in defaults'];
+  try {
+    return [readFileSync(found, 'utf8'), found];
+  } catch (cause) {
+    const why = cause instanceof Error && 'code' in cause ? cause.code : cause;
+    throw new AtmoError('CONFIG_INVALID', `${found} cannot be read (${why}); it has to be a file that this user may read`, {}, { cause });
+  }
 }
 
 function portOf(variable: string, text: string | undefined): number | undefined {

@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import semver from 'semver';
@@ -50,7 +50,7 @@ async function backup(wishes: BackupWishes, env: Environment, derive: Derive): P
       await using lock = new StateLock(stateDir);
       const standing = await standingOf(lock);
       if (standing === 'running') {
-        const figures = await makeArchive({ ...order, stateDir, copies: await askForCopies(), isRunning: true }, target.handle);
+        const figures = await makeArchive({ ...order, stateDir, copies: await askForCopies(), isRunning: true }, target);
         return { hub, ...figures, isOfRunningHub: true };
       }
       if (standing === 'stopped') return { hub, ...(await archiveStopped({ ...order, stateDir }, target)), isOfRunningHub: false };
@@ -65,10 +65,10 @@ async function backup(wishes: BackupWishes, env: Environment, derive: Derive): P
   }
 }
 
-async function archiveStopped(order: Omit<ArchiveOrder, 'copies' | 'isRunning'>, { handle }: BackupFile): Promise<ArchiveFigures> {
+async function archiveStopped(order: Omit<ArchiveOrder, 'copies' | 'isRunning'>, target: BackupFile): Promise<ArchiveFigures> {
   const databases = new DatabaseCopies(systemClock, order.stateDir);
   try {
-    return await makeArchive({ ...order, copies: await databases.take(), isRunning: false }, handle);
+    return await makeArchive({ ...order, copies: await databases.take(), isRunning: false }, target);
   } finally {
     databases.drop();
   }
@@ -121,8 +121,11 @@ async function restore({ stateDir, file, passphrase }: Parameters<StateArchive['
 
 async function openBackup(file: string): Promise<FileHandle> {
   try {
+    if (statSync(file).isDirectory())
+      throw new AtmoError('NOT_FOUND', `${file} is a folder; name the file that "atmo backup" wrote`, { file });
     return await open(file, 'r');
   } catch (cause) {
+    if (cause instanceof AtmoError) throw cause;
     const why = cause instanceof Error && 'code' in cause ? cause.code : cause;
     throw new AtmoError('NOT_FOUND', `${file} cannot be read (${why}); name the file that "atmo backup" wrote`, { file }, { cause });
   }
@@ -156,7 +159,8 @@ async function skipCounters(directory: string, { madeAt }: ArchiveTable): Promis
   await store.start();
   const epoch = new AnnouncedEpoch({ store, clock });
   epoch.begin();
-  epoch.surpass(Math.floor(clock.now() / 1000));
+  // A board without a battery may not know the time yet.
+  epoch.surpass(Math.floor(Math.max(clock.now(), Date.parse(madeAt)) / 1000));
   leaveRestoreNote(store, { madeAt, restoredAt: isoTime(clock.now()) });
   skipGroupCounter(join(directory, 'matter'));
 }

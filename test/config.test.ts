@@ -73,6 +73,7 @@ describe('configuration', () => {
     expect(withFile('http: [1\n')).toThrow(/config\.yaml, line \d/);
     withFile('{}\n');
     expect(() => loadConfig({ ATMO_CONFIG: join(dir, 'none.yaml') }, dir)).toThrow(/does not exist/);
+    expect(() => loadConfig({ ATMO_CONFIG: dir }, dir)).toThrow(/cannot be read \(EISDIR\)/);
     expect(() => loadConfig({ ATMO_HTTP_PORT: 'x' }, dir)).toThrow(/ATMO_HTTP_PORT is "x"; it must be a port/);
     expect(() => loadConfig({ ATMO_LOG: 'loud' }, dir)).toThrow(/ATMO_LOG is "loud"/);
   });

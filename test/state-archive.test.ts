@@ -114,10 +114,14 @@ describe('the backup of a stopped hub', () => {
     expect(matter.prepare('SELECT value_json AS text FROM kvstore').get()).toEqual({ text: String(5000 + 2 ** 24) });
   });
 
-  test('is refused where there is no hub, or the file is there already', async () => {
+  test('is refused where there is no hub, the file is there already, or its folder is not', async () => {
     const wishes = { stateDir: join(dir, 'etc'), file: join(dir, 'none.atmo'), passphrase: PASSPHRASE, askForCopies };
     await expect(archive.backup(wishes)).rejects.toMatchObject({ code: 'NOT_FOUND', message: expect.stringContaining('holds no hub') });
     await expect(archive.backup({ ...wishes, stateDir, file })).rejects.toMatchObject({ code: 'CONFLICT' });
+    await expect(archive.backup({ ...wishes, stateDir, file: join(dir, 'usb/none.atmo') })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      message: expect.stringMatching(/no folder .*usb; mount the disk/),
+    });
     expect(readdirSync(dir).filter((name) => name.includes('none') || name.includes('partial'))).toEqual([]);
   });
 });
@@ -134,6 +138,20 @@ test.skipIf(!canMount)('a state on a disk that takes no writes any more can stil
   await restoreTo('from-read-only', from);
   await using store = await stateIn(join(dir, 'from-read-only'));
   expect(store.get('devices', 'lamp')).toBe('Lamp');
+});
+
+test.skipIf(!canMount)('a disk without room is named, and nothing is left on it: neither half a backup nor half a restore', () => {
+  const full = join(dir, 'full');
+  mkdirSync(full);
+  const child = join(import.meta.dirname, 'journal/children/full-disk-archive.ts');
+  const run = spawnSync('unshare', ['-rm', process.execPath, child, full, stateDir, file, PASSPHRASE], { encoding: 'utf8' });
+  expect(run.stderr).toBe('');
+  expect(JSON.parse(run.stdout)).toEqual({
+    backup: expect.stringMatching(/^STORAGE_FAILED full: .*full\/home\.atmo: /),
+    restore: expect.stringMatching(/^STORAGE_FAILED full: .*full\/state/),
+    left: ['ballast', 'more', 'state'],
+    state: ['lock.db'],
+  });
 });
 
 test.skipIf(process.geteuid?.() !== 0)('root restores files that belong to the user of the hub', async () => {
@@ -212,5 +230,6 @@ describe('a restore', () => {
       code: 'NOT_FOUND',
       message: expect.stringContaining('nowhere'),
     });
+    await expect(restoreTo('restored', dir)).rejects.toMatchObject({ code: 'NOT_FOUND', message: expect.stringContaining('is a folder') });
   });
 });

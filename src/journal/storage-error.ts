@@ -4,6 +4,8 @@ import { AtmoError } from '../core/errors.ts';
 const BUSY = 5;
 const READONLY = 8;
 const IOERR = 10;
+/** SQLITE_IOERR_SHMSIZE: the index of the log could not grow, which is a full disk as well. */
+const IOERR_SHMSIZE = 4874;
 const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;
@@ -78,7 +80,8 @@ export function guardStorage<Result>(path: string, work: () => Result): Result {
 function causeOf(thrown: unknown): Cause | undefined {
   if (thrown instanceof AtmoError) return thrown.details.cause === 'damaged' ? 'damaged' : undefined;
   if (!(thrown instanceof Error)) return undefined;
-  if ('errcode' in thrown && typeof thrown.errcode === 'number') return BY_SQLITE[thrown.errcode & 0xff];
+  if ('errcode' in thrown && typeof thrown.errcode === 'number')
+    return thrown.errcode === IOERR_SHMSIZE ? 'full' : BY_SQLITE[thrown.errcode & 0xff];
   if ('code' in thrown && typeof thrown.code === 'string') return BY_ERRNO[thrown.code];
   return undefined;
 }

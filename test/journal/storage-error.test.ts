@@ -8,6 +8,7 @@ const errno = (code: string) => Object.assign(new TypeError('the kernel says so'
 describe('what storage throws', () => {
   test.each([
     ['SQLITE_FULL', sqlite(13), 'full'],
+    ['SQLITE_IOERR_SHMSIZE', sqlite(4874), 'full'],
     ['ENOSPC', errno('ENOSPC'), 'full'],
     ['EDQUOT', errno('EDQUOT'), 'full'],
     ['SQLITE_READONLY_DIRECTORY', sqlite(1544), 'not-writable'],

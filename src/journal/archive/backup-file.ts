@@ -1,22 +1,26 @@
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { toStorageError } from '../storage-error.ts';
 
 /** A new file that is there under its name once it is whole. */
 export class BackupFile {
-  readonly handle: FileHandle;
+  readonly #handle: FileHandle;
   readonly #file: string | undefined;
 
   private constructor(handle: FileHandle, file: string | undefined) {
-    this.handle = handle;
+    this.#handle = handle;
     this.#file = file;
   }
 
-  /** CONFLICT when it is there already, STORAGE_FAILED. */
+  /** CONFLICT when it is there already, NOT_FOUND without its folder, STORAGE_FAILED. */
   static async open(file: string | undefined): Promise<BackupFile> {
     if (file === undefined) return new BackupFile(await open('/dev/stdout', 'w'), undefined);
     if (existsSync(file)) throw new AtmoError('CONFLICT', `${file} is there already; name a new file`, { file });
+    const folder = dirname(file);
+    if (!existsSync(folder))
+      throw new AtmoError('NOT_FOUND', `There is no folder ${folder}; mount the disk or make the folder first`, { file });
     try {
       // Where others write too, such as /tmp, it may be their link to a file of ours, or a file that they can read.
       await rm(`${file}.partial`, { force: true });
@@ -26,14 +30,23 @@ export class BackupFile {
     }
   }
 
+  /** STORAGE_FAILED. */
+  async write(piece: Uint8Array): Promise<void> {
+    try {
+      await this.#handle.writeFile(piece);
+    } catch (error) {
+      throw toStorageError(error, this.#file ?? 'stdout');
+    }
+  }
+
   async keep(): Promise<void> {
-    if (this.#file !== undefined) await this.handle.sync();
-    await this.handle.close();
+    if (this.#file !== undefined) await this.#handle.sync();
+    await this.#handle.close();
     if (this.#file !== undefined) await rename(`${this.#file}.partial`, this.#file);
   }
 
   async drop(): Promise<void> {
-    await this.handle.close();
+    await this.#handle.close();
     if (this.#file !== undefined) await rm(`${this.#file}.partial`, { force: true });
   }
 }

@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { toStorageError } from '../storage-error.ts';
@@ -22,6 +22,11 @@ export interface ArchiveOrder {
   readonly derive: Derive;
 }
 
+/** Where the bytes of an archive go, one piece after the other. */
+interface ArchiveTarget {
+  write(piece: Uint8Array): Promise<void>;
+}
+
 /** What went into an archive. */
 export interface ArchiveFigures {
   readonly files: number;
@@ -30,14 +35,14 @@ export interface ArchiveFigures {
 }
 
 /** Writes the archive of a state directory to `target`. STORAGE_FAILED; CONFLICT when a file changed meanwhile. */
-export async function makeArchive(order: ArchiveOrder, target: FileHandle): Promise<ArchiveFigures> {
+export async function makeArchive(order: ArchiveOrder, target: ArchiveTarget): Promise<ArchiveFigures> {
   const sources: ArchiveSource[] = [];
   try {
     for (const [path, file] of filesOf(order)) sources.push(await openSource(path, file));
     requireIdentity(sources, order.stateDir);
     let bytes = 0;
     for await (const piece of sealStream(archiveContent(order.head, sources), order.passphrase, order.derive)) {
-      await target.writeFile(piece);
+      await target.write(piece);
       bytes += piece.length;
     }
     return { files: sources.length, bytes };

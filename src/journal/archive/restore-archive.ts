@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { AtmoError } from '../../core/errors.ts';
 import { quickCheck } from '../checked-database.ts';
 import { StateLock } from '../state-lock.ts';
-import { guardStorage } from '../storage-error.ts';
+import { guardStorage, toStorageError } from '../storage-error.ts';
 import { openStream } from './archive-cipher.ts';
 import { unpackContent } from './archive-content.ts';
 import type { Derive } from './archive-header.ts';
@@ -54,6 +54,8 @@ export async function restoreArchive(order: RestoreOrder): Promise<Restored> {
     await order.advance(folder, table);
     const aside = placeRestore(stateDir, order.now);
     return { table, ...(aside !== undefined && { aside: join(stateDir, aside) }) };
+  } catch (error) {
+    throw toStorageError(error, folder);
   } finally {
     dropUnplaced(stateDir);
   }

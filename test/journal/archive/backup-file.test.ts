@@ -17,7 +17,7 @@ test.each(['a link of somebody else', 'a file that everybody reads'])('%s in its
   if (what.startsWith('a link')) symlinkSync(victim, `${file}.partial`);
   else writeFileSync(`${file}.partial`, 'old', { mode: 0o666 });
   const backup = await BackupFile.open(file);
-  await backup.handle.writeFile('sealed');
+  await backup.write(Buffer.from('sealed'));
   await backup.keep();
   expect(readFileSync(victim, 'utf8')).toBe('precious');
   expect(readFileSync(file, 'utf8')).toBe('sealed');
