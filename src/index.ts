@@ -3,7 +3,7 @@ export { AtmoError, ERROR_CODES, type ErrorBody, type ErrorCode } from './core/e
 export type { Json, JsonObject, JsonSchema } from './core/json.ts';
 export { createLogger } from './core/logger.ts';
 export { systemClock } from './core/time/clock.ts';
-export { Hub } from './hub.ts';
+export { Hub } from './hub/hub.ts';
 export type { CallAnswer } from './tools/calls/call-answer.ts';
 export { defineTool } from './tools/definition/define-tool.ts';
 export type { RegisteredTool, ToolContext, ToolDefinition, ToolHandler } from './tools/definition/tool-definition.ts';

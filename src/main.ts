@@ -3,7 +3,7 @@ import { runCli } from './cli/run-cli.ts';
 
 /** Runs a hub until SIGTERM or SIGINT; a second signal ends it at once. */
 async function serve(): Promise<number> {
-  const { runHub } = await import('./run-hub.ts');
+  const { runHub } = await import('./hub/run-hub.ts');
   return runHub(process.env);
 }
 

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import type { DeviceDescription } from '../../src/core/devices/device-model.ts';
 import { parseDeviceId, slug } from '../../src/core/ids.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { offeredDefinition } from '../../src/mesh/gossip/offered-definition.ts';
+import { offeredDefinition } from '../../src/mesh/gossip/announce/offered-definition.ts';
 import { toPublicDefinition } from '../../src/tools/forms/public-definition.ts';
 import { generatePrivateKey, rawPublicKey } from '../../src/wire/ed25519-key.ts';
 import { hubIdOf } from '../../src/wire/hub-id.ts';

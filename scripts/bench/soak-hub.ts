@@ -8,7 +8,7 @@ import { AtmoError } from '../../src/core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { ManualClock } from '../../src/core/time/clock.ts';
-import { Hub } from '../../src/hub.ts';
+import { Hub } from '../../src/hub/hub.ts';
 import { passTime } from './simulated-day.ts';
 
 setFlagsFromString('--expose-gc');

@@ -1,4 +1,4 @@
-import { offeredDefinition } from '../../src/mesh/gossip/offered-definition.ts';
+import { offeredDefinition } from '../../src/mesh/gossip/announce/offered-definition.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { inOrder } from '../../src/wire/messages/announced-entries.ts';
 import { type HubState, stateDigest } from '../../src/wire/messages/announced-state.ts';

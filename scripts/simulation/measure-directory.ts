@@ -1,10 +1,10 @@
 import { silentLogger } from '../../src/core/logger.ts';
-import { BlobStore, blobOf } from '../../src/mesh/gossip/blob-store.ts';
-import { DefinitionBook } from '../../src/mesh/gossip/definition-book.ts';
+import { offeredDefinition } from '../../src/mesh/gossip/announce/offered-definition.ts';
+import { DefinitionBook } from '../../src/mesh/gossip/catalogue/definition-book.ts';
+import { MeshCatalogue } from '../../src/mesh/gossip/catalogue/mesh-catalogue.ts';
 import { DropCounter } from '../../src/mesh/gossip/drop-counter.ts';
-import { MeshCatalogue } from '../../src/mesh/gossip/mesh-catalogue.ts';
-import { MeshDirectory } from '../../src/mesh/gossip/mesh-directory.ts';
-import { offeredDefinition } from '../../src/mesh/gossip/offered-definition.ts';
+import { BlobStore, blobOf } from '../../src/mesh/gossip/exchange/blob-store.ts';
+import { MeshDirectory } from '../../src/mesh/gossip/hubs/mesh-directory.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { announceFull } from './announce-full.ts';
 import { makeIdentity, SimulatedAuthority } from './simulated-authority.ts';

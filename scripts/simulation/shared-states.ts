@@ -1,5 +1,5 @@
-import type { DeltaAnnouncement, FullAnnouncement } from '../../src/mesh/gossip/announcement-chain.ts';
-import { STATE_STEPS, type StateSteps } from '../../src/mesh/gossip/state-steps.ts';
+import type { DeltaAnnouncement, FullAnnouncement } from '../../src/mesh/gossip/announce/announcement-chain.ts';
+import { STATE_STEPS, type StateSteps } from '../../src/mesh/gossip/announce/state-steps.ts';
 import type { HubState } from '../../src/wire/messages/announced-state.ts';
 
 /** Comes to the states of hubs for all directories of one process: each state is made and checked once, and shared. */

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { AtmoError } from '../../src/core/errors.ts';
-import type { Signed } from '../../src/mesh/gossip/announcement-chain.ts';
-import type { OpenEnvelope } from '../../src/mesh/gossip/announcement-door.ts';
+import type { Signed } from '../../src/mesh/gossip/announce/announcement-chain.ts';
+import type { OpenEnvelope } from '../../src/mesh/gossip/announce/announcement-door.ts';
 import { type Announcement, openAnnouncement } from '../../src/wire/messages/announcement.ts';
 
 const SIGNATURE_PART_BYTES = 24;

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { HubId } from '../../src/core/ids.ts';
-import type { MemberCertificates } from '../../src/mesh/gossip/announcement-door.ts';
+import type { MemberCertificates } from '../../src/mesh/gossip/announce/announcement-door.ts';
 import { verifyCertificate } from '../../src/mesh/membership/certificates/certificate-chain.ts';
 import { inviterCertificate } from '../../src/mesh/membership/certificates/certificate-request.ts';
 import { generatePrivateKey, publicKeyOf, rawPublicKey } from '../../src/wire/ed25519-key.ts';

@@ -1,5 +1,6 @@
 import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
+import { packageVersion } from '../core/process/package-version.ts';
 import { findCommand, parseCommandLine } from './arguments.ts';
 import type { CliIo } from './cli-io.ts';
 import { Invocation } from './command.ts';
@@ -7,7 +8,6 @@ import { COMMANDS, SECTIONS } from './command-table.ts';
 import { commandHelp, overview } from './help.ts';
 import { HubClient } from './hub-client.ts';
 import { Output } from './output.ts';
-import { packageVersion } from './package-version.ts';
 import { standingAt, welcome } from './welcome.ts';
 
 const LONGEST_GREETING_MS = 3_000;

@@ -3,7 +3,7 @@ import type { Clock } from '../core/time/clock.ts';
 import { orAborted } from '../core/time/or-aborted.ts';
 import type { CallRouter, ForwardedCall, RemoteResult } from '../tools/calls/call-collaborators.ts';
 import type { PeerKeeper } from './discovery/peer-keeper.ts';
-import type { MeshPeers } from './gossip/mesh-peers.ts';
+import type { MeshPeers } from './gossip/hubs/mesh-peers.ts';
 import type { PeerLinks } from './link/peer-link.ts';
 
 interface DiallingRouterParts {

@@ -2,7 +2,7 @@ import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { type JsonPieces, joinedJson } from '../../wire/json-pieces.ts';
 import { encodeForwardedRequest } from '../../wire/messages/call.ts';
-import { plainText } from '../gossip/plain-text.ts';
+import { plainText } from '../gossip/catalogue/plain-text.ts';
 import type { PeerLinks, RequestKind, RequestOptions } from '../link/peer-link.ts';
 import type { CallRoutes } from './call-ports.ts';
 

@@ -7,7 +7,7 @@ import type { Clock } from '../../core/time/clock.ts';
 import { decodeForwardedRequest, openToolInvoke, type ToolInvoke } from '../../wire/messages/call.ts';
 import type { ForwardedRequest } from '../../wire/messages/call-parts.ts';
 import { type MeshQuery, openMeshQuery } from '../../wire/messages/call-queries.ts';
-import { RateGate } from '../gossip/rate-gate.ts';
+import { RateGate } from '../gossip/exchange/rate-gate.ts';
 import type { DropSink } from '../link/drop-sink.ts';
 import type { IncomingRequest, PeerLinks } from '../link/peer-link.ts';
 import type { MemberKeys } from './call-ports.ts';

@@ -1,7 +1,7 @@
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { openToolResponse, type ToolResponse } from '../../wire/messages/call-response.ts';
-import { plainText } from '../gossip/plain-text.ts';
+import { plainText } from '../gossip/catalogue/plain-text.ts';
 import type { DropSink } from '../link/drop-sink.ts';
 import type { MemberKeys } from './call-ports.ts';
 

@@ -1,5 +1,5 @@
 import type { EventBus } from '../../core/events.ts';
-import type { HubDirectory } from './known-hub.ts';
+import type { HubDirectory } from './hubs/known-hub.ts';
 
 /** Tells the coming and going of hubs, and what changes of them, as `peer.changed`; the answer stops it. */
 export function tellPeerChanges(directory: HubDirectory, events: EventBus): () => void {

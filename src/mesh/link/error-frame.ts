@@ -1,7 +1,7 @@
 import { AtmoError, ERROR_CODES, type ErrorCode } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { Frame } from '../../wire/messages/frame.ts';
-import { plainText } from '../gossip/plain-text.ts';
+import { plainText } from '../gossip/catalogue/plain-text.ts';
 
 const MAX_MESSAGE_LENGTH = 2_048;
 const MAX_DETAILS_LENGTH = 16_384;

@@ -1,11 +1,11 @@
 import { makeIdentity, SimulatedAuthority } from '../../../scripts/simulation/simulated-authority.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { ManualClock } from '../../../src/core/time/clock.ts';
-import type { OpenEnvelope } from '../../../src/mesh/gossip/announcement-door.ts';
-import { BlobStore } from '../../../src/mesh/gossip/blob-store.ts';
+import type { OpenEnvelope } from '../../../src/mesh/gossip/announce/announcement-door.ts';
 import { DropCounter } from '../../../src/mesh/gossip/drop-counter.ts';
+import { BlobStore } from '../../../src/mesh/gossip/exchange/blob-store.ts';
 import type { GossipLimits } from '../../../src/mesh/gossip/gossip-limits.ts';
-import { MeshDirectory } from '../../../src/mesh/gossip/mesh-directory.ts';
+import { MeshDirectory } from '../../../src/mesh/gossip/hubs/mesh-directory.ts';
 import { inOrder } from '../../../src/wire/messages/announced-entries.ts';
 import { type HubState, stateDigest } from '../../../src/wire/messages/announced-state.ts';
 import { type Announcement, openAnnouncement, signAnnouncement } from '../../../src/wire/messages/announcement.ts';

@@ -3,7 +3,7 @@ import { makeIdentity } from '../../../scripts/simulation/simulated-authority.ts
 import type { SimulatedHub } from '../../../scripts/simulation/simulated-hub.ts';
 import { SimulatedMesh } from '../../../scripts/simulation/simulated-mesh.ts';
 import { simulatedTool } from '../../../scripts/simulation/simulated-tools.ts';
-import type { StatementSource } from '../../../src/mesh/gossip/statement-exchange.ts';
+import type { StatementSource } from '../../../src/mesh/gossip/exchange/statement-exchange.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 

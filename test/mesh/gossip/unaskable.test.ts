@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { ManualClock } from '../../../src/core/time/clock.ts';
-import { AntiEntropy } from '../../../src/mesh/gossip/anti-entropy.ts';
-import type { MeshDirectory } from '../../../src/mesh/gossip/mesh-directory.ts';
+import { AntiEntropy } from '../../../src/mesh/gossip/exchange/anti-entropy.ts';
+import type { MeshDirectory } from '../../../src/mesh/gossip/hubs/mesh-directory.ts';
 import type { PeerLink, PeerLinks } from '../../../src/mesh/link/peer-link.ts';
 
 test('a question that cannot be put into bytes is not asked, and asked again later', async () => {

@@ -6,7 +6,7 @@ import type { Clock } from '../../../core/time/clock.ts';
 import { isoTime } from '../../../core/time/iso-time.ts';
 import type { TrustedTime } from '../../../core/time/trusted-time.ts';
 import { decodeCertificateChain, encodeCertificateChain } from '../../../wire/messages/certificate.ts';
-import { RateGate } from '../../gossip/rate-gate.ts';
+import { RateGate } from '../../gossip/exchange/rate-gate.ts';
 import type { PeerLink, PeerLinks } from '../../link/peer-link.ts';
 import type { MemberAdmission } from '../joining/member-admission.ts';
 import { isInviter } from '../members/member.ts';

@@ -1,0 +1,61 @@
+import type { HubConfig } from '../config.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { Clock } from '../core/time/clock.ts';
+import { DatabaseCopies } from '../journal/archive/database-copies.ts';
+import type { HistoryStore } from '../journal/history/history-store.ts';
+import type { StateStore } from '../journal/state-store.ts';
+import { approvalTools } from '../tools/builtin/access/approval-tools.ts';
+import { auditTools } from '../tools/builtin/access/audit-tools.ts';
+import { clockTools } from '../tools/builtin/access/clock-tools.ts';
+import { ownerTools } from '../tools/builtin/access/owner-tools.ts';
+import { replayTools } from '../tools/builtin/access/replay-tools.ts';
+import { ruleTools } from '../tools/builtin/access/rule-tools.ts';
+import { tokenTools } from '../tools/builtin/access/token-tools.ts';
+import { reloadConfigTool } from '../tools/builtin/config-tool.ts';
+import { sequenceTool } from '../tools/builtin/sequence-tools.ts';
+import { snapshotTool } from '../tools/builtin/snapshot-tool.ts';
+import type { CallPipeline } from '../tools/calls/call-pipeline.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
+import type { KnownTools } from '../tools/elsewhere/known-tools.ts';
+import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import type { ToolRegistry } from '../tools/tool-registry.ts';
+import type { Access } from './open-access.ts';
+
+interface AccessToolParts {
+  readonly clock: Clock;
+  readonly store: StateStore;
+  readonly readings: HistoryStore;
+  readonly access: Access;
+  readonly directory: DeviceDirectory;
+  readonly registry: ToolRegistry;
+  readonly tools: KnownTools;
+  readonly validator: SchemaValidator;
+  readonly pipeline: CallPipeline;
+}
+
+/** The tools with which people administer who may do what, and read what was done. */
+export function accessTools(parts: AccessToolParts, { roles, stateDir, reload }: HubConfig): readonly RegisteredTool[] {
+  const { access, directory: devices, registry, tools, validator, pipeline } = parts;
+  const { audit, authorizer, rules, tokens, time } = access;
+  return [
+    ...approvalTools(access),
+    ...tokenTools({ tokens, roles }),
+    ...auditTools(audit),
+    ...replayTools({ log: audit, registry }),
+    ...ruleTools({ rules, registry: tools, validator, authorizer, devices }),
+    ...clockTools(time),
+    ...ownerTools(access),
+    sequenceTool(() => pipeline),
+    snapshotTool(databaseCopies(parts, stateDir)),
+    ...(reload ? [reloadConfigTool(reload)] : []),
+  ];
+}
+
+/** The journal last: what the state says of it, such as its head, is in it then. */
+function databaseCopies({ clock, store, readings, access }: AccessToolParts, stateDir: string): DatabaseCopies {
+  return new DatabaseCopies(clock, stateDir, [
+    { name: 'history.db', snapshot: () => readings.snapshot() },
+    { name: 'state.db', snapshot: () => store.snapshot() },
+    { name: 'audit.db', snapshot: () => access.audit.snapshot() },
+  ]);
+}

@@ -1,0 +1,180 @@
+import { AgentRunner } from '../agents/agent-runner.ts';
+import { agentTools } from '../agents/agent-tools.ts';
+import type { HubConfig } from '../config.ts';
+import { openProgramSandbox } from '../connectors/sandbox/open-program-sandbox.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { AtmoError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { type Service, ServiceStack } from '../core/service.ts';
+import type { Clock } from '../core/time/clock.ts';
+import type { HttpGateway } from '../gateway/http-gateway.ts';
+import type { HealthReport } from '../gateway/ports.ts';
+import type { MeshRoom } from '../mesh/mesh-room.ts';
+import { meshTools } from '../mesh/mesh-tools.ts';
+import { basicTools } from '../tools/builtin/basic-tools.ts';
+import { jobTools } from '../tools/builtin/job-tools.ts';
+import { sensorTools } from '../tools/builtin/sensors/sensor-tools.ts';
+import type { CallPipeline } from '../tools/calls/call-pipeline.ts';
+import { namesOfNone } from '../tools/calls/tool-offer.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
+import { ToolOrchestrator } from '../tools/forms/tool-orchestrator.ts';
+import type { ToolRegistry } from '../tools/tool-registry.ts';
+import { accessTools } from './access-tools.ts';
+import { openConnectors } from './open-connectors.ts';
+import { openDevices } from './open-devices.ts';
+import { openGateway } from './open-gateway.ts';
+import { type Ground, openGround } from './open-ground.ts';
+import { openMesh } from './open-mesh.ts';
+import { openRegistration } from './open-registration.ts';
+import { openSensors } from './open-sensors.ts';
+import { openWorkshop, type Workshop } from './open-workshop.ts';
+
+const DRAIN_MS = 10_000;
+
+interface HubOptions {
+  readonly config: HubConfig;
+  readonly version: string;
+}
+
+/** One running hub: makes every part, hands each its collaborators, starts them in order and stops them in reverse. */
+export class Hub implements Service {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #config: HubConfig;
+  readonly #stack = new ServiceStack();
+  #health: HealthReport;
+  #pipeline: CallPipeline | undefined;
+  #orchestrator: ToolOrchestrator | undefined;
+  #gateway: HttpGateway | undefined;
+  #mesh: MeshRoom | undefined;
+
+  constructor(collaborators: { readonly clock: Clock; readonly logger: Logger }, options: HubOptions) {
+    this.#clock = collaborators.clock;
+    this.#logger = collaborators.logger;
+    this.#config = options.config;
+    this.#health = { status: 'starting', nodeId: '', version: options.version, startedAtMs: 0, problems: [] };
+  }
+
+  /** Where the hub answers, once started. */
+  get url(): string {
+    return this.#gateway?.url ?? '';
+  }
+
+  /** Where this machine itself reaches it in clear, once started. */
+  get localUrl(): string {
+    return this.#gateway?.localUrl ?? '';
+  }
+
+  /** The tools for a program that runs the hub inside itself; CONFLICT before the hub has started. */
+  get orchestrator(): ToolOrchestrator {
+    if (this.#orchestrator) return this.#orchestrator;
+    throw new AtmoError('CONFLICT', 'The hub has not started yet; wait for start() before you use its tools');
+  }
+
+  /** CONFIG_INVALID, CONFLICT (another hub has the state directory) or STORAGE_FAILED; nothing runs on after a failure. */
+  async start(): Promise<void> {
+    try {
+      await this.#startParts();
+    } catch (error) {
+      await this.#stack[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #startParts(): Promise<void> {
+    const mesh = () => this.#mesh?.ports();
+    const ground = await openGround({ clock: this.#clock, logger: this.#logger, mesh }, this.#config, this.#stack);
+    this.#health = { ...this.#health, nodeId: ground.access.key.hubId, startedAtMs: this.#clock.now() };
+    const workshop = await openWorkshop(ground, this.#config, this.#stack);
+    this.#pipeline = workshop.pipeline;
+    this.#orchestrator = new ToolOrchestrator(
+      { ...workshop, ...ground.access },
+      { orchestratorId: ground.access.key.hubId, isDynamicRegistrationAllowed: this.#config.tools.isDynamicRegistrationAllowed },
+    );
+    this.#registerAll(workshop.registry, [...basicTools, ...jobTools(workshop.jobs), ...sensorTools({ ...ground, ...ground.access })]);
+    this.#registerAll(workshop.registry, accessTools({ ...ground, ...workshop }, this.#config));
+    const { room } = ground;
+    if (room) await openDevices(ground, workshop, { room, profilesDir: this.#config.profilesDir, stack: this.#stack });
+    await openSensors({ ...ground, ...workshop }, this.#config.sensors, this.#stack);
+    const { version } = this.#health;
+    const programs = openProgramSandbox(this.#config.connectors.sandbox, { stateDir: this.#config.stateDir, env: process.env });
+    const parts = { config: this.#config, env: process.env, programs, stack: this.#stack };
+    await openConnectors(ground, workshop, { ...parts, version });
+    const registrations = await openRegistration(ground, workshop, parts);
+    await this.#startAgents(ground, workshop);
+    this.#warnOfUnknownNames(workshop.registry);
+    const gateway = openGateway(
+      { ...ground, ...workshop, registrations },
+      { config: this.#config, health: () => this.#health, meshDrops: () => this.#mesh?.drops() ?? {} },
+    );
+    this.#gateway = gateway;
+    this.#mesh = this.#makeMesh(ground, workshop, gateway);
+    this.#registerAll(workshop.registry, meshTools(this.#mesh));
+    const { authenticator } = ground.access;
+    // What still runs for guests from a hub that was sent away has to end.
+    ground.membership.membership.onLost(() => workshop.pipeline.abortOf((caller) => !authenticator.isStillValid(caller)));
+    await this.#stack.start(gateway);
+    await this.#stack.start(this.#mesh);
+    this.#health = { ...this.#health, status: 'ok' };
+  }
+
+  /** Takes no new calls, lets running ones end, then stops everything in reverse. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#health = { ...this.#health, status: 'stopping' };
+    const isDrained = await this.#pipeline?.drain(DRAIN_MS);
+    if (isDrained === false) this.#logger.warn('hub.not_drained', { waited_ms: DRAIN_MS });
+    await this.#stack[Symbol.asyncDispose]();
+  }
+
+  async #startAgents({ events, readings, store, directory: devices, access }: Ground, workshop: Workshop): Promise<void> {
+    const runner = new AgentRunner({
+      ...workshop,
+      ...access,
+      registry: workshop.tools,
+      clock: this.#clock,
+      logger: this.#logger,
+      events,
+      readings,
+      store,
+      devices,
+    });
+    this.#registerAll(workshop.registry, agentTools(runner));
+    await this.#stack.start(runner);
+  }
+
+  /** Devices may bring a tool of the name later, so it is no mistake for sure. */
+  #warnOfUnknownNames(registry: ToolRegistry): void {
+    const { disabled, features } = this.#config.tools;
+    for (const [setting, names] of Object.entries({ 'tools.disabled': disabled, 'tools.features': Object.keys(features) })) {
+      for (const name of namesOfNone(names, registry.all())) this.#logger.warn('config.names_no_tool', { setting, name });
+    }
+  }
+
+  #makeMesh(ground: Ground, workshop: Workshop, gateway: HttpGateway): MeshRoom {
+    const { access, directory: devices, ...parts } = ground;
+    const { registry, capabilities } = workshop;
+    const own = {
+      ...parts,
+      ...workshop,
+      devices,
+      clock: this.#clock,
+      logger: this.#logger.child({ room: 'mesh' }),
+      time: access.time,
+      audit: access.audit,
+      key: access.key,
+      registry,
+      capabilities: () => capabilities.list(devices, () => false),
+      authority: access.tokens,
+      validity: access.authenticator,
+      tokens: access.meshTokens,
+      revocations: access.revocations,
+      mayHear: (principal: Principal) => gateway.mayHear(principal),
+      version: this.#health.version,
+    };
+    return openMesh(own, this.#config);
+  }
+
+  #registerAll(registry: ToolRegistry, tools: readonly RegisteredTool[]): void {
+    for (const tool of tools) registry.register(tool);
+  }
+}

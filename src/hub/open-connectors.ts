@@ -1,0 +1,75 @@
+import type { HubConfig } from '../config.ts';
+import { openAtmosphere } from '../connectors/atmosphere/open-atmosphere.ts';
+import type { Connector, ConnectorGround } from '../connectors/connector.ts';
+import type { ConnectorsConfig } from '../connectors/connector-config.ts';
+import { openDatabases } from '../connectors/database/open-databases.ts';
+import { openFiles } from '../connectors/files/open-files.ts';
+import { openLocation } from '../connectors/location/open-location.ts';
+import { openMessages } from '../connectors/messages/open-messages.ts';
+import { openModels } from '../connectors/models/open-models.ts';
+import { openNats } from '../connectors/nats/open-nats.ts';
+import { openRedis } from '../connectors/redis/open-redis.ts';
+import { openSandbox } from '../connectors/sandbox/open-sandbox.ts';
+import { openStorage } from '../connectors/storage/open-storage.ts';
+import { openWeb } from '../connectors/web/open-web.ts';
+import type { ServiceStack } from '../core/service.ts';
+import { requireOwnFilesApart } from '../own-files-apart.ts';
+import type { ProgramSandbox } from '../tools/programs/program-sandbox.ts';
+import type { Ground } from './open-ground.ts';
+import { hubName, type Workshop } from './open-workshop.ts';
+
+interface ConnectorOptions {
+  readonly config: HubConfig;
+  /** Where secrets may be. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly programs: ProgramSandbox;
+  /** Of the software. */
+  readonly version: string;
+  readonly stack: ServiceStack;
+}
+
+type OpenConnector = (ground: ConnectorGround, config: ConnectorsConfig) => Connector;
+
+/** Every service outside of the hub that tools know, whether the owner has configured it or not. */
+const CONNECTORS: readonly OpenConnector[] = [
+  openLocation,
+  openMessages,
+  openModels,
+  openNats,
+  openAtmosphere,
+  openRedis,
+  openSandbox,
+  openWeb,
+  openStorage,
+  openFiles,
+  openDatabases,
+];
+
+/** Registers the tools of all connectors, and starts what runs beside calls. CONFIG_INVALID for a setting that cannot be. */
+export async function openConnectors(
+  { access, directory: devices, ...ground }: Ground,
+  { registry, capabilities, pipeline }: Workshop,
+  { config, env, programs, version, stack }: ConnectorOptions,
+): Promise<void> {
+  requireOwnFilesApart(config, env);
+  const { tokens, authorizer } = access;
+  const shared = {
+    ...ground,
+    logger: ground.logger.child({ room: 'connectors' }),
+    registry,
+    devices,
+    env,
+    programs,
+    nodeId: access.key.hubId,
+    stateDir: config.stateDir,
+    hub: { name: hubName(config), version },
+    agents: { clock: ground.clock, pipeline, tokens, authorizer },
+  };
+  for (const open of CONNECTORS) {
+    const { tools, aliases = {}, capabilities: brought = [], service } = open(shared, config.connectors);
+    for (const tool of tools) registry.register(tool);
+    for (const [alias, name] of Object.entries(aliases)) registry.alias(alias, name);
+    for (const capability of brought) capabilities.add(capability);
+    if (service) await stack.start(service);
+  }
+}

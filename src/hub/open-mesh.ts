@@ -1,0 +1,74 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { readSecretFile, writeSecretFile } from '../access/keys/secret-file.ts';
+import type { HubConfig } from '../config.ts';
+import { AtmoError } from '../core/errors.ts';
+import type { ServiceStack } from '../core/service.ts';
+import type { RootKeyFile } from '../mesh/membership/certificates/root-key.ts';
+import type { OwnHub } from '../mesh/membership/members/own-hub.ts';
+import { type Membership, openMembership } from '../mesh/membership/open-membership.ts';
+import { MeshRoom } from '../mesh/mesh-room.ts';
+import type { MeshHub } from '../mesh/mesh-session.ts';
+import { type Access, type AccessGround, openAccess } from './open-access.ts';
+import { hubName } from './open-workshop.ts';
+
+const ROOT_KEY_FILE = 'mesh-root.key';
+const PRE_SHARED_KEY = /^[0-9a-f]{64}$/i;
+
+interface MeshGround extends MeshHub {
+  readonly key: OwnHub;
+  readonly membership: Membership;
+  /** Of the software. */
+  readonly version: string;
+}
+
+/** The mesh of this hub, not started. libp2p is loaded once the hub is a member or joins: it costs 25 MB bundled. */
+export function openMesh(ground: MeshGround, { mesh, ...config }: HubConfig): MeshRoom {
+  const { key, version, clock } = ground;
+  const openEngine: ConstructorParameters<typeof MeshRoom>[0]['openEngine'] = async (gate, role) => {
+    const { Libp2pEngine } = await import('../mesh/engine/libp2p/libp2p-engine.ts');
+    const listen = role === 'member' ? { host: mesh.host, port: mesh.port } : { host: '127.0.0.1', port: 0 };
+    const preSharedKey = mesh.preSharedKeyFile === undefined ? undefined : readPreSharedKey(mesh.preSharedKeyFile);
+    const options = { maxConnections: mesh.maxPeers, ...(preSharedKey && { preSharedKey }) };
+    return new Libp2pEngine({ key: key.privateKey, gate, listen, clock, ...options });
+  };
+  return new MeshRoom({ ...ground, openEngine }, { ...mesh, name: hubName({ mesh, ...config }), version });
+}
+
+/**
+ * The membership of this hub and, on it, all that decides about calls: who is trusted beside this hub has to be known before the
+ * first token is looked at.
+ */
+export async function openTrust(
+  ground: Omit<AccessGround, 'openStanding'>,
+  config: HubConfig,
+  stack: ServiceStack,
+): Promise<{ readonly membership: Membership; readonly access: Access }> {
+  const opened = Promise.withResolvers<Membership>();
+  const openStanding: AccessGround['openStanding'] = async ({ key, time }) => {
+    const membership = openMembership({ ...ground, self: key, time, rootKeyFile: rootKeyFile(config.stateDir) });
+    await stack.start(membership.membership);
+    opened.resolve(membership);
+    return membership.membership;
+  };
+  const access = await openAccess({ ...ground, openStanding }, config, stack);
+  return { membership: await opened.promise, access };
+}
+
+/** The file of the sealed root key, in the state directory. */
+function rootKeyFile(stateDir: string): RootKeyFile {
+  const path = join(stateDir, ROOT_KEY_FILE);
+  return {
+    path,
+    read: () => readSecretFile(path, { ifOthersReadIt: 'make a new mesh: they may try passphrases on it' })?.trim(),
+    write: (text) => writeSecretFile(path, `${text}\n`),
+    remove: () => rmSync(path, { force: true }),
+  };
+}
+
+function readPreSharedKey(path: string): Uint8Array {
+  const text = readSecretFile(path, { ifOthersReadIt: 'give every member a new pre-shared key' })?.trim();
+  if (text !== undefined && PRE_SHARED_KEY.test(text)) return Buffer.from(text, 'hex');
+  const problem = text === undefined ? 'does not exist' : 'does not hold 64 hexadecimal digits';
+  throw new AtmoError('CONFIG_INVALID', `mesh.pre_shared_key_file names ${path}, which ${problem}; openssl rand -hex 32 makes such a key`);
+}

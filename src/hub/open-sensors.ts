@@ -1,0 +1,54 @@
+import type { ReadingStore } from '../core/devices/reading-store.ts';
+import type { EventBus } from '../core/events.ts';
+import type { Logger } from '../core/logger.ts';
+import type { ServiceStack } from '../core/service.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+import type { Clock } from '../core/time/clock.ts';
+import type { BoardDevices } from '../sensors/board-devices.ts';
+import { BoardSensors } from '../sensors/board-sensors.ts';
+import type { GpioConfig } from '../sensors/gpio/gpio-config.ts';
+import { kernelSources } from '../sensors/kernel-sources.ts';
+import type { SensorsConfig } from '../sensors/sensor-config.ts';
+import type { SensorSource } from '../sensors/sensor-source.ts';
+import type { ToolRegistry } from '../tools/tool-registry.ts';
+
+/** What the board's sensors and outputs are made from. */
+export interface SensorGround {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: EventBus;
+  readonly readings: ReadingStore;
+  readonly registry: ToolRegistry;
+  /** Where meters on GPIO lines keep their counts. */
+  readonly store: KeyValueStore;
+  readonly boardDevices: BoardDevices;
+}
+
+/** Starts to read the board's sensors; they come and go as the kernel has them. CONFIG_INVALID for a setting that cannot be. */
+export async function openSensors(ground: SensorGround, config: SensorsConfig, stack: ServiceStack): Promise<void> {
+  const logger = ground.logger.child({ room: 'sensors' });
+  const sources: SensorSource[] = [...kernelSources(ground.clock, config.sysfs)];
+  if (Object.keys(config.serial).length > 0) sources.push(await openSerial(ground.clock, config, stack));
+  if (config.gpio) sources.push(await openLines({ ...ground, logger }, config.gpio, stack));
+  await stack.start(new BoardSensors({ ...ground, logger, sources, devices: ground.boardDevices }, config));
+}
+
+/** Loaded where the owner has an instrument on a serial port. */
+async function openSerial(clock: Clock, config: SensorsConfig, stack: ServiceStack): Promise<SensorSource> {
+  const [{ SerialSource }, { serialPorts }] = await Promise.all([
+    import('../sensors/serial/serial-source.ts'),
+    import('../sensors/serial/serial-port.ts'),
+  ]);
+  const source = new SerialSource({ clock, open: serialPorts() }, config.serial);
+  await stack.start(source);
+  return source;
+}
+
+/** Loaded where the owner has something on the board's GPIO lines; its outputs are tools. */
+async function openLines(ground: SensorGround, config: GpioConfig, stack: ServiceStack): Promise<SensorSource> {
+  const { openGpio } = await import('../sensors/gpio/open-gpio.ts');
+  const { service, source, tools } = openGpio(ground, config);
+  for (const tool of tools) ground.registry.register(tool);
+  await stack.start(service);
+  return source;
+}

@@ -1,0 +1,116 @@
+import { hostname } from 'node:os';
+import type { HubConfig } from '../config.ts';
+import type { Principal } from '../core/access/principal.ts';
+import type { EventBus } from '../core/events.ts';
+import type { Logger } from '../core/logger.ts';
+import type { ServiceStack } from '../core/service.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+import type { Clock } from '../core/time/clock.ts';
+import { CallPipeline } from '../tools/calls/call-pipeline.ts';
+import { IdempotencyStore } from '../tools/calls/idempotency-store.ts';
+import { JobPlaces } from '../tools/calls/job-places.ts';
+import { JobStore } from '../tools/calls/job-store.ts';
+import { UsageCounter } from '../tools/calls/usage-counter.ts';
+import { UsageKeeper } from '../tools/calls/usage-keeper.ts';
+import { CapabilityCatalogue } from '../tools/capability-catalogue.ts';
+import { KnownJobs } from '../tools/elsewhere/known-jobs.ts';
+import { KnownTools } from '../tools/elsewhere/known-tools.ts';
+import { MeshOutlook, type MeshPorts } from '../tools/elsewhere/mesh-outlook.ts';
+import { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import { tellToolChanges } from '../tools/tool-events.ts';
+import { ToolRegistry } from '../tools/tool-registry.ts';
+import { OWN_CAPABILITIES } from './hub-capabilities.ts';
+import type { Access } from './open-access.ts';
+
+/** What the tools room needs of the rest of the hub. */
+export interface WorkshopGround {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: EventBus;
+  readonly store: KeyValueStore;
+  readonly access: Access;
+  /** The mesh, while the hub is in one. */
+  readonly mesh?: () => MeshPorts | undefined;
+}
+
+/** Tools, and the one way to them. */
+export interface Workshop {
+  readonly registry: ToolRegistry;
+  /** Those of the registry and of other hubs. */
+  readonly tools: KnownTools;
+  readonly validator: SchemaValidator;
+  readonly jobs: KnownJobs;
+  /** Those of this hub alone. */
+  readonly jobStore: JobStore;
+  readonly outlook: MeshOutlook;
+  readonly capabilities: CapabilityCatalogue;
+  readonly pipeline: CallPipeline;
+}
+
+/** Opens a registry without tools yet and the pipeline of calls over it. */
+export async function openWorkshop(ground: WorkshopGround, config: HubConfig, stack: ServiceStack): Promise<Workshop> {
+  const { access, store, clock, logger, events } = ground;
+  const validator = new SchemaValidator();
+  const registry = new ToolRegistry({ validator }, { onWarning: config.tools.refusesUndescribed ? 'error' : 'keep' });
+  const outlook = new MeshOutlook(ground.mesh ?? (() => undefined));
+  const self = { id: access.key.hubId, name: hubName(config) };
+  const known = new KnownTools({ registry, self, remote: outlook.tools, mesh: outlook.view });
+  const jobStore = new JobStore({ store, clock, events });
+  jobStore.recover();
+  const jobPlaces = new JobPlaces(store);
+  const jobs = new KnownJobs({ jobs: jobStore, places: jobPlaces, remote: outlook.jobs });
+  tellToolChanges(registry, events);
+  const capabilities = new CapabilityCatalogue(registry);
+  for (const capability of OWN_CAPABILITIES) capabilities.add(capability);
+  const usage = new UsageCounter();
+  await stack.start(new UsageKeeper({ usage, store, clock, logger }));
+  stack.own(registry);
+  const parts = { registry, tools: known, validator, jobStore, jobPlaces, outlook, capabilities, usage };
+  const pipeline = openPipeline(ground, parts, config);
+  access.tokens.onRevoked((tokenId) => jobStore.cancelOf(tokenId));
+  // Other hubs may say so too, and not each of them may end this token.
+  access.revocations.onRevoked((tokenId) => {
+    pipeline.abortOf((caller) => (caller.token?.chain.includes(tokenId) ?? false) && !access.authenticator.isStillValid(caller));
+  });
+  return { registry, tools: known, validator, jobs, jobStore, outlook, capabilities, pipeline };
+}
+
+/** What people call the hub. */
+export function hubName({ mesh }: HubConfig): string {
+  return mesh.name ?? hostname();
+}
+
+type PipelineParts = Omit<Workshop, 'pipeline' | 'jobs'> & { readonly usage: UsageCounter; readonly jobPlaces: JobPlaces };
+
+function openPipeline(ground: WorkshopGround, parts: PipelineParts, config: HubConfig): CallPipeline {
+  const { tools, roles } = config;
+  const { access, store, clock, logger, events } = ground;
+  const { disabled, logsCalls, features, refusesUndescribed: _, ...bounds } = tools;
+  const roleOf = ({ token }: Principal) => token && access.tokens.find(token.id)?.role;
+  // An agent has the features of the role that its token was minted for.
+  const featuresOf = (principal: Principal) => {
+    const role = roleOf(principal);
+    return role === undefined ? [] : (roles[role]?.features ?? []);
+  };
+  return new CallPipeline(
+    {
+      ...parts,
+      ...access,
+      clock,
+      logger,
+      events,
+      nodeId: access.key.hubId,
+      capabilities: () => parts.capabilities.types(),
+      facts: () => ({ name: hubName(config), isOnline: true }),
+      jobs: parts.jobStore,
+      router: parts.outlook.router,
+      mesh: parts.outlook.view,
+      idempotency: new IdempotencyStore({ store, clock }),
+      validity: access.authenticator,
+      sealSecret: (value) => access.key.sealSecret(value),
+      features: { required: features, granted: featuresOf },
+      roleOf,
+    },
+    { ...bounds, logCalls: logsCalls, disabledTools: disabled },
+  );
+}

@@ -1,0 +1,81 @@
+import { type AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
+import { createLogger, type Logger, type LogLevel } from '../core/logger.ts';
+import { answersHttp } from '../core/process/http-liveness.ts';
+import { LogLines } from '../core/process/log-lines.ts';
+import { packageVersion } from '../core/process/package-version.ts';
+import { ServiceManager } from '../core/process/service-manager.ts';
+import { Watchdog } from '../core/process/watchdog.ts';
+import { systemClock } from '../core/time/clock.ts';
+import { defaultStateDirectory } from '../journal/state-directory.ts';
+import { type LiveConfig, liveConfig } from '../live-config.ts';
+import { Hub } from './hub.ts';
+
+const LIVENESS_TIMEOUT_MS = 5_000;
+/** Calls are drained within 10 s and matter.js closes within 4; what then still hangs is not waited for. */
+const STOP_LIMIT_MS = 20_000;
+
+/** Runs a hub in the foreground: READY on stdout when it answers, then until SIGTERM or SIGINT. Answers the exit code. */
+export async function runHub(env: NodeJS.ProcessEnv): Promise<number> {
+  const stopSignal = waitForSignal();
+  const lines = new LogLines((text) => process.stderr.write(text));
+  process.on('exit', () => lines.flush());
+  const loggerOf = (level: LogLevel | (() => LogLevel)) => createLogger(level, (line, lineLevel) => lines.add(line, lineLevel));
+  let logger = loggerOf('info');
+  try {
+    const config = liveConfig(env, defaultStateDirectory(env));
+    logger = loggerOf(config.currentLogLevel);
+    // At a terminal the signal says that it is gone.
+    if (process.stdin.isTTY !== true) process.on('SIGHUP', () => reload(config, logger));
+    const manager = new ServiceManager(env, logger);
+    const hub = new Hub({ clock: systemClock, logger }, { config, version: packageVersion() });
+    await hub.start();
+    const watchdog = new Watchdog({
+      manager,
+      isAlive: answersHttp(`${hub.localUrl}/healthz`, LIVENESS_TIMEOUT_MS),
+      clock: systemClock,
+      logger,
+    });
+    await watchdog.start();
+    await manager.ready(`answers on ${hub.url}`);
+    process.stdout.write(`READY ${hub.url}\n`);
+    await stopSignal;
+    await manager.stopping();
+    await watchdog[Symbol.asyncDispose]();
+    await hub[Symbol.asyncDispose]();
+    return 0;
+  } catch (thrown) {
+    return refuse(toAtmoError(thrown), logger);
+  } finally {
+    // matter.js may leave handles open after its close; the process has nothing more to do.
+    setTimeout(() => process.exit(), 200).unref();
+  }
+}
+
+/** A file with mistakes is told and changes nothing. */
+function reload(config: LiveConfig, logger: Logger): void {
+  try {
+    const { applied, needsRestart } = config.reload();
+    logger.info('config.reloaded', { applied: [...applied], needs_restart: [...needsRestart] });
+  } catch (error) {
+    logger.error('config.not_reloaded', { reason: toAtmoError(error).message });
+  }
+}
+
+function waitForSignal(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isStopping = false;
+  const stop = () => {
+    if (isStopping) process.exit(1);
+    isStopping = true;
+    setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref();
+    resolve();
+  };
+  process.on('SIGTERM', stop).on('SIGINT', stop);
+  return promise;
+}
+
+function refuse(error: AtmoError, logger: Logger): number {
+  const cause = error.cause instanceof Error ? (error.cause.stack ?? '') : '';
+  logger.error('hub.stopped', { code: error.code, message: error.message, ...(error.code === 'INTERNAL_ERROR' && { stack: cause }) });
+  return ERROR_CODES[error.code].exitCode;
+}

@@ -1,0 +1,116 @@
+import type { DeviceDirectory } from '../../../core/devices/device-directory.ts';
+import type { Device } from '../../../core/devices/device-model.ts';
+import { compareText } from '../../../core/edit-distance.ts';
+import type { HubId } from '../../../core/ids.ts';
+import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
+import type { ToolRegistry } from '../../../tools/tool-registry.ts';
+import {
+  type AnnouncedDevice,
+  type AnnouncedTool,
+  inOrder,
+  MAX_CAPABILITIES,
+  MAX_DEVICES,
+  MAX_TOOLS,
+} from '../../../wire/messages/announced-entries.ts';
+import { type HubState, MAX_ADDRESSES, MAX_LINKS, MAX_SHOWN_BYTES } from '../../../wire/messages/announced-state.ts';
+import { MAX_BLOB_BYTES } from '../../../wire/messages/blobs.ts';
+import { WIRE_FEATURES } from '../../../wire/messages/wire-features.ts';
+import type { Blob } from '../exchange/blob-store.ts';
+import { offeredDefinition } from './offered-definition.ts';
+
+/** What this hub tells of itself, and the definitions that others will ask for. */
+export interface OwnState {
+  readonly state: HubState;
+  readonly definitions: readonly Blob[];
+}
+
+/** Where the state comes from. */
+export interface OwnStateParts {
+  readonly registry: ToolRegistry;
+  readonly devices: DeviceDirectory;
+  /** With a description for people, such as `Matter/Thread bridge with 11 devices`. */
+  readonly capabilities: () => readonly { readonly type: string; readonly description: string }[];
+  /** Directly connected hubs. */
+  readonly links: () => readonly HubId[];
+  /** `host:port`, best first. */
+  readonly addresses: () => readonly string[];
+}
+
+/** What the owner says about it. */
+export interface OwnStateOptions {
+  readonly name: string;
+  /** Of the software. */
+  readonly version: string;
+  readonly announcesDevices: boolean;
+}
+
+const MAX_TOOL_ID = 225;
+
+/** Administration that is done from other hubs: a person's word counts by its signature, wherever it is handed in. */
+const OFFERED_ADMINISTRATION: ReadonlySet<string> = new Set(['hub:decide_approval@1.0.0', 'hub:list_approvers@1.0.0']);
+
+/**
+ * The state of this hub as it is now. Other tools of administration stay at home: every hub has them itself, and what they do
+ * is nobody else's. A tool whose device is away is announced like any other; the device says that it is away.
+ */
+export function ownState({ registry, devices, capabilities, links, addresses }: OwnStateParts, options: OwnStateOptions): OwnState {
+  const own = capabilities().slice(0, MAX_CAPABILITIES - WIRE_FEATURES.length);
+  const types = own.map(({ type }) => type);
+  const offered = registry.all().filter(isOffered).slice(0, MAX_TOOLS);
+  const state: HubState = {
+    name: cut(options.name),
+    version: options.version,
+    addresses: addresses().slice(0, MAX_ADDRESSES),
+    links: [...links()].sort(compareText).slice(0, MAX_LINKS),
+    // Behind the others: tools name theirs by their place in the list.
+    capabilities: [...own, ...WIRE_FEATURES.map((type) => ({ type, description: '' }))].map(({ type, description }) => ({
+      type,
+      description: cut(description),
+    })),
+    tools: inOrder(offered.map((tool) => announcedTool(tool, types))),
+    devices: options.announcesDevices ? announcedDevices(devices) : null,
+  };
+  return { state, definitions: offered.map(({ definition }) => offeredDefinition(definition).blob) };
+}
+
+/** True for a tool that other hubs may know of. */
+function isOffered({ id, definition, missingSetting }: RegisteredTool): boolean {
+  if (missingSetting?.() !== undefined) return false;
+  const isAdministration = definition.requires.permissions.some((permission) => permission.startsWith('admin:'));
+  if (isAdministration && !OFFERED_ADMINISTRATION.has(id)) return false;
+  return id.length <= MAX_TOOL_ID && offeredDefinition(definition).blob.bytes.length <= MAX_BLOB_BYTES;
+}
+
+function announcedTool({ id, definition }: RegisteredTool, types: readonly string[]): AnnouncedTool {
+  const { hash } = offeredDefinition(definition);
+  const capability = types.findIndex((type) => definition.requires.capabilities.includes(type));
+  return { id, hash, ...(capability >= 0 && { capability }) };
+}
+
+function announcedDevices(devices: DeviceDirectory): readonly AnnouncedDevice[] {
+  return devices
+    .list()
+    .map(announcedDevice)
+    .sort((a, b) => compareText(a.id, b.id))
+    .slice(0, MAX_DEVICES);
+}
+
+function announcedDevice({ id, name, deviceTypes, reachability }: Device): AnnouncedDevice {
+  return { id, name: cut(name), type: typeName(deviceTypes[0] ?? 'unknown'), isReachable: reachability === 'reachable' };
+}
+
+/** `DimmableLight` of the device library as `dimmable_light`. */
+function typeName(deviceType: string): string {
+  return deviceType
+    .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
+    .toLowerCase()
+    .slice(0, 64);
+}
+
+/** Whole characters, so that what is left is still Unicode. */
+function cut(text: string): string {
+  return [...text.toWellFormed()]
+    .slice(0, MAX_SHOWN_BYTES / 2)
+    .join('')
+    .slice(0, MAX_SHOWN_BYTES);
+}

@@ -1,0 +1,74 @@
+import semver from 'semver';
+import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
+import { parseToolName, type ToolReference, toolKey } from '../../../tools/definition/tool-name.ts';
+import { modelNames } from '../../../tools/forms/model-name.ts';
+import type { ResolveOptions } from '../../../tools/tool-registry.ts';
+
+const everything = () => true;
+
+/** The tools of one other hub by name. A name means there what it means in that hub's own registry, its aliases aside. */
+export class HubTools {
+  readonly tools: readonly RegisteredTool[];
+  /** `namespace:name` → its versions, newest first. */
+  readonly #versions = new Map<string, RegisteredTool[]>();
+  /** Bare name → the `namespace:name` that have it. */
+  readonly #keys = new Map<string, Set<string>>();
+  #modelNames: ReadonlyMap<string, string> | undefined;
+
+  constructor(tools: readonly RegisteredTool[]) {
+    this.tools = tools;
+    for (const tool of tools) {
+      const { name } = tool.definition;
+      const key = toolKey(tool);
+      this.#versions.set(key, [...(this.#versions.get(key) ?? []), tool]);
+      this.#keys.set(name, (this.#keys.get(name) ?? new Set()).add(key));
+    }
+    for (const versions of this.#versions.values()) versions.sort((a, b) => semver.rcompare(a.definition.version, b.definition.version));
+  }
+
+  /** None, the one that is meant, or all that the name fits. */
+  find(name: string, options: ResolveOptions): readonly RegisteredTool[] {
+    const found = this.#findByName(name, options);
+    return found.length > 0 ? found : this.#findByModelName(name, options);
+  }
+
+  /** The name that models use for a tool of this hub. */
+  modelName(tool: RegisteredTool): string | undefined {
+    return this.#names().get(toolKey(tool));
+  }
+
+  #findByName(name: string, options: ResolveOptions): readonly RegisteredTool[] {
+    const reference = parseToolName(name);
+    if (!reference) return [];
+    const matches = this.#keysOf(reference).flatMap((key) => this.#pickVersion(key, reference, options) ?? []);
+    const core = matches.find((tool) => tool.definition.namespace === 'core');
+    return core ? [core] : matches;
+  }
+
+  #keysOf(reference: ToolReference): readonly string[] {
+    if (reference.namespace !== undefined) return [`${reference.namespace}:${reference.name}`];
+    return [...(this.#keys.get(reference.name) ?? [])];
+  }
+
+  #pickVersion(key: string, reference: ToolReference, options: ResolveOptions): RegisteredTool | undefined {
+    const ranges = [reference.version, options.versionRange].filter((range) => range !== undefined);
+    const isVisible = options.isVisible ?? everything;
+    const fits = (this.#versions.get(key) ?? []).filter((tool) => isVisible(tool) && fitsAll(tool, ranges));
+    // A pre-release is meant only when it is asked for or when there is nothing else.
+    return fits.find((tool) => semver.prerelease(tool.definition.version) === null) ?? fits[0];
+  }
+
+  #findByModelName(name: string, options: ResolveOptions): readonly RegisteredTool[] {
+    for (const [key, modelName] of this.#names()) if (modelName === name) return this.#findByName(key, options);
+    return [];
+  }
+
+  #names(): ReadonlyMap<string, string> {
+    this.#modelNames ??= modelNames([...this.#versions.keys()]);
+    return this.#modelNames;
+  }
+}
+
+function fitsAll(tool: RegisteredTool, ranges: readonly string[]): boolean {
+  return ranges.every((range) => semver.satisfies(tool.definition.version, range, { includePrerelease: semver.valid(range) !== null }));
+}

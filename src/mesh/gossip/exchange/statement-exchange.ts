@@ -1,0 +1,118 @@
+import { AtmoError, toAtmoError } from '../../../core/errors.ts';
+import type { Logger } from '../../../core/logger.ts';
+import type { Service } from '../../../core/service.ts';
+import type { Clock } from '../../../core/time/clock.ts';
+import { sha256Hex } from '../../../wire/hashes.ts';
+import {
+  decodeStatementAnswer,
+  decodeStatementRequest,
+  encodeStatementAnswer,
+  encodeStatementRequest,
+  MAX_KNOWN_STATEMENTS,
+  MAX_TOLD_STATEMENTS,
+  type SpreadStatement,
+} from '../../../wire/messages/sync.ts';
+import type { IncomingRequest, PeerLink, PeerLinks } from '../../link/peer-link.ts';
+import type { DropCounter } from '../drop-counter.ts';
+import { NeighbourRounds } from './neighbour-rounds.ts';
+import { RateGate } from './rate-gate.ts';
+import { requestWithin } from './timed-request.ts';
+
+/** Port: statements that are true for good, such as revocations, each signed by who may say so. */
+export interface StatementSource {
+  readonly kind: SpreadStatement['kind'];
+  statements(): readonly Uint8Array[];
+  /** True when it was new. AtmoError when it is not signed by somebody who may say so. */
+  merge(statement: Uint8Array): boolean;
+}
+
+interface ExchangeCollaborators {
+  readonly sources: readonly StatementSource[];
+  readonly links: PeerLinks;
+  readonly drops: DropCounter;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Heard when statements of others were new. */
+  readonly onNews?: () => void;
+  readonly random?: () => number;
+}
+
+const REQUEST_TIMEOUT_MS = 5_000;
+const ASKED_RATE = { burst: 40, perSecond: 4 };
+/** Bytes of the statements of one answer; the rest is asked for again. */
+const MAX_ANSWER_BYTES = 2_097_152;
+const NAME_DIGITS = 32;
+
+/**
+ * Spreads statements from neighbour to neighbour until every hub has all of them. A question names what the asking hub knows:
+ * who sees something in it that it does not know asks back. So a question tells news and fetches them.
+ */
+export class StatementExchange implements Service {
+  readonly #parts: ExchangeCollaborators;
+  readonly #asked: RateGate;
+  readonly #rounds: NeighbourRounds;
+
+  constructor(collaborators: ExchangeCollaborators) {
+    this.#parts = collaborators;
+    this.#asked = new RateGate(collaborators.clock, ASKED_RATE);
+    this.#rounds = new NeighbourRounds({ ...collaborators, ask: (link) => this.#pull(link) });
+  }
+
+  async start(): Promise<void> {
+    this.#parts.links.handle('statements', async (request) => this.#answer(request));
+    this.#rounds.start();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#rounds.stop();
+  }
+
+  /** There is something new here: all neighbours hear of it at once. */
+  spread(): void {
+    this.#rounds.wantAll();
+  }
+
+  async #pull(link: PeerLink): Promise<void> {
+    const statements = await requestWithin(this.#parts.clock, REQUEST_TIMEOUT_MS, async (signal) => {
+      // Whoever has more tells some of them now and the others later.
+      const body = encodeStatementRequest({ known: [...this.#known().keys()].slice(0, MAX_KNOWN_STATEMENTS) });
+      return decodeStatementAnswer(await link.request('statements', body, { signal })).statements;
+    });
+    const news = (statements ?? []).filter((statement) => this.#merge(statement));
+    if (news.length === 0) return;
+    this.#parts.onNews?.();
+    this.spread();
+  }
+
+  #merge({ kind, bytes }: SpreadStatement): boolean {
+    try {
+      return this.#parts.sources.find((source) => source.kind === kind)?.merge(bytes) ?? false;
+    } catch (error) {
+      if (!(error instanceof AtmoError)) throw error;
+      this.#parts.drops.count('bad_statement');
+      this.#parts.logger.warn('mesh.bad_statement', { kind, problem: toAtmoError(error).message });
+      return false;
+    }
+  }
+
+  #answer({ from, body }: IncomingRequest): Uint8Array {
+    if (!this.#asked.passes(from)) throw new AtmoError('RATE_LIMITED', 'Statements were asked for too often; ask again in a second');
+    const own = this.#known();
+    const theirs = new Set(decodeStatementRequest(body).known);
+    if ([...theirs].some((name) => !own.has(name))) this.#rounds.want(from);
+    let bytes = 0;
+    const statements = [...own].filter(([name, statement]) => {
+      if (theirs.has(name)) return false;
+      bytes += statement.bytes.length;
+      return bytes <= MAX_ANSWER_BYTES;
+    });
+    return encodeStatementAnswer({ statements: statements.slice(0, MAX_TOLD_STATEMENTS).map(([, statement]) => statement) });
+  }
+
+  #known(): ReadonlyMap<string, SpreadStatement> {
+    const all = this.#parts.sources.flatMap((source) =>
+      source.statements().map((bytes): SpreadStatement => ({ kind: source.kind, bytes })),
+    );
+    return new Map(all.map((statement) => [sha256Hex(statement.bytes).slice(0, NAME_DIGITS), statement]));
+  }
+}

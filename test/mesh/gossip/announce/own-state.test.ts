@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { NO_DEVICES } from '../../../../src/core/devices/no-devices.ts';
+import { ownState } from '../../../../src/mesh/gossip/announce/own-state.ts';
+import { withoutSetting } from '../../../../src/tools/definition/missing-setting.ts';
+import { SchemaValidator } from '../../../../src/tools/schema/schema-validator.ts';
+import { ToolRegistry } from '../../../../src/tools/tool-registry.ts';
+import { makeTool } from '../../../tools/tool-room.ts';
+
+/** Ids of the tools that a hub with these tools of administration tells of. */
+function toldOf(names: readonly string[]): readonly string[] {
+  const registry = new ToolRegistry({ validator: new SchemaValidator() });
+  for (const name of names) registry.register(makeTool({ namespace: 'hub', name, requires: { permissions: ['admin:approvals'] } }));
+  const parts = { registry, devices: NO_DEVICES, capabilities: () => [], links: () => [], addresses: () => [] };
+  return ownState(parts, { name: 'cellar', version: '1.0.0', announcesDevices: true }).state.tools.map(({ id }) => id);
+}
+
+describe('the tools that a hub tells of', () => {
+  test('are of its administration those alone with which people agree to calls from elsewhere', () => {
+    expect(toldOf(['enroll_approver', 'remove_approver', 'mint_token'])).toEqual([]);
+    expect([...toldOf(['decide_approval', 'enroll_approver', 'list_approvers'])].sort()).toEqual([
+      'hub:decide_approval@1.0.0',
+      'hub:list_approvers@1.0.0',
+    ]);
+  });
+
+  test('are not those whose service is not configured', () => {
+    const registry = new ToolRegistry({ validator: new SchemaValidator() });
+    registry.register(withoutSetting(makeTool({ name: 'send_email' }), 'set connectors.email'));
+    registry.register(makeTool({ name: 'echo' }));
+    const parts = { registry, devices: NO_DEVICES, capabilities: () => [], links: () => [], addresses: () => [] };
+    const { state, definitions } = ownState(parts, { name: 'cellar', version: '1.0.0', announcesDevices: true });
+    expect(state.tools.map(({ id }) => id)).toEqual(['core:echo@1.0.0']);
+    expect(definitions).toHaveLength(1);
+  });
+});
+
+test('what the hub reads stands behind what the house has, which tools name by its place', () => {
+  const registry = new ToolRegistry({ validator: new SchemaValidator() });
+  registry.register(makeTool({ requires: { capabilities: ['vision'] } }));
+  const capabilities = () => Array.from({ length: 40 }, (_, index) => ({ type: index === 30 ? 'vision' : `c${index}`, description: 'x' }));
+  const parts = { registry, devices: NO_DEVICES, capabilities, links: () => [], addresses: () => [] };
+  const { state } = ownState(parts, { name: 'cellar', version: '1.0.0', announcesDevices: true });
+  expect([state.capabilities.length, state.capabilities.at(-1), state.tools[0]?.capability]).toEqual([
+    32,
+    { type: 'wire:bytes', description: '' },
+    30,
+  ]);
+});
