@@ -37,19 +37,20 @@ export function transcribeAudioTool(book: ModelBook, fetchPublic: FetchPublic): 
           .string({ description: 'ISO 639-1 code such as de; found out when absent', pattern: '^[a-z]{2,3}(-[A-Za-z]{2,4})?$' })
           .optional(),
         model: modelParameter,
-        timestamps: p.boolean({ description: 'Answers the segments with their times', default: false }),
+        timestamps: p.boolean({ description: 'Tells of each segment when it was said', default: false }),
       },
       returns: {
         type: 'object',
-        required: ['text', 'model_used'],
+        required: ['text', 'segments', 'model_used'],
         properties: {
           text: { type: 'string' },
           language: { type: 'string' },
           segments: {
             type: 'array',
+            description: 'What was said, stretch by stretch; empty where the service tells none',
             items: {
               type: 'object',
-              required: ['start', 'end', 'text'],
+              required: ['text'],
               properties: {
                 start: { type: 'number', 'x-unit': 's' },
                 end: { type: 'number', 'x-unit': 's' },
@@ -66,8 +67,8 @@ export function transcribeAudioTool(book: ModelBook, fetchPublic: FetchPublic): 
       const model = book.pick('speech', name);
       const media = await loadMedia(audio, { kind: 'audio', context, fetchPublic });
       const { segments, ...said } = await transcribe(model, { audio: media, language, signal: context.signal });
-      const times = segments.map(({ start, end, text }) => ({ start, end, text }));
-      return { ...said, ...(timestamps && { segments: times }), model_used: model.name };
+      const stretches = segments.map(({ start, end, text }) => (timestamps ? { start, end, text } : { text }));
+      return { ...said, segments: stretches, model_used: model.name };
     },
   );
 }

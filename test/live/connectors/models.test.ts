@@ -162,7 +162,13 @@ describe('models that see, hear and measure', () => {
       model_used: 'ears',
     });
     expect(endpoint.last()).toMatchObject({ path: '/audio/transcriptions', body: { model: 'whisper', response_format: 'verbose_json' } });
-    expect(await hub.result('transcribe_audio', { audio: WAV, model: 'plain' })).toEqual({ text: heard, model_used: 'plain' });
+    expect(await hub.result('transcribe_audio', { audio: WAV, model: 'plain' })).toEqual({
+      text: heard,
+      segments: [],
+      model_used: 'plain',
+    });
+    const { segments } = await hub.result('transcribe_audio', { audio: WAV });
+    expect(segments).toEqual([{ text: 'heard' }, { text: 'audio.wav audio/wav 8044' }]);
   });
 
   test('answer vectors in the order of the texts', async () => {

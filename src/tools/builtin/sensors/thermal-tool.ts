@@ -8,15 +8,17 @@ import { fromCelsius } from './sensor-tools.ts';
 
 const UNITS = ['celsius', 'fahrenheit', 'kelvin'] as const;
 const MILLIDEGREE = /^-?\d{1,7}\s*$/;
+/** What source 000 §2 calls the first zone; the kernel has no such file. */
+const ZONE = /^\/dev\/thermal(\d{1,3})$/;
 
 /**
  * Maker of `builtin:thermal` for the manifest: a tool that reads one temperature file of the kernel, `config.device`,
- * such as `/sys/class/thermal/thermal_zone0/temp` (millidegrees Celsius: Documentation/ABI/testing/sysfs-class-thermal).
- * CONFIG_INVALID for a path outside of `root`.
+ * such as `/sys/class/thermal/thermal_zone0/temp` (millidegrees Celsius: Documentation/ABI/testing/sysfs-class-thermal), or
+ * `/dev/thermal0` for the same. CONFIG_INVALID for a path outside of `root`.
  */
 export function thermalTool(name: string, config: JsonObject, root = '/sys'): RegisteredTool {
-  const { device } = config;
-  if (typeof device !== 'string' || !device.startsWith(`${root}/`)) {
+  const device = typeof config.device === 'string' ? config.device.replace(ZONE, `${root}/class/thermal/thermal_zone$1/temp`) : '';
+  if (!device.startsWith(`${root}/`)) {
     throw new AtmoError(
       'CONFIG_INVALID',
       `The tool ${name} needs config.device, a temperature file below ${root}, such as ${root}/class/thermal/thermal_zone0/temp`,

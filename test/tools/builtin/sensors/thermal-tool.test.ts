@@ -25,6 +25,16 @@ test('millidegrees of the kernel become the unit that was asked for', async () =
   expect(await read(file, 'fahrenheit')).toEqual({ value: 118.96, unit: 'fahrenheit' });
 });
 
+test('the name that the catalogue has for a zone means its file', async () => {
+  const tool = thermalTool('board', { device: '/dev/thermal0' }, root);
+  expect(await tool.handler({ unit: 'celsius' }, {} as ToolContext)).toEqual({ value: 48.31, unit: 'celsius' });
+  const gone = thermalTool('board', { device: '/dev/thermal7' }, root).handler({ unit: 'celsius' }, {} as ToolContext);
+  await expect(gone).rejects.toMatchObject({ code: 'DEVICE_UNREACHABLE' });
+  for (const device of ['/dev/thermal0/x', '/dev/thermal', '/x/dev/thermal0', '/dev/thermal0\n']) {
+    expect(() => thermalTool('board', { device }, root)).toThrow(/needs config.device/);
+  }
+});
+
 test('a file elsewhere is refused, also behind a link', async () => {
   expect(() => thermalTool('board', { device: '/etc/passwd' }, root)).toThrow(/needs config.device, a temperature file below/);
   expect(() => thermalTool('board', {}, root)).toThrow(/needs config.device/);
