@@ -49,6 +49,10 @@ describe('a membership certificate', () => {
     expect(problemOf(signByRoot(claimsOf(inviter, { issuer: inviter.hubId }), root.privateKey))).toContain('does not name the mesh');
   });
 
+  test('by the root key that gives a permission that is none is refused', () => {
+    expect(problemOf(signByRoot(claimsOf(inviter, { permissions: ['*', 'device:*:lamp'] }), root.privateKey))).toContain('not a permission');
+  });
+
   test('by a hub that may invite speaks for another hub', () => {
     expect(verifyCertificate(guestChain(), root.publicKey)).toMatchObject({
       hubId: guest.hubId,
