@@ -12,7 +12,7 @@ import type { RelayConnection, RelayRoom } from './relay-connection.ts';
 interface BridgeParts {
   readonly clock: Clock;
   /** Makes the connection; it is started with the bridge. */
-  readonly connect: (room: Omit<RelayRoom, 'url' | 'entry'>) => RelayConnection;
+  readonly connect: (room: Omit<RelayRoom, 'url' | 'entry' | 'nodeId'>) => RelayConnection;
   /** What the owner lets out, as it is now. */
   readonly tools: () => readonly AnnouncedTool[];
   readonly newId: () => string;
@@ -46,7 +46,7 @@ export class AtmosphereBridge implements Service {
     const send = (target: string, payload: JsonObject) => this.#connection.send({ type: 'direct', target, payload });
     this.outgoing = new OutgoingCalls({ send, newId });
     const isAnnounced = (name: string) => tools().some(({ key }) => key === name);
-    this.#incoming = new IncomingCalls({ calls, isAnnounced, isFirst: (key) => this.nodes.isFirst(key), answer: send });
+    this.#incoming = new IncomingCalls({ clock, calls, isAnnounced, isFirst: (key) => this.nodes.isFirst(key), answer: send });
     this.#connection = connect({
       onJoined: () => this.#announce(),
       onFrame: (frame) => this.#onFrame(frame),

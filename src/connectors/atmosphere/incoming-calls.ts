@@ -1,10 +1,12 @@
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { copyJson } from '../../tools/schema/plain-json.ts';
 import type { AgentCalls } from '../agent-calls.ts';
 import { heardText } from './heard-announcement.ts';
 
 interface IncomingParts {
+  readonly clock: Pick<Clock, 'monotonic'>;
   /** Undefined where the owner takes no calls. */
   readonly calls: AgentCalls | undefined;
   /** Whether the owner announces a tool of this name. */
@@ -16,6 +18,9 @@ interface IncomingParts {
 }
 
 const MAX_RUNNING = 4;
+/** Each call that reaches the pipeline is written down, refused or not. */
+const MAX_A_MINUTE = 60;
+const MINUTE_MS = 60_000;
 const RESULT_LIMITS = { maxSize: 262_144, maxDepth: 64 };
 const MAX_ID = 128;
 const OK = 200;
@@ -28,6 +33,8 @@ export class IncomingCalls implements Disposable {
   readonly #with: IncomingParts;
   readonly #stopped = new AbortController();
   #running = 0;
+  #minuteMs = Number.NEGATIVE_INFINITY;
+  #inMinute = 0;
 
   constructor(parts: IncomingParts) {
     this.#with = parts;
@@ -52,12 +59,22 @@ export class IncomingCalls implements Disposable {
     try {
       if (!this.#with.isAnnounced(tool)) throw new AtmoError('TOOL_NOT_FOUND', 'No such tool is announced here');
       if (!isJsonObject(params)) throw new AtmoError('VALIDATION_ERROR', 'params is no object');
+      this.#countCall();
       if (this.#running >= MAX_RUNNING) throw new AtmoError('RESOURCE_EXCEEDED', `More than ${MAX_RUNNING} calls of others run at once`);
       return { status: OK, body: await this.#call(calls, tool, params) };
     } catch (thrown) {
       const { code, message } = toAtmoError(thrown);
       return { status: ERROR_CODES[code].httpStatus, body: { error: message, code } };
     }
+  }
+
+  #countCall(): void {
+    const nowMs = this.#with.clock.monotonic();
+    if (nowMs - this.#minuteMs >= MINUTE_MS) {
+      this.#minuteMs = nowMs;
+      this.#inMinute = 0;
+    }
+    if (++this.#inMinute > MAX_A_MINUTE) throw new AtmoError('RATE_LIMITED', `More than ${MAX_A_MINUTE} calls of others in a minute`);
   }
 
   async #call(calls: AgentCalls, tool: string, params: JsonObject): Promise<Json> {

@@ -54,7 +54,7 @@ function openBridge(ground: ConnectorGround, config: AtmosphereConfig): { readon
       tools,
       newId: randomUUID,
       calls: callsOf(ground, config),
-      connect: (room) => new RelayConnection(parts, { ...room, url, entry }),
+      connect: (room) => new RelayConnection(parts, { ...room, url, entry, nodeId }),
     },
     { nodeId, name },
   );

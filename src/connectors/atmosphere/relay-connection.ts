@@ -17,6 +17,7 @@ interface ConnectionParts {
 /** Where the relay is, how it is entered, and who hears what comes. */
 export interface RelayRoom {
   readonly url: string;
+  readonly nodeId: string;
   readonly entry: () => JsonObject;
   /** The relay has let the node in. */
   readonly onJoined: () => void;
@@ -115,6 +116,7 @@ export class RelayConnection implements Service {
     if (!isJsonObject(frame)) return;
     if (frame.type === 'joined' && !this.#isJoined) this.#onJoined();
     else if (frame.type === 'error' && !this.#isJoined) this.#onRefused(frame);
+    else if (this.#isForgotten(frame)) this.#lose('the relay has forgotten us');
     else if (this.#isJoined) this.#room.onFrame(frame);
   }
 
@@ -137,7 +139,15 @@ export class RelayConnection implements Service {
   #ping(): void {
     this.#heardBytes = 0;
     if (this.#with.clock.monotonic() - this.#heardAtMs >= SILENCE_MS) this.#lose('the relay is silent');
-    else this.send({ type: 'ping' });
+    else {
+      this.send({ type: 'ping' });
+      // When an old connection of a node ends, the relay takes the new one off its list, and still answers its pings.
+      this.send({ type: 'direct', target: this.#room.nodeId, payload: { type: 'ping' } });
+    }
+  }
+
+  #isForgotten({ type, message }: JsonObject): boolean {
+    return type === 'error' && message === `Peer ${this.#room.nodeId} not found`;
   }
 
   #lose(reason: string): void {

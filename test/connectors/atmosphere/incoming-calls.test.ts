@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { IncomingCalls } from '../../../src/connectors/atmosphere/incoming-calls.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 
 function world(run: (tool: string, params: JsonObject, signal: AbortSignal) => Promise<Json> = async () => 42) {
   const asked: unknown[] = [];
@@ -16,12 +17,20 @@ function world(run: (tool: string, params: JsonObject, signal: AbortSignal) => P
     may: () => true,
     [Symbol.dispose]() {},
   };
+  const clock = new ManualClock();
   const parts = {
+    clock,
     isAnnounced: (tool: string) => tool.startsWith('core:'),
     isFirst,
     answer: (node: string, payload: JsonObject) => void answers.push([node, payload]),
   };
-  return { asked, answers, incoming: new IncomingCalls({ ...parts, calls }), closed: new IncomingCalls({ ...parts, calls: undefined }) };
+  return {
+    clock,
+    asked,
+    answers,
+    incoming: new IncomingCalls({ ...parts, calls }),
+    closed: new IncomingCalls({ ...parts, calls: undefined }),
+  };
 }
 
 const call = { type: 'tool_call', app: 'hall', tool: 'core:echo', params: { text: 'x' }, request_id: 'r1' };
@@ -77,6 +86,16 @@ test('a long result is none, and four calls run at once', async () => {
   held.resolve(1);
   await Promise.all(running);
   expect(busy.answers).toHaveLength(5);
+});
+
+test('a flood of calls is refused before anything is written down', async () => {
+  const { asked, answers, incoming, clock } = world();
+  for (let id = 0; id < 100; id++) await incoming.take('a', { ...call, request_id: `r${id}` });
+  expect([asked.length, answers.length]).toEqual([60, 100]);
+  expect(answers.at(-1)?.[1]).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } });
+  clock.advance(60_000);
+  await incoming.take('a', { ...call, request_id: 'later' });
+  expect(asked).toHaveLength(61);
 });
 
 test('a hub that stops cancels what runs and says nothing more', async () => {

@@ -28,6 +28,7 @@ async function world() {
     { clock, logger, open, random: () => 0 },
     {
       url: 'ws://relay/relay/m',
+      nodeId: 'own',
       entry: () => ({ type: 'join' }),
       onJoined: () => told.push('joined'),
       onFrame: (frame) => frames.push(frame),
@@ -72,7 +73,7 @@ test('pings every twenty seconds, and leaves a relay that says nothing for a min
   const { sockets, told, last, say, join, pass } = await world();
   join();
   await pass(20_000);
-  expect(last().sent.at(-1)).toEqual({ type: 'ping' });
+  expect(last().sent.slice(1)).toEqual([{ type: 'ping' }, { type: 'direct', target: 'own', payload: { type: 'ping' } }]);
   say({ type: 'pong' });
   await pass(40_000);
   expect(told).toEqual(['joined']);
@@ -144,6 +145,17 @@ test('what is more than 16 MiB between two pings is thrown away unread', async (
   await pass(20_000);
   say({ type: 'pong' });
   expect(frames).toHaveLength(17);
+});
+
+test('a relay that has taken the node off its list is entered again; that another node is gone changes nothing', async () => {
+  const { connection, sockets, say, join, pass } = await world();
+  join();
+  say({ type: 'error', message: 'Peer other not found' });
+  expect(connection.problem).toBeUndefined();
+  say({ type: 'error', message: 'Peer own not found' });
+  expect(connection.problem).toBe('the relay has forgotten us');
+  await pass(1_000);
+  expect(sockets).toHaveLength(2);
 });
 
 test('nothing is sent to a relay that does not take what it got', async () => {

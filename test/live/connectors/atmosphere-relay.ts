@@ -20,7 +20,8 @@ export type RelayMood = 'well' | 'deaf' | 'closed';
 
 /**
  * A relay that speaks the protocol of the Atmosphere project: the first frame registers a mesh or joins it, then frames go to all or to
- * one. As there, a node is whoever says so, and a second one drives out the first.
+ * one. As there, a node is whoever says so, a second one
+ * drives out the first, and the end of any connection of a node takes the node off the list.
  */
 export class AtmosphereRelay implements AsyncDisposable {
   readonly url: string;
@@ -92,7 +93,7 @@ export class AtmosphereRelay implements AsyncDisposable {
     send(socket, { type: 'joined', mesh: meshId, mesh_id: meshId, node_count: this.#peers.size });
     send(socket, { type: 'peers', peers: [...this.#peers.values()].map((peer) => peer.info).filter(({ node_id: id }) => id !== node) });
     socket.on('message', (data) => this.#onFrame(socket, node, jsonIn(String(data))));
-    socket.once('close', () => this.#leave(socket, node));
+    socket.once('close', () => this.#leave(node));
   }
 
   #refusal(meshId: string, entry: JsonObject): string | undefined {
@@ -120,7 +121,10 @@ export class AtmosphereRelay implements AsyncDisposable {
     if (type === 'broadcast' && isJsonObject(payload)) this.#toOthers(from, { type: 'message', from, payload: { ...payload, from } });
     if (type === 'direct') {
       const peer = this.#peers.get(String(target));
-      send(peer?.socket ?? socket, peer ? { type: 'message', from, payload: payload ?? {} } : { type: 'error', message: 'Peer not found' });
+      send(
+        peer?.socket ?? socket,
+        peer ? { type: 'message', from, payload: payload ?? {} } : { type: 'error', message: `Peer ${target} not found` },
+      );
     }
   }
 
@@ -128,8 +132,7 @@ export class AtmosphereRelay implements AsyncDisposable {
     for (const [id, { socket }] of this.#peers) if (id !== node) send(socket, frame);
   }
 
-  #leave(socket: WebSocket, node: string): void {
-    if (this.#peers.get(node)?.socket !== socket) return;
+  #leave(node: string): void {
     this.#peers.delete(node);
     this.#toOthers(node, { type: 'peer_left', node_id: node });
   }
