@@ -27,6 +27,27 @@ source <(atmo completion bash)        in ~/.bashrc
 source <(atmo completion zsh)         in ~/.zshrc, after compinit
 atmo completion fish | source         in ~/.config/fish/config.fish
 \`\`\`
+
+## From another machine
+
+A laptop speaks to the hub over TLS, or through an SSH tunnel where the hub listens on its own machine alone. On the hub:
+
+\`\`\`
+sudo atmo tls                         its address and fingerprint
+sudo atmo token mint --agent ann --allow '*' --allow admin:approvals --ttl 90d > ann.token
+\`\`\`
+
+On the laptop, once; from then on \`atmo\` there speaks to that hub with nothing set, until \`atmo logout\`:
+
+\`\`\`
+export ATMO_URL=https://hub.local:8081
+atmo tls trust FINGERPRINT
+atmo login --token @ann.token
+\`\`\`
+
+Through a tunnel instead of TLS, with \`ATMO_URL\` unset: \`ssh -N -L 8081:127.0.0.1:8081 pi@hub.local\`, then the same \`atmo login --token\`. To agree to
+dangerous calls from there, enrol a key of the laptop: it is printed by \`atmo approver key\` on the laptop, and
+\`sudo atmo approver enroll ann --key KEY\` on the hub takes it.
 `;
 
 /** docs/cli.md: every command with its operands, options and examples, from the table that the CLI itself reads. */

@@ -1,7 +1,7 @@
 import type { AtmoError, ErrorCode } from '../core/errors.ts';
 
 const STEPS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  UNAUTHENTICATED: 'sudo atmo login on the hub gives you a token, once; from another machine set ATMO_TOKEN to one of atmo token mint',
+  UNAUTHENTICATED: 'sudo atmo login on the hub gives you a token, once; on another machine: atmo login --token with one of atmo token mint',
   TOKEN_EXPIRED: 'sudo atmo login gives you a new token; for an agent, atmo token mint',
   TOKEN_INVALID: 'sudo atmo login gives you a new token; for an agent, atmo token mint',
   RULE_BLOCKED: 'atmo rules lists them; atmo rules test TOOL tells which one decides',

@@ -35,8 +35,12 @@ export async function pageLogin(hub: HubClient, env: CliIo['env']): Promise<Page
   return { token: credential.token, ...(await enrolledKey(hub, env)) };
 }
 
-/** The address of the page with the login behind `#`, which browsers send nowhere. */
+const OF_HUB = /^at[01]\.[A-Za-z0-9_.-]+$/;
+
+/** The address of the page with the login behind `#`, which browsers send nowhere; short, since it has to fit into a QR code. */
 export function pageLink(url: string, login: PageLogin): string {
+  const { token, person = '', key = '' } = login;
+  if (OF_HUB.test(token)) return `${url}/#login=${[token, person, key].join('~').replace(/~+$/, '')}`;
   return `${url}/#login=${Buffer.from(JSON.stringify(login)).toString('base64url')}`;
 }
 

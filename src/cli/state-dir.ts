@@ -13,12 +13,19 @@ export function stateDirs(env: Environment): readonly string[] {
   return ['/var/lib/atmosphere-edge', join(env.HOME ?? homedir(), '.local/state/atmosphere-edge')];
 }
 
-/** Address of the hub: ATMO_URL, else where a hub with this environment answers its own machine. */
+/** Address of the hub: ATMO_URL, else that of a login at another machine's hub, else where a hub with this environment answers its own machine. */
 export function hubUrl(env: Environment): string {
-  const text = env.ATMO_URL || `http://${loopbackOf(env.ATMO_HTTP_HOST)}:${env.ATMO_HTTP_PORT || '8081'}`;
+  const text = env.ATMO_URL || urlElsewhere(env) || `http://${loopbackOf(env.ATMO_HTTP_HOST)}:${env.ATMO_HTTP_PORT || '8081'}`;
   const url = URL.parse(text);
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href.replace(/\/+$/, '');
   throw new AtmoError('VALIDATION_ERROR', `ATMO_URL is ${JSON.stringify(text)}; it has to look like http://127.0.0.1:8081`);
+}
+
+/** Who has logged in at a hub over TLS speaks to that one, unless the environment speaks of a hub of this machine. */
+function urlElsewhere(env: Environment): string | undefined {
+  if (env.ATMO_HTTP_HOST || env.ATMO_HTTP_PORT || env.ATMO_STATE_DIR) return undefined;
+  const url = readLogin(env)?.url;
+  return url?.startsWith('https:') ? url : undefined;
 }
 
 /** A hub that listens on the network answers its own machine in clear on 127.0.0.1 as well. */
@@ -47,16 +54,16 @@ export interface Credential {
 }
 
 /**
- * The credential to call with: ATMO_TOKEN, else the user's own from `atmo login`, else the owner's token. The last two are
- * sent to no other machine, and a login to no hub but the one at whose address it was made.
+ * The credential to call with: ATMO_TOKEN, else the user's own from `atmo login`, else the owner's token. The owner's is sent
+ * to no other machine, and a login to no hub but the one at whose address it was made.
  */
 export function findCredential(env: Environment): Credential | undefined {
   if (env.ATMO_TOKEN) {
     requireSafeWay(env.ATMO_TOKEN, env);
     return { token: env.ATMO_TOKEN, source: 'environment' };
   }
-  const login = isLocal(env) ? readLogin(env) : undefined;
-  if (login?.url === hubUrl(env)) {
+  const login = readLogin(env);
+  if (login?.url === hubUrl(env) && isSafeWay(login.url)) {
     const { token, hubKey } = login;
     return { token, source: 'login', login: { file: loginPath(homeOf(env)), ...(hubKey !== undefined && { hubKey }) } };
   }
@@ -94,7 +101,7 @@ function unreadable(file: string, cause: unknown): AtmoError {
 /** Nothing narrows the owner's token: it does not cross a network in clear. */
 function requireSafeWay(token: string, env: Environment): void {
   const url = hubUrl(env);
-  if (!token.startsWith('at0.') || isLocal(env) || url.startsWith('https:')) return;
+  if (!token.startsWith('at0.') || isSafeWay(url)) return;
   throw new AtmoError(
     'VALIDATION_ERROR',
     `The owner's token is not sent to ${url} in clear; use an SSH tunnel (ssh -L 8081:127.0.0.1:8081 HOST), or a token of "atmo token mint"`,
@@ -104,6 +111,11 @@ function requireSafeWay(token: string, env: Environment): void {
 
 function isLocal(env: Environment): boolean {
   return isLoopback(hubUrl(env));
+}
+
+/** Whether nobody between here and the hub can read along. */
+export function isSafeWay(url: string): boolean {
+  return isLoopback(url) || url.startsWith('https:');
 }
 
 /** Whether only this machine can reach an address. */

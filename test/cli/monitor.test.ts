@@ -42,7 +42,7 @@ describe('atmo monitor', () => {
       const { hub, run } = await makeHubWithPage(dir);
       const { code, out, err } = await run([]);
       expect(code).toBe(0);
-      expect(out).toMatch(/^http:\/\/127\.0\.0\.1:8081\/#login=[A-Za-z0-9_-]+\n$/);
+      expect(out).toMatch(/^http:\/\/127\.0\.0\.1:8081\/#login=[A-Za-z0-9_.~-]+\n$/);
       expect(err).toContain('Whoever has this link');
       const login = loginIn(out.trim());
       expect(login).toMatchObject({ token: tokenOf('monitor'), person: 'owner' });

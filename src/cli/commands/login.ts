@@ -6,6 +6,7 @@ import { type Command, type Invocation, usage } from '../command.ts';
 import { HubClient } from '../hub-client.ts';
 import { hubOfStateDir } from '../hub-proof.ts';
 import { objectsIn } from '../json-list.ts';
+import { loginElsewhere } from '../login-elsewhere.ts';
 import { approverKeyPath, configDir, homeOf, removeLogin, writeLogin } from '../login-file.ts';
 import { asUser, type LoginUser, loginUser } from '../login-user.ts';
 import { findOwnerCredential, hubUrl } from '../state-dir.ts';
@@ -16,10 +17,15 @@ const TTL_SECONDS = 90 * 86_400;
 /** A token and an approver key of one's own, instead of sharing the owner's. */
 export const login: Command = {
   name: 'login',
-  summary: "give yourself a token and an approver key of your own (with sudo, or as the hub's user)",
-  examples: ['login', 'login --person ann'],
-  options: { person: { value: 'NAME', help: 'your name on this hub; your user name when absent' } },
+  summary: "give yourself a token and an approver key of your own (with sudo, or as the hub's user); from another machine with --token",
+  examples: ['login', 'login --person ann', 'login --token @ann.token'],
+  options: {
+    person: { value: 'NAME', help: 'your name on this hub; your user name when absent' },
+    token: { value: 'TOKEN', help: 'keep this token of "atmo token mint" for the hub at ATMO_URL: @FILE, or - for stdin' },
+  },
   async run(call) {
+    const given = call.text('token');
+    if (given !== undefined) return loginElsewhere(call, given);
     const user = loginUser(call.io.env);
     const person = personOf(call, user);
     const owner = new HubClient(call.io, { as: 'owner' });

@@ -8,15 +8,21 @@ export interface Login {
   readonly key?: string;
 }
 
-const FRAGMENT = /^#login=([A-Za-z0-9_-]{1,8192})$/;
+const FRAGMENT = /^#login=([A-Za-z0-9_.~-]{1,8192})$/;
 /** Visible ASCII, as a header can carry it. */
 const TOKEN = /^[\x21-\x7e]{8,4096}$/;
 const SEED = /^[A-Za-z0-9_-]{43}$/;
 
-/** The login of a link that `atmo monitor` made, `#login=` and base64url of JSON; undefined for every other fragment. */
+/**
+ * The login of a link that `atmo monitor` made: `#login=` and token, person and seed with `~` between them, where the token of
+ * a hub has dots; else base64url of JSON. Undefined for every other fragment.
+ */
 export function loginOfFragment(fragment: string): Login | undefined {
   const text = FRAGMENT.exec(fragment)?.[1];
-  return text === undefined ? undefined : loginOfJson(new TextDecoder().decode(bytesOfBase64Url(text)));
+  if (text === undefined) return undefined;
+  if (!text.includes('.')) return loginOfJson(new TextDecoder().decode(bytesOfBase64Url(text)));
+  const [token, person, key] = text.split('~');
+  return loginOfJson(JSON.stringify({ token, person: person || undefined, key: key || undefined }));
 }
 
 /** A login from its JSON; undefined when it is none. */

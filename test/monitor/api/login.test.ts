@@ -31,6 +31,12 @@ describe('a login', () => {
     });
   });
 
+  test('comes from a short link too, whatever is missing at its end', () => {
+    expect(loginOfFragment(`#login=at1.abc.def~ann~${KEY}`)).toEqual({ token: 'at1.abc.def', person: 'ann', key: KEY });
+    expect(loginOfFragment('#login=at1.abc.def~ann')).toEqual({ token: 'at1.abc.def', person: 'ann' });
+    expect(loginOfFragment('#login=at1.abc.def')).toEqual({ token: 'at1.abc.def' });
+  });
+
   test.each([
     ['an ordinary address', '#/home'],
     ['no base64url', '#login=%%'],
