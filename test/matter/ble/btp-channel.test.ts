@@ -51,6 +51,8 @@ class SlowLink implements GattLink {
 
 const message = (number: number): Uint8Array => new Uint8Array(300).fill(number);
 const signal = new AbortController().signal;
+/** What stalls goes on by itself when matter.js acknowledges after 5 s. */
+const BEFORE_TIMER = { timeout: 4_900 };
 
 describe('a BTP channel', () => {
   test('carries long messages both ways at once over a link that confirms slowly', async () => {
@@ -63,7 +65,7 @@ describe('a BTP channel', () => {
       await link.device?.sendMatterMessage(message(number));
       await channel.send(message(number));
     }
-    await expect.poll(() => [link.messages.length, received.length], { timeout: 4_000 }).toEqual([12, 12]);
+    await expect.poll(() => [link.messages.length, received.length], BEFORE_TIMER).toEqual([12, 12]);
     expect([link.messages, received]).toEqual([expected, expected]);
     expect(link.mostWritesAtOnce).toBe(1);
     await channel.close();
@@ -75,7 +77,7 @@ describe('a BTP channel', () => {
     let received = 0;
     channel.onMessage(() => received++);
     for (let number = 0; number < 12; number++) await link.device?.sendMatterMessage(message(number));
-    await expect.poll(() => received, { timeout: 3_000 }).toBe(12);
+    await expect.poll(() => received, BEFORE_TIMER).toBe(12);
     await channel.close();
   });
 
