@@ -17,6 +17,7 @@ export default defineConfig({
           exclude: ['test/live/**', '**/node_modules/**'],
           // Some start processes, and machines of continuous integration may be many times slower than a desk.
           testTimeout: 120_000,
+          hookTimeout: 120_000,
           expect: patience,
           // Files share a process: loading matter.js for each of a hundred took longer than all the tests.
           isolate: false,
