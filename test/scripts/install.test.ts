@@ -2,9 +2,10 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
+const INSTALL_LIMIT_MS = 180_000;
 const prefix = mkdtempSync(join(tmpdir(), 'atmo-install-'));
 afterAll(() => rmSync(prefix, { recursive: true }));
 
@@ -13,21 +14,23 @@ const install = (...args: string[]) => execFileSync(join(ROOT, 'scripts/install'
 const tree = () => readdirSync(prefix, { recursive: true, encoding: 'utf8' }).sort();
 
 describe('install', () => {
-  test('a dry run names the steps and changes nothing', () => {
-    expect(install('--dry-run', '--prefix', prefix)).toContain(`would run: dpkg-deb --extract`);
-    expect(install('--dry-run')).toContain('would run: apt-get install --yes --reinstall');
-    expect(install('--dry-run', '--uninstall')).toContain('would run: apt-get remove --yes atmosphere-edge');
-    expect(tree()).toEqual([]);
-  });
-
-  test('unpacks a program that runs without the checkout and replaces an older one, beside a state that stays', {
-    timeout: 180_000,
-  }, () => {
+  beforeAll(() => {
     mkdirSync(at('usr/lib/atmosphere-edge/dist'), { recursive: true });
     writeFileSync(at('usr/lib/atmosphere-edge/dist/chunk-of-an-older-release.mjs'), '');
     mkdirSync(at('var/lib/atmosphere-edge'), { recursive: true });
     writeFileSync(at('var/lib/atmosphere-edge/fabric'), 'keys');
     install('--prefix', prefix);
+  }, INSTALL_LIMIT_MS);
+
+  test('a dry run names the steps and changes nothing', () => {
+    const before = tree();
+    expect(install('--dry-run', '--prefix', prefix)).toContain(`would run: dpkg-deb --extract`);
+    expect(install('--dry-run')).toContain('would run: apt-get install --yes --reinstall');
+    expect(install('--dry-run', '--uninstall')).toContain('would run: apt-get remove --yes atmosphere-edge');
+    expect(tree()).toEqual(before);
+  });
+
+  test('unpacks a program that runs without the checkout and replaces an older one, beside a state that stays', () => {
     expect(existsSync(at('usr/lib/atmosphere-edge/dist/chunk-of-an-older-release.mjs'))).toBe(false);
     expect(readFileSync(at('var/lib/atmosphere-edge/fabric'), 'utf8')).toBe('keys');
     expect(execFileSync(at('usr/lib/atmosphere-edge/bin/node'), ['--version'], { encoding: 'utf8' }).trim()).toBe(process.version);
