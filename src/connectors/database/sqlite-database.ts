@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { ConcurrencyGate } from '../../core/concurrency-gate.ts';
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { residentBytes } from '../../core/process/resident-bytes.ts';
-import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
 import { nodeArguments } from '../../tools/programs/node-program.ts';
 import { type Database, type DatabaseAnswer, type DatabaseQuery, MAX_ANSWER_BYTES, tooMuchData } from './database.ts';
 import { SQLITE_PROGRAM } from './sqlite-program.ts';

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
+import { ConcurrencyGate } from '../../core/concurrency-gate.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { orAborted } from '../../core/time/or-aborted.ts';
-import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
 import type { ScriptEngine, ScriptRun } from '../../tools/programs/script-engine.ts';
 import type { ScriptOrder, ScriptOutcome } from './script-worker.ts';
 

@@ -1,5 +1,5 @@
+import { ConcurrencyGate } from '../../core/concurrency-gate.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { ConcurrencyGate } from '../../tools/calls/concurrency-gate.ts';
 import { defineTool } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';

@@ -10,9 +10,9 @@ import {
   TlvWriteRequest,
   TlvWriteResponse,
 } from '@matter/main/types';
+import { ConcurrencyGate } from '../../core/concurrency-gate.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time/clock.ts';
-import { CallSlots } from './call-slots.ts';
 import { interactionError, statusError } from './interaction-error.ts';
 import type { PeerLink } from './peer-link.ts';
 import { SilenceLimit } from './silence-limit.ts';
@@ -68,7 +68,7 @@ const TIMED_WINDOW = Seconds(5);
 /** Reads, writes and commands over Matter with a deadline of our own: what a caller gave up never goes out later. */
 export class DeviceInteractions {
   readonly #clock: Clock;
-  readonly #slots = new WeakMap<ClientNode, CallSlots>();
+  readonly #slots = new WeakMap<ClientNode, ConcurrencyGate>();
   readonly #answeredMs = new WeakMap<ClientNode, number>();
 
   constructor(collaborators: { readonly clock: Clock }) {
@@ -158,8 +158,8 @@ export class DeviceInteractions {
     this.#answeredMs.set(node, this.#clock.monotonic());
   }
 
-  #slotsOf(node: ClientNode): CallSlots {
-    const slots = this.#slots.get(node) ?? new CallSlots(PARALLEL_CALLS);
+  #slotsOf(node: ClientNode): ConcurrencyGate {
+    const slots = this.#slots.get(node) ?? new ConcurrencyGate({ maxRunning: PARALLEL_CALLS });
     this.#slots.set(node, slots);
     return slots;
   }

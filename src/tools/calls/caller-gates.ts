@@ -1,5 +1,5 @@
 import { type Principal, principalKey } from '../../core/access/principal.ts';
-import { ConcurrencyGate } from './concurrency-gate.ts';
+import { ConcurrencyGate } from '../../core/concurrency-gate.ts';
 
 /** How many calls may run at once and wait for that, in all and for one caller. */
 interface CallerGateOptions {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { scraperTool } from '../../../src/connectors/web/scraper-tool.ts';
 import { textTools } from '../../../src/connectors/web/text-tools.ts';
+import { ConcurrencyGate } from '../../../src/core/concurrency-gate.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { systemClock } from '../../../src/core/time/clock.ts';
-import { ConcurrencyGate } from '../../../src/tools/calls/concurrency-gate.ts';
 import { makeRoom, owner } from '../../tools/tool-room.ts';
 
 const page = async () => ({

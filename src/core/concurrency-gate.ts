@@ -1,4 +1,4 @@
-import { AtmoError } from '../../core/errors.ts';
+import { AtmoError } from './errors.ts';
 
 interface GateOptions {
   /** Whose bound it is, for the refusal; default `The hub`. */
