@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import type { CheckResult } from '../../src/cli/doctor/check-result.ts';
 import { doorChecks } from '../../src/cli/doctor/door-checks.ts';
-import { clockCheck, networkTimeCheck, nodeCheck, tokenCheck } from '../../src/cli/doctor/machine-checks.ts';
+import { clockCheck, memoryBoundCheck, networkTimeCheck, nodeCheck, tokenCheck } from '../../src/cli/doctor/machine-checks.ts';
 import { stateChecks } from '../../src/cli/doctor/state-checks.ts';
 import { schemaChecks } from '../../src/cli/doctor/tool-checks.ts';
 import { HubClient } from '../../src/cli/hub-client.ts';
@@ -24,6 +24,16 @@ describe('checks of the machine', () => {
   test.skipIf(existsSync('/run/systemd/timesync/synchronized'))('a clock that the network does not keep is told', async () => {
     const stateFor = async (answer: string | undefined) => (await networkTimeCheck(async () => answer)).state;
     expect([await stateFor('yes\n'), await stateFor('no\n'), await stateFor(undefined)]).toEqual(['ok', 'warning', 'ok']);
+  });
+
+  test('a kernel that holds nobody to a bound of memory is told, as that of Raspberry Pi OS is at first', async () => {
+    await withDirectory(async (dir) => {
+      expect(memoryBoundCheck(dir).state).toBe('ok');
+      writeFileSync(`${dir}/cgroup.controllers`, 'cpuset cpu io pids\n');
+      expect(memoryBoundCheck(dir)).toMatchObject({ state: 'warning', advice: expect.stringContaining('cgroup_enable=memory') });
+      writeFileSync(`${dir}/cgroup.controllers`, 'cpuset cpu io memory pids\n');
+      expect(memoryBoundCheck(dir).state).toBe('ok');
+    });
   });
 
   test('a missing token, and one that others can read, is told', async () => {

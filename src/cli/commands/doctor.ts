@@ -5,7 +5,7 @@ import { checkPage } from '../doctor/check-page.ts';
 import type { CheckSection } from '../doctor/check-result.ts';
 import { doorChecks } from '../doctor/door-checks.ts';
 import { homeChecks, hubCheck } from '../doctor/hub-checks.ts';
-import { clockCheck, nodeCheck, tokenCheck } from '../doctor/machine-checks.ts';
+import { clockCheck, memoryBoundCheck, nodeCheck, tokenCheck } from '../doctor/machine-checks.ts';
 import type { HubPorts } from '../doctor/network-checks.ts';
 import { stateChecks } from '../doctor/state-checks.ts';
 import { toolChecks } from '../doctor/tool-checks.ts';
@@ -39,7 +39,7 @@ async function examine(call: Invocation, tool: string | undefined) {
   const answers = await hubCheck(hub);
   const isHubThere = answers.state !== 'failed';
   const own: CheckSection[] = [
-    { title: 'Machine', checks: [nodeCheck(process.versions.node), clockCheck(Date.now()), tokenCheck(io.env)] },
+    { title: 'Machine', checks: [nodeCheck(process.versions.node), clockCheck(Date.now()), memoryBoundCheck(), tokenCheck(io.env)] },
     { title: 'Network', checks: (await io.networkChecks?.(portsOf(call, isHubThere))) ?? [] },
     { title: 'State', checks: await stateChecks(io.env) },
   ];

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { toAtmoError } from '../../core/errors.ts';
@@ -46,6 +46,20 @@ async function askTimedatectl(): Promise<string | undefined> {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Whether the kernel holds services to bounds of memory (cgroups(7)): the firmware of a Raspberry Pi switches that off, and systemd
+ * says nothing. The folder is where control groups are mounted.
+ */
+export function memoryBoundCheck(folder = '/sys/fs/cgroup'): CheckResult {
+  const check = 'bounds of memory';
+  const file = join(folder, 'cgroup.controllers');
+  if (!existsSync(file)) return { check, state: 'ok', found: 'not known here: no control groups of version 2' };
+  if (readFileSync(file, 'utf8').split(/\s+/).includes('memory')) return { check, state: 'ok', found: 'kept by the kernel' };
+  const advice =
+    'MemoryMax= of the service holds nothing: put cgroup_enable=memory at the end of the one line of /boot/firmware/cmdline.txt, and restart the board';
+  return { check, state: 'warning', found: 'not kept by this kernel', advice };
 }
 
 /** The credential that this user would call with. */
