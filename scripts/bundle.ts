@@ -13,10 +13,12 @@ const BESIDE_THE_BUNDLE = ['koffi', 'onoff', 'serialport', 'pg-native'];
 interface BundleOptions {
   /** Source file that runs. */
   readonly entry: string;
-  /** Folder for the bundle; modules find their data as if it stood one level below the root of the release. */
+  /** Folder for the bundle; modules find their data from it. */
   readonly outDir: string;
   /** Name of the bundle without `.mjs`. */
   readonly name: string;
+  /** From there to the root of the release, unless that is one level above. */
+  readonly wayToRoot?: string;
 }
 
 /**
@@ -24,13 +26,13 @@ interface BundleOptions {
  * ASCII is written as escapes: esbuild does so for texts only, and one such character in a regular expression makes V8 keep
  * the source of a whole chunk in two bytes a character. `String.raw` may hold it where it becomes a regular expression.
  */
-const ourModules: Plugin = {
+const ourModules = (wayToRoot: string): Plugin => ({
   name: 'our-modules',
   setup(context) {
     context.onLoad({ filter: /\.ts$/, namespace: 'file' }, async ({ path }) => {
       if (path.includes('/node_modules/')) return undefined;
       const text = await readFile(path, 'utf8');
-      const place = (file: string) => `new URL(${JSON.stringify(join('..', relative(ROOT, file)))}, import.meta.url)`;
+      const place = (file: string) => `new URL(${JSON.stringify(join(wayToRoot, relative(ROOT, file)))}, import.meta.url)`;
       const contents = text
         .replaceAll(/import\.meta\.url\b/g, `${place(path)}.href`)
         .replaceAll(/import\.meta\.dirname\b/g, `${place(dirname(path))}.pathname`)
@@ -38,7 +40,7 @@ const ourModules: Plugin = {
       return { contents, loader: 'ts' };
     });
   },
-};
+});
 
 /** Bun's SQLite, which matter.js knows beside Node's. */
 const withoutBun: Plugin = {
@@ -50,7 +52,7 @@ const withoutBun: Plugin = {
 };
 
 /** Bundles a program for the pinned Node; what is imported on demand becomes a chunk of its own. */
-export async function bundle({ entry, outDir, name }: BundleOptions): Promise<void> {
+export async function bundle({ entry, outDir, name, wayToRoot = '..' }: BundleOptions): Promise<void> {
   await build({
     absWorkingDir: ROOT,
     entryPoints: [{ in: entry, out: name }],
@@ -70,7 +72,7 @@ export async function bundle({ entry, outDir, name }: BundleOptions): Promise<vo
     minifySyntax: true,
     external: [...BESIDE_THE_BUNDLE],
     banner: { js: "import { createRequire as atmoCreateRequire } from 'node:module'; const require = atmoCreateRequire(import.meta.url);" },
-    plugins: [ourModules, withoutBun],
+    plugins: [ourModules(wayToRoot), withoutBun],
     logLevel: 'warning',
   });
 }

@@ -10,9 +10,9 @@ import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import { homeOf, standardHome } from '../home/home-spec.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
 import { until } from '../matter/device-hub.ts';
+import { MAIN } from './main-program.ts';
 import { RunningHub } from './running-hub.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const run = promisify(execFile);
 
 let dir: string;

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openApproverKey, rawKeyOf } from '../../src/cli/approver-key.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
+import { MAIN } from './main-program.ts';
 import { RunningHub } from './running-hub.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const PORT = '18085';
 const TWO_PERSONS = 'rules:\n  - { name: two for approvers, effect: approve, persons: 2, when: { tool: "hub:enroll_approver" } }\n';
 

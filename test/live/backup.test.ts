@@ -8,9 +8,9 @@ import type { JsonObject } from '../../src/core/json.ts';
 import { homeOf, standardHome } from '../home/home-spec.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
 import { until } from '../matter/device-hub.ts';
+import { MAIN } from './main-program.ts';
 import { RunningHub } from './running-hub.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const PASSPHRASE = 'five words that nobody guesses';
 const NAMES = ['Living room lamp', 'Front door'];
 const TOGGLE = 'matter:living_room_lamp_toggle';

@@ -9,6 +9,7 @@ import type { DeviceSpec } from '../home/home-spec.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
 import { CommissioningHub } from '../matter/commissioning-hub.ts';
+import { builtProgram } from './built-program.ts';
 import { stateStore } from './commission-crash-hub.ts';
 
 /** Where the hub dies: at a step, or so many milliseconds after it. */
@@ -48,7 +49,7 @@ const lampFor = (name: string, number: number): DeviceSpec => ({
 });
 
 async function commissionAndDie(code: string, point: string, delayMs: number): Promise<NodeJS.Signals | null> {
-  const program = join(import.meta.dirname, 'commission-crash-hub.ts');
+  const program = await builtProgram('test/live/commission-crash-hub.ts');
   const child = spawn(process.execPath, [program, join(dir, 'hub'), code, point, String(delayMs)], {
     stdio: ['ignore', 'inherit', 'inherit'],
   });

@@ -9,11 +9,11 @@ import { ownerDecision } from '../../src/cli/owner-consent.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import type { DoorAnswer, RequestWish } from './mesh/host-door.ts';
+import { MAIN } from './main-program.ts';
 import { LabMesh } from './mesh/lab-mesh.ts';
 import type { MeshHub } from './mesh/mesh-hub.ts';
 import { until } from './mesh/until.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const CLI_PORT = '18085';
 const INVITE = { permissions: ['*', 'admin:approvals'] };
 const OPEN_GATE = '/api/v1/tools/lab:open_gate/invoke';

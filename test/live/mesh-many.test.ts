@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cpuSeconds, rssMegabytes } from '../../scripts/bench/process-figures.ts';
 import { median } from '../../scripts/bench/statistics.ts';
+import { builtProgram } from './built-program.ts';
 import { figure, IS_LONG, LONG_REASON } from './mesh/figures.ts';
 import { admit, LabMesh, untilComplete } from './mesh/lab-mesh.ts';
 import type { MeshHub } from './mesh/mesh-hub.ts';
 import { SerfAgent } from './mesh/serf-agent.ts';
-import { bundledLabHub } from './mesh/shared-program.ts';
 
 const COUNTS = [5, 20];
 const ROUNDS = 10;
@@ -64,7 +64,7 @@ describe.skipIf(!IS_LONG).each(COUNTS)(`%i hubs${LONG_REASON}`, (count) => {
   let program: readonly string[];
 
   beforeAll(async () => {
-    program = await bundledLabHub();
+    program = [await builtProgram('test/live/children/lab-hub.ts')];
     mesh = await new LabMesh().start();
     const startMs = performance.now();
     hubs = await mesh.addMesh(count, { program });

@@ -6,8 +6,7 @@ import { ownerDecision } from '../../src/cli/owner-consent.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import { endProcess, untilReady } from './hub-child.ts';
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
+import { MAIN } from './main-program.ts';
 
 interface RunningHubOptions {
   readonly stateDir: string;

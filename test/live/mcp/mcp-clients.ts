@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernHttp } from '@modelcontextprotocol/client';
 import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/client/stdio';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -11,8 +10,8 @@ import {
   ResourceUpdatedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
+import { MAIN } from '../main-program.ts';
 
-export const MAIN = join(import.meta.dirname, '../../../src/main.ts');
 const ABOUT = { name: 'live-test', version: '1.0.0' };
 
 /** Where a client finds the hub. */

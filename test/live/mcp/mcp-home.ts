@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { homeOf, standardHome } from '../../home/home-spec.ts';
 import { VirtualHome } from '../../home/virtual-home.ts';
+import { MAIN } from '../main-program.ts';
 import { RunningHub } from '../running-hub.ts';
-import { MAIN } from './mcp-clients.ts';
 
 const PORT = '18091';
 const DEVICES = ['Living room lamp', 'Garden thermometer', 'Front door'] as const;

@@ -6,10 +6,10 @@ import { ownerDecision } from '../../../src/cli/owner-consent.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import type { CallAnswer } from '../../../src/tools/calls/call-answer.ts';
 import { endProcess, untilReady } from '../hub-child.ts';
+import { MAIN } from '../main-program.ts';
 import { HostDoor } from './host-door.ts';
 import { writeLabTools } from './lab-tools.ts';
 
-const MAIN = join(import.meta.dirname, '../../../src/main.ts');
 const NODE_FLAGS = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'];
 export const MESH_PORT = 8082;
 
@@ -22,7 +22,7 @@ export interface MeshHubOptions {
   /** Further sections. */
   readonly config?: JsonObject;
   readonly env?: Readonly<Record<string, string>>;
-  /** Program to run instead of src/main.ts, such as a bundle, with its arguments. */
+  /** Program to run instead of `atmo serve`, with its arguments. */
   readonly program?: readonly string[];
 }
 

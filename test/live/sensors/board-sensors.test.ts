@@ -8,7 +8,8 @@ import { sseMessages } from '../../../src/cli/sse-reader.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { until } from '../../matter/device-hub.ts';
 import { SysfsTree } from '../../sensors/sysfs-tree.ts';
-import { MAIN, modernClient } from '../mcp/mcp-clients.ts';
+import { MAIN } from '../main-program.ts';
+import { modernClient } from '../mcp/mcp-clients.ts';
 import { RunningHub } from '../running-hub.ts';
 
 const PROBE = 'devices/w1_bus_master1/28-000005e2fdc3';
