@@ -2,12 +2,18 @@
  * Runs every check of the repository: format, lint, types, dead code, profiles, unit tests and, where private networks
  * are possible, live tests and the demo. `--no-live` leaves the last two out. Exit 0 only if nothing failed.
  */
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { capture } from './check/command.ts';
+import { LIVE_PLACES, liveFiles } from './check/live-files.ts';
+import { inPool, type Job } from './check/pool.ts';
+import { slowest } from './check/slowest.ts';
 import { closingLine, failure, type Outcome, PASSED, skip, sum } from './check/tally.ts';
 import { outcomeOf } from './check/vitest-report.ts';
 
+/** What Node made of the modules that were loaded; of this run only, or it would grow with each change. */
+const COMPILE_CACHE = '.run/compile-cache';
 /** Exit status of scripts/in-netns on a machine that allows no private network. */
 const NO_NETNS = 77;
 
@@ -40,14 +46,11 @@ async function runCheck({ title, command: [program, ...args] }: Check): Promise<
 }
 
 /** Two at a time: boards and the machines of continuous integration have few cores. */
-async function inPairs<Item>(items: readonly Item[], run: (item: Item) => Promise<Outcome>): Promise<readonly Outcome[]> {
-  const waiting = [...items];
-  const worker = async (): Promise<Outcome[]> => {
-    const outcomes: Outcome[] = [];
-    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) outcomes.push(await run(item));
-    return outcomes;
-  };
-  return (await Promise.all([worker(), worker()])).flat();
+function runStatic(): Promise<readonly Outcome[]> {
+  return inPool(
+    2,
+    STATIC_CHECKS.map((check) => ({ places: 1, run: () => runCheck(check) })),
+  );
 }
 
 /** Runs vitest with `options`, behind `prefix`, and shows what it said when it ends. */
@@ -79,20 +82,33 @@ async function fetchPrograms(): Promise<void> {
   }
 }
 
-/** Each file of live tests in a private network of its own, the largest first; then the demo. */
+/** Each file of live tests in a private network of its own; then the demo, which builds anew what some of them use. */
 async function runNetworked(): Promise<readonly Outcome[]> {
   const probe = await capture('scripts/in-netns', ['--', 'true']);
   if (probe.status === NO_NETNS) return [skip(`all live tests and the demo: ${probe.output.trim()}`)];
-  const files = globSync('test/live/**/*.test.ts').sort((a, b) => statSync(b).size - statSync(a).size);
-  const live = await inPairs(files, (file) => runTests(file, ['scripts/in-netns', '--'], ['--project', 'live', file]));
-  return [...live, await runCheck(DEMO)];
+  const jobs = liveFiles().map(({ file, places }): Job<Outcome> => {
+    const run = async () => withTotal(file, () => runTests(file, ['scripts/in-netns', '--'], ['--project', 'live', file]));
+    return { places, run };
+  });
+  return [...(await inPool(LIVE_PLACES, jobs)), await runCheck(DEMO)];
+}
+
+/** With the time of the whole run instead of that of its tests: what they need is started and loaded in it, too. */
+async function withTotal(file: string, run: () => Promise<Outcome>): Promise<Outcome> {
+  const startMs = performance.now();
+  const outcome = await run();
+  return { ...outcome, times: [{ file, seconds: (performance.now() - startMs) / 1000 }] };
 }
 
 const { values } = parseArgs({ options: { 'no-live': { type: 'boolean', default: false } } });
 process.chdir(new URL('..', import.meta.url).pathname);
-await fetchPrograms();
-const outcomes = [...(await inPairs(STATIC_CHECKS, runCheck)), await runTests('unit tests', [], ['--project', 'unit'])];
+// Hundreds of processes load the same modules.
+process.env.NODE_COMPILE_CACHE ??= join(process.cwd(), COMPILE_CACHE);
+rmSync(COMPILE_CACHE, { recursive: true, force: true });
+const [staticOutcomes] = await Promise.all([runStatic(), fetchPrograms()]);
+const outcomes = [...staticOutcomes, await runTests('unit tests', [], ['--project', 'unit'])];
 outcomes.push(...(values['no-live'] ? [skip('all live tests and the demo: --no-live was given')] : await runNetworked()));
 const total = sum(outcomes.map((outcome) => outcome.tally));
-console.log(`\n${outcomes.flatMap((outcome) => outcome.notes).join('\n')}\n${closingLine(total)}`);
+const notes = [...outcomes.flatMap((outcome) => outcome.notes), ...slowest(outcomes.flatMap((outcome) => outcome.times ?? []))];
+console.log(`\n${notes.join('\n')}\n${closingLine(total)}`);
 process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1;

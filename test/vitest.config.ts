@@ -21,6 +21,8 @@ export default defineConfig({
           expect: patience,
           // Files share a process: loading matter.js for each of a hundred took longer than all the tests.
           isolate: false,
+          // Vitest would leave a core idle, which is half of a small machine.
+          maxWorkers: '100%',
         },
       },
       {

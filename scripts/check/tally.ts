@@ -1,3 +1,5 @@
+import type { FileTime } from './slowest.ts';
+
 /** How many checks ended how. */
 export interface Tally {
   readonly passed: number;
@@ -9,6 +11,8 @@ export interface Tally {
 export interface Outcome {
   readonly tally: Tally;
   readonly notes: readonly string[];
+  /** Of each file of tests that ran in it. */
+  readonly times?: readonly FileTime[];
 }
 
 export const PASSED: Outcome = { tally: { passed: 1, failed: 0, skipped: 0 }, notes: [] };

@@ -1,5 +1,8 @@
+import { relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { failure, type Outcome, sum } from './tally.ts';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
 
 /** The part of vitest's JSON report that counts. */
 interface VitestReport {
@@ -7,6 +10,9 @@ interface VitestReport {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
+    /** Since 1970. */
+    readonly startTime: number;
+    readonly endTime: number;
     readonly assertionResults: readonly {
       readonly fullName: string;
       readonly status: string;
@@ -30,6 +36,9 @@ export function outcomeOf(title: string, report: VitestReport): Outcome {
   const failedNotes = tests
     .filter((test) => test.status === 'failed')
     .map(({ fullName, failureMessages }) => `failed: ${title}: ${fullName.trim()}: ${reason(failureMessages?.at(-1))}`);
+  const repeatedNotes = tests
+    .filter(({ status, failureMessages = [] }) => status === 'passed' && failureMessages.length > 0)
+    .map(({ fullName, failureMessages }) => `passed at another try: ${title}: ${fullName.trim()}: ${reason(failureMessages?.at(0))}`);
   const broken = report.testResults.filter(
     (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
   );
@@ -39,7 +48,8 @@ export function outcomeOf(title: string, report: VitestReport): Outcome {
   const extra = [...brokenFiles, ...stray];
   return {
     tally: sum([{ passed, failed, skipped: skippedNotes.length }, ...extra.map((outcome) => outcome.tally)]),
-    notes: [...skippedNotes, ...failedNotes, ...extra.flatMap((outcome) => outcome.notes)],
+    notes: [...skippedNotes, ...repeatedNotes, ...failedNotes, ...extra.flatMap((outcome) => outcome.notes)],
+    times: report.testResults.map((file) => ({ file: relative(ROOT, file.name), seconds: (file.endTime - file.startTime) / 1000 })),
   };
 }
 

@@ -1,9 +1,13 @@
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ROOT } from '../../scripts/bundle.ts';
 import { closingLine } from '../../scripts/check/tally.ts';
 import { outcomeOf } from '../../scripts/check/vitest-report.ts';
 
+const A_FILE = { name: join(ROOT, 'test/a.test.ts'), startTime: 1_000, endTime: 3_500 };
+
 function file(status: string, ...statuses: string[]) {
-  return { name: 'a.test.ts', status, assertionResults: statuses.map((state, index) => ({ fullName: `test ${index}`, status: state })) };
+  return { ...A_FILE, status, assertionResults: statuses.map((state, index) => ({ fullName: `test ${index}`, status: state })) };
 }
 
 describe('report of a test run', () => {
@@ -18,15 +22,28 @@ describe('report of a test run', () => {
 
   test('says why a test failed, in one line without colours and stack', () => {
     const failureMessages = ['the first try', '\u001b[31mAssertionError\u001b[39m: expected 1\n  to be 2\n    at file.ts:1:2'];
-    const broken = { name: 'a.test.ts', status: 'failed', assertionResults: [{ fullName: 'adds', status: 'failed', failureMessages }] };
+    const broken = { ...A_FILE, status: 'failed', assertionResults: [{ fullName: 'adds', status: 'failed', failureMessages }] };
     const outcome = outcomeOf('unit', { success: false, testResults: [broken] });
     expect(outcome.notes).toEqual(['failed: unit: adds: AssertionError: expected 1 to be 2']);
+  });
+
+  test('names a test that passed only when it was repeated, and why, and counts it as passed', () => {
+    const failureMessages = ['Error: late'];
+    const repeated = { ...A_FILE, status: 'passed', assertionResults: [{ fullName: 'is quick', status: 'passed', failureMessages }] };
+    const outcome = outcomeOf('live', { success: true, testResults: [repeated] });
+    expect(outcome.tally).toEqual({ passed: 1, failed: 0, skipped: 0 });
+    expect(outcome.notes).toEqual(['passed at another try: live: is quick: Error: late']);
+  });
+
+  test('tells how long each file took', () => {
+    const { times } = outcomeOf('unit', { success: true, testResults: [file('passed', 'passed')] });
+    expect(times).toEqual([{ file: 'test/a.test.ts', seconds: 2.5 }]);
   });
 
   test('a file that does not load is a failure', () => {
     const outcome = outcomeOf('unit', { success: false, testResults: [file('failed'), file('passed', 'passed')] });
     expect(outcome.tally).toEqual({ passed: 1, failed: 1, skipped: 0 });
-    expect(outcome.notes).toEqual(['failed: a.test.ts did not run to its end']);
+    expect(outcome.notes).toEqual([`failed: ${A_FILE.name} did not run to its end`]);
   });
 
   test('an error outside of the tests is a failure', () => {
