@@ -32,7 +32,7 @@ function loginIn(link: string): Login | undefined {
 
 /** The public half of the key in a login: what the seed is worth. */
 function publicKeyOf({ key = '' }: Login = { token: '' }): string {
-  const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.from(key, 'base64url')]);
+  const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.from(String(key), 'base64url')]);
   return rawKeyOf(createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' }));
 }
 

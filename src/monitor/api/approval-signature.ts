@@ -1,6 +1,7 @@
 import { getPublicKeyAsync, signAsync, utils } from '@noble/ed25519';
 import { APPROVAL_DOMAIN, type ApprovalStatement, approvalPayload } from '../../wire/approval-payload.ts';
-import { base64UrlOf, bytesOfBase64Url } from './login.ts';
+import { base64UrlOf, bytesOfBase64Url } from './base64-url.ts';
+import { type KeptKey, signWith } from './kept-key.ts';
 
 /** {1: -8}, EdDSA, as a byte string (RFC 9052 §3.1). */
 const PROTECTED = [0x43, 0xa1, 0x01, 0x27];
@@ -15,11 +16,11 @@ export interface BrowserKey {
   readonly publicKey: string;
 }
 
-/** The decision signed as docs/approvals.md says: COSE_Sign1 by the key of this seed (32 bytes, base64url), base64url. */
-export async function signApproval(statement: ApprovalStatement, seed: string): Promise<string> {
+/** The decision signed as docs/approvals.md says: COSE_Sign1 by this key or the one of this seed (32 bytes, base64url), base64url. */
+export async function signApproval(statement: ApprovalStatement, key: string | KeptKey): Promise<string> {
   const payload = byteString(approvalPayload(statement));
   const signed = Uint8Array.of(ARRAY_OF_FOUR, ...CONTEXT, ...PROTECTED, ...byteString(APPROVAL_DOMAIN), ...payload);
-  const signature = byteString(await signAsync(signed, bytesOfBase64Url(seed)));
+  const signature = byteString(await (typeof key === 'string' ? signAsync(signed, bytesOfBase64Url(key)) : signWith(key, signed)));
   return base64UrlOf(Uint8Array.of(ARRAY_OF_FOUR, ...PROTECTED, EMPTY_MAP, ...payload, ...signature));
 }
 
@@ -30,8 +31,8 @@ export async function makeBrowserKey(): Promise<BrowserKey> {
 }
 
 /** The public half of a key, in base64url. */
-export async function publicKeyOf(seed: string): Promise<string> {
-  return base64UrlOf(await getPublicKeyAsync(bytesOfBase64Url(seed)));
+export async function publicKeyOf(key: string | KeptKey): Promise<string> {
+  return typeof key === 'string' ? base64UrlOf(await getPublicKeyAsync(bytesOfBase64Url(key))) : key.publicKey;
 }
 
 /** Head and bytes (RFC 8949 §3.1); every one here has 24 bytes at least and less than 64 KiB. */

@@ -1,7 +1,8 @@
-import { loginOfJson } from './login.ts';
+import { isKeptKey, keptKeyOf } from './kept-key.ts';
+import { type Login, loginOfJson } from './login.ts';
 import { LOGIN_KEY, type LoginShelf } from './login-shelf.ts';
 
-/** For this browser until somebody signs out: IndexedDB, of this origin alone. */
+/** For this browser until somebody signs out: IndexedDB, of this origin alone. Seeds become keys that nobody can read out. */
 export function browserShelf(factory: IDBFactory): LoginShelf {
   const shelf = 'login';
   const run = async <Value>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<Value>): Promise<Value> => {
@@ -15,10 +16,19 @@ export function browserShelf(factory: IDBFactory): LoginShelf {
     }
   };
   return {
-    load: async () => loginOfJson(JSON.stringify((await run('readonly', (store) => store.get(LOGIN_KEY))) ?? null)),
-    save: async (login) => void (await run('readwrite', (store) => store.put(login, LOGIN_KEY))),
+    load: async () => loginOf(await run('readonly', (store) => store.get(LOGIN_KEY))),
+    save: async (login) => {
+      const kept = typeof login.key === 'string' ? await keptKeyOf(login.key) : undefined;
+      await run('readwrite', (store) => store.put({ ...login, ...(kept && { key: kept }) }, LOGIN_KEY));
+    },
     clear: async () => void (await run('readwrite', (store) => store.delete(LOGIN_KEY))),
   };
+}
+
+function loginOf(value: unknown): Login | undefined {
+  const login = loginOfJson(JSON.stringify(value ?? null));
+  const key = typeof value === 'object' && value !== null && 'key' in value && isKeptKey(value.key) ? value.key : undefined;
+  return login && key ? { ...login, key } : login;
 }
 
 function settled<Value>(request: IDBRequest<Value>): Promise<Value> {

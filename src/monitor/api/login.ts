@@ -1,11 +1,13 @@
 import { isJsonObject } from '../../core/json.ts';
+import { bytesOfBase64Url } from './base64-url.ts';
+import type { KeptKey } from './kept-key.ts';
 
 /** Who is signed in: a token, and for who approves a name and the private key to sign with. */
 export interface Login {
   readonly token: string;
   readonly person?: string;
-  /** Seed of the Ed25519 key, 32 bytes in base64url. */
-  readonly key?: string;
+  /** Seed of the Ed25519 key, 32 bytes in base64url; or the key itself, which tells nobody its seed. */
+  readonly key?: string | KeptKey;
 }
 
 const FRAGMENT = /^#login=([A-Za-z0-9_.~-]{1,8192})$/;
@@ -48,20 +50,4 @@ export function loginOfPaste(text: string): Login | undefined {
   const hash = trimmed.indexOf('#login=');
   if (hash !== -1) return loginOfFragment(trimmed.slice(hash));
   return trimmed.startsWith('{') ? loginOfJson(trimmed) : loginOfJson(JSON.stringify({ token: trimmed }));
-}
-
-/** Bytes of base64url without padding; empty for what is none. */
-export function bytesOfBase64Url(text: string): Uint8Array<ArrayBuffer> {
-  try {
-    const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
-    return Uint8Array.from(binary, (character) => character.charCodeAt(0));
-  } catch {
-    return new Uint8Array();
-  }
-}
-
-/** Base64url without padding. */
-export function base64UrlOf(bytes: Uint8Array): string {
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
-  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }

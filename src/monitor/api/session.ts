@@ -78,8 +78,10 @@ export class Session extends Observable {
   async signIn(login: Login, { isKept = false }: { readonly isKept?: boolean } = {}): Promise<void> {
     await this.#shelves.tab.clear();
     await this.#shelves.browser.clear().catch(() => undefined);
-    await (isKept ? this.#shelves.browser : this.#shelves.tab).save(login);
-    this.#login = login;
+    const shelf = isKept ? this.#shelves.browser : this.#shelves.tab;
+    await shelf.save(login);
+    // What is kept holds a key in the place of its seed, and so does the page from then on.
+    this.#login = (isKept && (await shelf.load())) || login;
     this.#offered = undefined;
     this.#isKept = isKept;
     this.#endedBy = undefined;

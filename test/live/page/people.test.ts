@@ -9,6 +9,20 @@ const PIN = '1234';
 const LOCKED = 1;
 const UNLOCKED = 2;
 
+/** What the browser's database holds of the login, as text of the page. */
+const KEPT_LOGIN = `new Promise((resolve, reject) => {
+  const opening = indexedDB.open('atmosphere');
+  opening.onerror = () => reject(opening.error);
+  opening.onsuccess = () => {
+    const asking = opening.result.transaction('login').objectStore('login').get('atmosphere-login');
+    asking.onerror = () => reject(asking.error);
+    asking.onsuccess = () => {
+      const { key } = asking.result;
+      resolve({ extractable: key.privateKey?.extractable, json: JSON.stringify(asking.result) });
+    };
+  };
+})`;
+
 describe.skipIf(!HAS_CHROMIUM)(`what waits for a person${HAS_CHROMIUM ? '' : `: ${CHROMIUM_HINT}`}`, () => {
   let world: PageWorld;
   let owner: OpenPage;
@@ -114,6 +128,27 @@ describe.skipIf(!HAS_CHROMIUM)(`what waits for a person${HAS_CHROMIUM ? '' : `: 
     await button.click();
     await phone.page.getByText(/Approved by ann/).waitFor();
     expect(phone.complaints).toEqual([]);
+  });
+
+  test('who stays signed in signs with a key that nobody can read out, over a reload too', async () => {
+    const login = world.ownerLogin();
+    await using browser = await world.openSignedOut();
+    await browser.page.getByLabel('Token or link').fill(JSON.stringify(login));
+    await browser.page.getByLabel('Stay signed in on this browser').check();
+    await browser.page.getByRole('button', { name: 'Sign in' }).click();
+    await browser.page.getByRole('link', { name: 'Approvals' }).first().waitFor();
+    await browser.page.reload();
+    const kept = await browser.page.evaluate(KEPT_LOGIN);
+    expect(kept).toMatchObject({ extractable: false, json: expect.not.stringContaining(login.key ?? 'no key') });
+    await ask('courier');
+    await browser.show('approvals');
+    await browser.page
+      .getByRole('article', { name: /courier wants/ })
+      .getByRole('button', { name: 'Approve' })
+      .click();
+    await browser.page.getByText('Approved by owner').first().waitFor();
+    expect(await browser.page.evaluate('JSON.stringify({ ...sessionStorage, ...localStorage })')).not.toContain(login.key);
+    expect(browser.complaints).toEqual([]);
   });
 
   test('a part of the page that an update took away makes the page load itself anew, once', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { makeBrowserKey, publicKeyOf, signApproval } from '../../../src/monitor/api/approval-signature.ts';
 import { decide } from '../../../src/monitor/api/decide.ts';
 import { HubClient } from '../../../src/monitor/api/hub-client.ts';
+import { keptKeyOf } from '../../../src/monitor/api/kept-key.ts';
 import type { ApprovalStatement } from '../../../src/wire/approval-payload.ts';
 import { isSignedStatement } from '../../../src/wire/approval-statement.ts';
 import { approvalView } from '../home.ts';
@@ -25,6 +26,15 @@ describe('a decision that the browser signed', () => {
     for (const one of [statement, { ...statement, tool: 'a', expires_at: '', hub: '' }, long]) {
       expect(isSignedStatement(await signApproval(one, seed), one, keyObject(publicKey))).toBe(true);
     }
+  });
+
+  test('is the same by a key that nobody can read out', async () => {
+    const { seed, publicKey } = await makeBrowserKey();
+    const kept = await keptKeyOf(seed);
+    if (!kept) throw new TypeError('this Node knows no Ed25519');
+    expect([kept.publicKey, await publicKeyOf(kept), kept.privateKey.extractable]).toEqual([publicKey, publicKey, false]);
+    expect(await signApproval(statement, kept)).toBe(await signApproval(statement, seed));
+    expect(await keptKeyOf('short')).toBeUndefined();
   });
 
   test('says nothing about another decision, call or person', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { base64UrlOf, bytesOfBase64Url, type Login, loginOfFragment, loginOfPaste } from '../../../src/monitor/api/login.ts';
+import { base64UrlOf, bytesOfBase64Url } from '../../../src/monitor/api/base64-url.ts';
+import { type Login, loginOfFragment, loginOfPaste } from '../../../src/monitor/api/login.ts';
 import type { LoginShelf } from '../../../src/monitor/api/login-shelf.ts';
 import { Session } from '../../../src/monitor/api/session.ts';
 

@@ -95,10 +95,10 @@ export class BrowserKeyCard extends LitElement {
   }
 
   async #look(): Promise<void> {
-    const seed = this.app.session.login?.key;
-    if (seed !== undefined) {
+    const key = this.app.session.login?.key;
+    if (key !== undefined) {
       const { publicKeyOf } = await this.app.hub.part(() => import('../../api/approval-signature.ts'));
-      this.ownKey = await publicKeyOf(seed);
+      this.ownKey = await publicKeyOf(key);
     } else {
       this.ownKey = undefined;
     }

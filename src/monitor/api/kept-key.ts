@@ -1,0 +1,36 @@
+import { bytesOfBase64Url } from './base64-url.ts';
+
+/** A key that signs and that nobody can read out, not even this page: what a browser keeps of an approver's key. */
+export interface KeptKey {
+  readonly privateKey: CryptoKey;
+  /** 32 bytes in base64url. */
+  readonly publicKey: string;
+}
+
+/** PKCS #8 of an Ed25519 key up to its seed (RFC 8410 §7). */
+const HEAD = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
+
+/** The key of a seed (32 bytes, base64url); undefined in a browser that does not know Ed25519. */
+export async function keptKeyOf(seed: string): Promise<KeptKey | undefined> {
+  const der = Uint8Array.of(...HEAD, ...bytesOfBase64Url(seed));
+  try {
+    const { subtle } = crypto;
+    const { x } = await subtle.exportKey('jwk', await subtle.importKey('pkcs8', der, 'Ed25519', true, ['sign']));
+    const privateKey = await subtle.importKey('pkcs8', der, 'Ed25519', false, ['sign']);
+    return x === undefined ? undefined : { privateKey, publicKey: x };
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for what `keptKeyOf` made, also after it lay in the browser's database. */
+export function isKeptKey(value: unknown): value is KeptKey {
+  return (
+    typeof value === 'object' && value !== null && 'privateKey' in value && value.privateKey instanceof CryptoKey && 'publicKey' in value
+  );
+}
+
+/** 64 bytes of Ed25519 (RFC 8032). */
+export async function signWith({ privateKey }: KeptKey, message: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.sign('Ed25519', privateKey, message));
+}
