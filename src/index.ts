@@ -1,4 +1,4 @@
-export { type HubConfig, loadConfig } from './config.ts';
+export { type HubConfig, loadConfig } from './config/config.ts';
 export { AtmoError, ERROR_CODES, type ErrorBody, type ErrorCode } from './core/errors.ts';
 export type { Json, JsonObject, JsonSchema } from './core/json.ts';
 export { createLogger } from './core/logger.ts';

@@ -3,7 +3,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { sseMessages } from '../../src/cli/sse-reader.ts';
+import { sseMessages } from '../../src/cli/hub/sse-reader.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { EventBus } from '../../src/core/events.ts';
 import { silentLogger } from '../../src/core/logger.ts';

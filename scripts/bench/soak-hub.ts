@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';

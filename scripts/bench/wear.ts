@@ -1,6 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { parseSensorId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
-import { terminalText } from './terminal-text.ts';
-import { cellText } from './text-table.ts';
+import { terminalText } from './terminal/terminal-text.ts';
+import { cellText } from './terminal/text-table.ts';
 
 /** How an export is written; each text ends its line itself. What callers sent cannot steer a terminal that shows it. */
 export interface ExportFormat {

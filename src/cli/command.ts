@@ -1,7 +1,7 @@
 import { AtmoError } from '../core/errors.ts';
 import type { CliIo } from './cli-io.ts';
-import type { HubClient } from './hub-client.ts';
-import type { Output } from './output.ts';
+import type { HubClient } from './hub/hub-client.ts';
+import type { Output } from './terminal/output.ts';
 
 /** What stands for a value on the command line, for the completion of shells: names that the hub knows, files, or fixed words. */
 export type Completes = NameKind | 'file' | readonly string[];

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import { type Command, type Invocation, type OperandSpec, type OptionSpec, usage } from './command.ts';
 import type { Printable } from './terminal/page.ts';
-import { textPairs, textTable } from './text-table.ts';
+import { textPairs, textTable } from './terminal/text-table.ts';
 
 /** A verb that is one call of an administration tool of the hub. */
 export interface ToolVerb {

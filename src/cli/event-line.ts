@@ -1,8 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Tone } from './terminal/ink.ts';
 import type { Block } from './terminal/page.ts';
+import { cellText } from './terminal/text-table.ts';
 import { cutText, padText } from './terminal/text-width.ts';
-import { cellText } from './text-table.ts';
 
 /** Members that are the same for every call, or that the subject has told already. */
 const LEFT_OUT: ReadonlySet<string> = new Set([

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AtmoError, ERROR_CODES, type ErrorCode } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
 import type { Invocation } from './command.ts';
-import { cellText } from './text-table.ts';
+import { cellText } from './terminal/text-table.ts';
 
 const POLL_MS = 250;
 

@@ -2,10 +2,10 @@ import { PERSON_NAME } from '../core/access/approvals.ts';
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
 import { type Invocation, usage } from './command.ts';
-import { HubClient } from './hub-client.ts';
+import { HubClient } from './hub/hub-client.ts';
 import { homeOf, loginPath, writeLogin } from './login-file.ts';
 import { hubUrl, isSafeWay } from './state-dir.ts';
-import { readInput } from './text-input.ts';
+import { readInput } from './terminal/text-input.ts';
 
 const OWNER_PREFIX = 'at0.';
 

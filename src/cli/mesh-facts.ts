@@ -1,8 +1,8 @@
 import { AtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
 import { usage } from './command.ts';
-import type { HubClient } from './hub-client.ts';
-import { objectsIn } from './json-list.ts';
+import type { HubClient } from './hub/hub-client.ts';
+import { objectsIn } from './hub/json-list.ts';
 
 /** What a hub in no mesh is told to do. */
 export const JOIN_ADVICE = 'make a mesh with atmo mesh create, or join one with atmo mesh join LINE';

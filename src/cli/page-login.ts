@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
-import { approverKeyFile, rawKeyOf, readApproverKey } from './approver-key.ts';
 import type { CliIo } from './cli-io.ts';
-import type { HubClient } from './hub-client.ts';
-import { objectsIn } from './json-list.ts';
+import type { HubClient } from './hub/hub-client.ts';
+import { objectsIn } from './hub/json-list.ts';
+import { approverKeyFile, rawKeyOf, readApproverKey } from './identity/approver-key.ts';
 import { approverKeyPath, homeOf, readLogin } from './login-file.ts';
 import { type Credential, findCredential } from './state-dir.ts';
 

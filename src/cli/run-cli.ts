@@ -6,8 +6,8 @@ import type { CliIo } from './cli-io.ts';
 import { Invocation } from './command.ts';
 import { COMMANDS, SECTIONS } from './command-table.ts';
 import { commandHelp, overview } from './help.ts';
-import { HubClient } from './hub-client.ts';
-import { Output } from './output.ts';
+import { HubClient } from './hub/hub-client.ts';
+import { Output } from './terminal/output.ts';
 import { standingAt, welcome } from './welcome.ts';
 
 const LONGEST_GREETING_MS = 3_000;

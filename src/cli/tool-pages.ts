@@ -1,6 +1,6 @@
 import type { JsonObject } from '../core/json.ts';
-import type { HubClient, Query } from './hub-client.ts';
-import { objectsIn } from './json-list.ts';
+import type { HubClient, Query } from './hub/hub-client.ts';
+import { objectsIn } from './hub/json-list.ts';
 
 const PAGE = 1_000;
 

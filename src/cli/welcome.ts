@@ -1,7 +1,7 @@
 import { toAtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { HubClient } from './hub-client.ts';
-import { objectsIn } from './json-list.ts';
+import type { HubClient } from './hub/hub-client.ts';
+import { objectsIn } from './hub/json-list.ts';
 import { type Block, heading } from './terminal/page.ts';
 import { padText } from './terminal/text-width.ts';
 

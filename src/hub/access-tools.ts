@@ -1,4 +1,4 @@
-import type { HubConfig } from '../config.ts';
+import type { HubConfig } from '../config/config.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { Clock } from '../core/time/clock.ts';
 import { DatabaseCopies } from '../journal/archive/database-copies.ts';

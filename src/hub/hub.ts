@@ -1,6 +1,6 @@
 import { AgentRunner } from '../agents/agent-runner.ts';
 import { agentTools } from '../agents/agent-tools.ts';
-import type { HubConfig } from '../config.ts';
+import type { HubConfig } from '../config/config.ts';
 import { openProgramSandbox } from '../connectors/sandbox/open-program-sandbox.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { AtmoError } from '../core/errors.ts';

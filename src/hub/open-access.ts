@@ -21,7 +21,7 @@ import { TokenRecords } from '../access/tokens/token-records.ts';
 import { TokenRefusalNotes } from '../access/tokens/token-refusal-notes.ts';
 import { TokenSeal } from '../access/tokens/token-seal.ts';
 import { TokenVerifier } from '../access/tokens/token-verifier.ts';
-import type { HubConfig } from '../config.ts';
+import type { HubConfig } from '../config/config.ts';
 import type { GroupsElsewhere, ResourceGroups } from '../core/access/permission.ts';
 import type { DeviceFacts } from '../core/devices/device-facts.ts';
 import type { EventBus } from '../core/events.ts';

@@ -1,4 +1,5 @@
-import type { HubConfig } from '../config.ts';
+import type { HubConfig } from '../config/config.ts';
+import { requireOwnFilesApart } from '../config/own-files-apart.ts';
 import { openAtmosphere } from '../connectors/atmosphere/open-atmosphere.ts';
 import type { Connector, ConnectorGround } from '../connectors/connector.ts';
 import type { ConnectorsConfig } from '../connectors/connector-config.ts';
@@ -13,7 +14,6 @@ import { openSandbox } from '../connectors/sandbox/open-sandbox.ts';
 import { openStorage } from '../connectors/storage/open-storage.ts';
 import { openWeb } from '../connectors/web/open-web.ts';
 import type { ServiceStack } from '../core/service.ts';
-import { requireOwnFilesApart } from '../own-files-apart.ts';
 import type { ProgramSandbox } from '../tools/programs/program-sandbox.ts';
 import type { Ground } from './open-ground.ts';
 import { hubName, type Workshop } from './open-workshop.ts';

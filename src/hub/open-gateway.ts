@@ -1,6 +1,6 @@
 import { sign } from 'node:crypto';
 import { join } from 'node:path';
-import type { HubConfig } from '../config.ts';
+import type { HubConfig } from '../config/config.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ReadingStore } from '../core/devices/reading-store.ts';
 import type { EventBus } from '../core/events.ts';

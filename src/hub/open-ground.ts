@@ -1,4 +1,4 @@
-import type { HubConfig } from '../config.ts';
+import type { HubConfig } from '../config/config.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { DeviceRoom } from '../core/devices/device-room.ts';
 import { JoinedDirectory } from '../core/devices/joined-directory.ts';

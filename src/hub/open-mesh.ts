@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSecretFile, writeSecretFile } from '../access/keys/secret-file.ts';
-import type { HubConfig } from '../config.ts';
+import type { HubConfig } from '../config/config.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { ServiceStack } from '../core/service.ts';
 import type { RootKeyFile } from '../mesh/membership/certificates/root-key.ts';

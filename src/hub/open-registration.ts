@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { OWNER } from '../access/owner/owner-authenticator.ts';
-import type { HubConfig } from '../config.ts';
+import type { HubConfig } from '../config/config.ts';
 import { ScriptThreads } from '../connectors/sandbox/script-threads.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';

@@ -1,3 +1,4 @@
+import { type LiveConfig, liveConfig } from '../config/live-config.ts';
 import { type AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
 import { createLogger, type Logger, type LogLevel } from '../core/logger.ts';
 import { answersHttp } from '../core/process/http-liveness.ts';
@@ -7,7 +8,6 @@ import { ServiceManager } from '../core/process/service-manager.ts';
 import { Watchdog } from '../core/process/watchdog.ts';
 import { systemClock } from '../core/time/clock.ts';
 import { defaultStateDirectory } from '../journal/state-directory.ts';
-import { type LiveConfig, liveConfig } from '../live-config.ts';
 import { Hub } from './hub.ts';
 
 const LIVENESS_TIMEOUT_MS = 5_000;

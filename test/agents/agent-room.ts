@@ -12,7 +12,7 @@ import { silentLogger } from '../../src/core/logger.ts';
 import type { ManualClock } from '../../src/core/time/clock.ts';
 import { CurrentReadings } from '../../src/journal/history/current-readings.ts';
 import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
-import { IdempotencyStore } from '../../src/tools/calls/idempotency-store.ts';
+import { IdempotencyStore } from '../../src/tools/calls/jobs/idempotency-store.ts';
 import { tokenRoom } from '../access/tokens/token-room.ts';
 import { MemoryDirectory, makeDevice } from '../gateway/gateway-room.ts';
 import type { MemoryKeyValueStore } from '../memory-key-value-store.ts';

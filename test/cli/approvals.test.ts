@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openApproverKey, rawKeyOf } from '../../src/cli/approver-key.ts';
+import { openApproverKey, rawKeyOf } from '../../src/cli/identity/approver-key.ts';
 import { CALLER_TOKEN, makeApprovalHub, tokenOf } from './approval-hub.ts';
 import { withDirectory } from './cli-room.ts';
 

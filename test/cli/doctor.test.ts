@@ -6,7 +6,7 @@ import { doorChecks } from '../../src/cli/doctor/door-checks.ts';
 import { clockCheck, memoryBoundCheck, networkTimeCheck, nodeCheck, tokenCheck } from '../../src/cli/doctor/machine-checks.ts';
 import { stateChecks } from '../../src/cli/doctor/state-checks.ts';
 import { schemaChecks } from '../../src/cli/doctor/tool-checks.ts';
-import { HubClient } from '../../src/cli/hub-client.ts';
+import { HubClient } from '../../src/cli/hub/hub-client.ts';
 import { authenticatorOf, makeDevice, makeGateway, TOKEN } from '../gateway/gateway-room.ts';
 import { agent } from '../tools/tool-room.ts';
 import { atmo, fetchFrom, withDirectory } from './cli-room.ts';

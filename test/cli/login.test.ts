@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync, w
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { CliIo } from '../../src/cli/cli-io.ts';
-import { asUser, loginUser } from '../../src/cli/login-user.ts';
+import { asUser, loginUser } from '../../src/cli/identity/login-user.ts';
 import { findCredential } from '../../src/cli/state-dir.ts';
 import { challengeStatement } from '../../src/core/mesh/hub-challenge.ts';
 import { CALLER_TOKEN, makeApprovalHub, tokenOf } from './approval-hub.ts';

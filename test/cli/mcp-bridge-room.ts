@@ -1,7 +1,7 @@
 import type { CliIo } from '../../src/cli/cli-io.ts';
-import { McpBridge } from '../../src/cli/mcp-bridge.ts';
-import { McpDoor } from '../../src/cli/mcp-door.ts';
-import type { McpMessage } from '../../src/cli/mcp-message.ts';
+import { McpBridge } from '../../src/cli/mcp/mcp-bridge.ts';
+import { McpDoor } from '../../src/cli/mcp/mcp-door.ts';
+import type { McpMessage } from '../../src/cli/mcp/mcp-message.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { ManualClock } from '../../src/core/time/clock.ts';
 import { settled } from '../tools/tool-room.ts';

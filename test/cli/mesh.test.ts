@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { promptSecret, typed } from '../../src/cli/secret-prompt.ts';
+import { promptSecret, typed } from '../../src/cli/identity/secret-prompt.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { makeGateway } from '../gateway/gateway-room.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Output } from '../../src/cli/output.ts';
+import { Output } from '../../src/cli/terminal/output.ts';
 import { heading, paragraph, Toned } from '../../src/cli/terminal/page.ts';
+import { textPairs, textTable } from '../../src/cli/terminal/text-table.ts';
 import { cutText, padText, textWidth, wrapText } from '../../src/cli/terminal/text-width.ts';
-import { textPairs, textTable } from '../../src/cli/text-table.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 
 interface Screen {

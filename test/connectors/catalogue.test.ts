@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { AgentRunner } from '../../src/agents/agent-runner.ts';
 import { agentTools } from '../../src/agents/agent-tools.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { NO_DEVICES } from '../../src/core/devices/no-devices.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';

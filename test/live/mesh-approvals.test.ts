@@ -3,9 +3,9 @@ import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findDebianTool } from '../../scripts/network-lab/debian-tool.ts';
-import { openApproverKey, rawKeyOf, readApproverKey } from '../../src/cli/approver-key.ts';
-import { signedDecision } from '../../src/cli/approver-key-signature.ts';
-import { ownerDecision } from '../../src/cli/owner-consent.ts';
+import { openApproverKey, rawKeyOf, readApproverKey } from '../../src/cli/identity/approver-key.ts';
+import { signedDecision } from '../../src/cli/identity/approver-key-signature.ts';
+import { ownerDecision } from '../../src/cli/identity/owner-consent.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import { MAIN } from './main-program.ts';

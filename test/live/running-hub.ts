@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LabHost } from '../../scripts/network-lab/lab-host.ts';
-import { ownerDecision } from '../../src/cli/owner-consent.ts';
+import { ownerDecision } from '../../src/cli/identity/owner-consent.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import { endProcess, untilReady } from './hub-child.ts';

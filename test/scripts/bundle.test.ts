@@ -34,7 +34,7 @@ function packagesOnDemand(): readonly string[] {
 
 /** Uses each of them once, as the hub does; where a server would be, nobody answers. */
 const USES = `
-import { qrPicture } from '../../src/cli/qr-picture.ts';
+import { qrPicture } from '../../src/cli/terminal/qr-picture.ts';
 import { PostgresDatabase } from '../../src/connectors/database/postgres-database.ts';
 import { composeMail } from '../../src/connectors/messages/compose-mail.ts';
 import { openSocket } from '../../src/connectors/atmosphere/relay-socket.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { CONFIG_SCHEMA } from '../../src/config-file.ts';
+import { CONFIG_SCHEMA } from '../../src/config/config-file.ts';
 import { parseCheckedYaml } from '../../src/core/settings/checked-yaml.ts';
 import { manufacturerModel } from '../../src/matter/model/manufacturer-models.ts';
 import { parseManifest } from '../../src/tools/manifest/tool-manifest.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CONFIG_SCHEMA, type ConfigFile } from '../../src/config-file.ts';
+import { CONFIG_SCHEMA, type ConfigFile } from '../../src/config/config-file.ts';
 import { parseCheckedYaml } from '../../src/core/settings/checked-yaml.ts';
 import { camelKeys } from '../../src/core/settings/config-section.ts';
 import { SENSORS_SECTION, type SensorsConfig } from '../../src/sensors/sensor-config.ts';

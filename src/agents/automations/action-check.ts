@@ -2,7 +2,7 @@ import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { MeshView } from '../../core/mesh/mesh-view.ts';
-import { isDeviceElsewhere, NOT_HERE } from '../../tools/calls/device-elsewhere.ts';
+import { isDeviceElsewhere, NOT_HERE } from '../../tools/calls/routes/device-elsewhere.ts';
 import { filledPermissions } from '../../tools/definition/permission-template.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { KnownTools } from '../../tools/elsewhere/known-tools.ts';

@@ -2,9 +2,9 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { commandOf } from '../device-verbs.ts';
 import { durationSeconds } from '../duration.ts';
-import { objectsIn } from '../json-list.ts';
-import { readInput } from '../text-input.ts';
-import { cellText, textTable } from '../text-table.ts';
+import { objectsIn } from '../hub/json-list.ts';
+import { readInput } from '../terminal/text-input.ts';
+import { cellText, textTable } from '../terminal/text-table.ts';
 
 const AGENT = { name: 'ID', help: 'id of the agent, as atmo agents lists it', completes: 'agent' } as const;
 const REASON = { value: 'TEXT', help: 'why, for the journal and the list' };

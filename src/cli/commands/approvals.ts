@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import { approverKeyFile, rawKeyOf, readApproverKey } from '../approver-key.ts';
-import { signedDecision } from '../approver-key-signature.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { HUB_OPTION } from '../hub-option.ts';
-import { objectsIn } from '../json-list.ts';
+import { HUB_OPTION } from '../hub/hub-option.ts';
+import { objectsIn } from '../hub/json-list.ts';
+import { approverKeyFile, rawKeyOf, readApproverKey } from '../identity/approver-key.ts';
+import { signedDecision } from '../identity/approver-key-signature.ts';
 import type { Printable } from '../terminal/page.ts';
-import { textPairs, textTable } from '../text-table.ts';
+import { textPairs, textTable } from '../terminal/text-table.ts';
 
 const ID = { name: 'ID', help: 'id of the request; its first characters are enough where they fit one', completes: 'approval' } as const;
 const KEY_FILE = { 'key-file': { value: 'FILE', help: 'approver key to sign with' } };

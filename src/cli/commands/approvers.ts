@@ -1,8 +1,8 @@
-import { openApproverKey, rawKeyOf } from '../approver-key.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { objectsIn } from '../json-list.ts';
+import { objectsIn } from '../hub/json-list.ts';
+import { openApproverKey, rawKeyOf } from '../identity/approver-key.ts';
 import { approverKeyPath, homeOf } from '../login-file.ts';
-import { textTable } from '../text-table.ts';
+import { textTable } from '../terminal/text-table.ts';
 
 const list: Command = {
   name: 'approvers',

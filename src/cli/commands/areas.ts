@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { commandOf } from '../device-verbs.ts';
-import { objectsIn } from '../json-list.ts';
-import { textTable } from '../text-table.ts';
+import { objectsIn } from '../hub/json-list.ts';
+import { textTable } from '../terminal/text-table.ts';
 
 const AREA = { name: 'AREA', help: 'such as kitchen, as atmo areas lists it' };
 const ALIASES = {

@@ -5,9 +5,9 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { auditLine, EXPORT_FORMATS, type ExportFormat } from '../audit-format.ts';
 import { allRows, newestPages } from '../audit-pages.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
+import { objectsIn } from '../hub/json-list.ts';
 import { instantOf } from '../instant-option.ts';
-import { objectsIn } from '../json-list.ts';
-import { textTable } from '../text-table.ts';
+import { textTable } from '../terminal/text-table.ts';
 
 const FOLLOW_EVERY_MS = 1_000;
 const FOLLOW_ROWS = 100;

@@ -3,9 +3,9 @@ import { isJsonObject } from '../../core/json.ts';
 import type { StateArchive } from '../../core/storage/state-archive.ts';
 import type { CliIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { HubClient } from '../hub-client.ts';
-import { objectsIn } from '../json-list.ts';
-import { newPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../passphrase.ts';
+import { HubClient } from '../hub/hub-client.ts';
+import { objectsIn } from '../hub/json-list.ts';
+import { newPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../identity/passphrase.ts';
 
 const backup: Command = {
   name: 'backup',

@@ -2,12 +2,12 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { base64Places, saysBase64 } from '../../wire/base64-places.ts';
 import { requireFree, withoutBytes, writeBytes } from '../answer-bytes.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { errorOf, withQuery } from '../hub-client.ts';
-import { HUB_OPTION } from '../hub-option.ts';
+import { errorOf, withQuery } from '../hub/hub-client.ts';
+import { HUB_OPTION } from '../hub/hub-option.ts';
 import { progressLine } from '../job-wait.ts';
 import type { Printable } from '../terminal/page.ts';
-import { jsonObject, readInput } from '../text-input.ts';
-import { textPairs } from '../text-table.ts';
+import { jsonObject, readInput } from '../terminal/text-input.ts';
+import { textPairs } from '../terminal/text-table.ts';
 import { typedParams } from '../tool-params.ts';
 
 export const call: Command = {

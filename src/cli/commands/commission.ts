@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
+import { objectsIn } from '../hub/json-list.ts';
 import { followJob } from '../job-wait.ts';
-import { objectsIn } from '../json-list.ts';
 import type { Block } from '../terminal/page.ts';
-import { readInput } from '../text-input.ts';
-import { cellText, textTable } from '../text-table.ts';
+import { readInput } from '../terminal/text-input.ts';
+import { cellText, textTable } from '../terminal/text-table.ts';
 
 export const commission: Command = {
   name: 'commission',

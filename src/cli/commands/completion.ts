@@ -3,8 +3,8 @@ import { type Candidate, type CompletionRequest, completionRequest } from '../co
 import { completionScript, SHELLS } from '../completion/completion-script.ts';
 import { fileWords } from '../completion/file-words.ts';
 import { lookUpNames } from '../completion/name-lookup.ts';
-import { HubClient } from '../hub-client.ts';
-import { cellText } from '../text-table.ts';
+import { HubClient } from '../hub/hub-client.ts';
+import { cellText } from '../terminal/text-table.ts';
 
 /** Nobody waits longer for the names behind a TAB. */
 const LONGEST_WAIT_MS = 2_000;

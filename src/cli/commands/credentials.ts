@@ -1,6 +1,6 @@
 import { type Command, type Invocation, usage } from '../command.ts';
 import { commandOf } from '../device-verbs.ts';
-import { readInput } from '../text-input.ts';
+import { readInput } from '../terminal/text-input.ts';
 
 const SET = { name: 'SET', help: 'name of the credential set' };
 

@@ -1,6 +1,6 @@
 import { commandOf, integerOperand, type ToolVerb } from '../device-verbs.ts';
-import { jsonList, readInput } from '../text-input.ts';
-import { cellText } from '../text-table.ts';
+import { jsonList, readInput } from '../terminal/text-input.ts';
+import { cellText } from '../terminal/text-table.ts';
 
 const DEVICE = { name: 'DEVICE', help: 'device id or unique name' };
 const justDevice: Pick<ToolVerb, 'operands' | 'params'> = { operands: [DEVICE], params: (call) => ({ device_id: call.operand(0) }) };

@@ -1,8 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Command } from '../command.ts';
+import { objectsIn } from '../hub/json-list.ts';
 import { followJob } from '../job-wait.ts';
-import { objectsIn } from '../json-list.ts';
-import { cellText, textTable } from '../text-table.ts';
+import { cellText, textTable } from '../terminal/text-table.ts';
 
 const deviceUpdates: Command = {
   name: 'device updates',

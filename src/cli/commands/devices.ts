@@ -1,9 +1,9 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
-import { objectsIn } from '../json-list.ts';
+import { objectsIn } from '../hub/json-list.ts';
 import { heading, type Printable, Toned } from '../terminal/page.ts';
-import { ageText, cellText, textPairs, textTable } from '../text-table.ts';
+import { ageText, cellText, textPairs, textTable } from '../terminal/text-table.ts';
 import { allTools } from '../tool-pages.ts';
 
 export const devices: Command = {

@@ -9,9 +9,9 @@ import { clockCheck, memoryBoundCheck, nodeCheck, tokenCheck } from '../doctor/m
 import type { HubPorts } from '../doctor/network-checks.ts';
 import { stateChecks } from '../doctor/state-checks.ts';
 import { toolChecks } from '../doctor/tool-checks.ts';
-import { HubClient } from '../hub-client.ts';
+import { HubClient } from '../hub/hub-client.ts';
 import { isLoopback } from '../state-dir.ts';
-import { readInput } from '../text-input.ts';
+import { readInput } from '../terminal/text-input.ts';
 
 const MESH_PORT = '8082';
 

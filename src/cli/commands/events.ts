@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
 import { eventLine } from '../event-line.ts';
-import { errorOf } from '../hub-client.ts';
-import { sseMessages } from '../sse-reader.ts';
+import { errorOf } from '../hub/hub-client.ts';
+import { sseMessages } from '../hub/sse-reader.ts';
 
 const RECONNECT_MS = 1_000;
 

@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { type Invocation, usage } from '../command.ts';
 import { commandOf, endpointOf, type ToolVerb } from '../device-verbs.ts';
-import { jsonObject, readInput } from '../text-input.ts';
+import { jsonObject, readInput } from '../terminal/text-input.ts';
 
 const SOURCE = { name: 'SOURCE', help: 'DEVICE/ENDPOINT that sends, such as a switch' };
 const TARGET = { name: 'TARGET', help: 'DEVICE/ENDPOINT that is told what to do' };

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Command } from '../command.ts';
-import { objectsIn } from '../json-list.ts';
-import { textPairs, textTable } from '../text-table.ts';
+import { objectsIn } from '../hub/json-list.ts';
+import { textPairs, textTable } from '../terminal/text-table.ts';
 
 export const jobs: Command = {
   name: 'jobs',

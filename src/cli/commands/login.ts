@@ -1,14 +1,14 @@
 import type { KeyObject } from 'node:crypto';
 import { PERSON_NAME } from '../../core/access/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { openApproverKey, rawKeyOf } from '../approver-key.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { HubClient } from '../hub-client.ts';
-import { hubOfStateDir } from '../hub-proof.ts';
-import { objectsIn } from '../json-list.ts';
+import { HubClient } from '../hub/hub-client.ts';
+import { hubOfStateDir } from '../hub/hub-proof.ts';
+import { objectsIn } from '../hub/json-list.ts';
+import { openApproverKey, rawKeyOf } from '../identity/approver-key.ts';
+import { asUser, type LoginUser, loginUser } from '../identity/login-user.ts';
 import { loginElsewhere } from '../login-elsewhere.ts';
 import { approverKeyPath, configDir, homeOf, removeLogin, writeLogin } from '../login-file.ts';
-import { asUser, type LoginUser, loginUser } from '../login-user.ts';
 import { findOwnerCredential, hubUrl } from '../state-dir.ts';
 
 const PERMISSIONS = ['*', 'admin:approvals'];

@@ -1,8 +1,8 @@
 import { toAtmoError } from '../../core/errors.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { McpBridge } from '../mcp-bridge.ts';
-import { AgentCredential, givenCredential, HOME_PERMISSIONS } from '../mcp-credential.ts';
-import { type McpCredential, McpDoor } from '../mcp-door.ts';
+import { McpBridge } from '../mcp/mcp-bridge.ts';
+import { AgentCredential, givenCredential, HOME_PERMISSIONS } from '../mcp/mcp-credential.ts';
+import { type McpCredential, McpDoor } from '../mcp/mcp-door.ts';
 import { hubUrl } from '../state-dir.ts';
 
 const AREA = /^areas\/(.+)$/;

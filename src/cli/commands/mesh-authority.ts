@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { type Command, usage } from '../command.ts';
+import { givenPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../identity/passphrase.ts';
 import { hubIdOf } from '../mesh-facts.ts';
-import { givenPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../passphrase.ts';
-import { readInput } from '../text-input.ts';
+import { readInput } from '../terminal/text-input.ts';
 
 const HUB = { name: 'HUB', help: 'id or unique name of the hub, as atmo mesh peers tells it' };
 

@@ -2,13 +2,13 @@ import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { durationSeconds } from '../duration.ts';
-import { objectsIn } from '../json-list.ts';
+import { objectsIn } from '../hub/json-list.ts';
+import { newPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../identity/passphrase.ts';
 import { JOIN_ADVICE, membershipPairs } from '../mesh-facts.ts';
-import { newPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../passphrase.ts';
-import { qrPicture } from '../qr-picture.ts';
 import { Toned } from '../terminal/page.ts';
-import { readInput } from '../text-input.ts';
-import { textPairs, textTable } from '../text-table.ts';
+import { qrPicture } from '../terminal/qr-picture.ts';
+import { readInput } from '../terminal/text-input.ts';
+import { textPairs, textTable } from '../terminal/text-table.ts';
 import { meshAuthorityCommands } from './mesh-authority.ts';
 
 const INVITE_START = 'atmo-join1.';

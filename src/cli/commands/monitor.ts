@@ -1,11 +1,11 @@
 import { userInfo } from 'node:os';
 import { AtmoError } from '../../core/errors.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
+import { openPrivately } from '../page/page-opener.ts';
 import { pageLink, pageLogin } from '../page-login.ts';
-import { openPrivately } from '../page-opener.ts';
-import { qrPicture } from '../qr-picture.ts';
 import { isLoopback } from '../state-dir.ts';
 import { type Block, paragraph } from '../terminal/page.ts';
+import { qrPicture } from '../terminal/qr-picture.ts';
 
 export const monitor: Command = {
   name: 'monitor',

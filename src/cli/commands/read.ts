@@ -2,11 +2,11 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { durationSeconds } from '../duration.ts';
-import type { Query } from '../hub-client.ts';
-import { HUB_OPTION } from '../hub-option.ts';
+import type { Query } from '../hub/hub-client.ts';
+import { HUB_OPTION } from '../hub/hub-option.ts';
+import { objectsIn } from '../hub/json-list.ts';
 import { instantOf } from '../instant-option.ts';
-import { objectsIn } from '../json-list.ts';
-import { ageText, textTable } from '../text-table.ts';
+import { ageText, textTable } from '../terminal/text-table.ts';
 import { readingText } from './devices.ts';
 
 export const read: Command = {

@@ -5,11 +5,11 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { typesAndFamilies } from '../../profiles/home/device-families.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import type { HubClient } from '../hub-client.ts';
-import { objectsIn } from '../json-list.ts';
+import type { HubClient } from '../hub/hub-client.ts';
+import { objectsIn } from '../hub/json-list.ts';
 import { stateDirs } from '../state-dir.ts';
-import { jsonObject, readInput } from '../text-input.ts';
-import { cellText, textTable } from '../text-table.ts';
+import { jsonObject, readInput } from '../terminal/text-input.ts';
+import { cellText, textTable } from '../terminal/text-table.ts';
 import { typedParams } from '../tool-params.ts';
 
 const PAGE = 1_000;

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
-import { HUB_OPTION } from '../hub-option.ts';
-import { objectsIn } from '../json-list.ts';
-import { ageText, textTable } from '../text-table.ts';
+import { HUB_OPTION } from '../hub/hub-option.ts';
+import { objectsIn } from '../hub/json-list.ts';
+import { ageText, textTable } from '../terminal/text-table.ts';
 import { readingText, stateCell } from './devices.ts';
 
 export const sensors: Command = {

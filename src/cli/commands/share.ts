@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../core/json.ts';
 import type { Command } from '../command.ts';
-import { qrPicture } from '../qr-picture.ts';
+import { qrPicture } from '../terminal/qr-picture.ts';
 
 export const share: Command = {
   name: 'device share',

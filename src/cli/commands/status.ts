@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../core/json.ts';
 import type { Command } from '../command.ts';
-import { objectsIn } from '../json-list.ts';
+import { objectsIn } from '../hub/json-list.ts';
 import { meshIfAllowed, meshText, unreachableHubs } from '../mesh-facts.ts';
-import { ageText, textPairs } from '../text-table.ts';
+import { ageText, textPairs } from '../terminal/text-table.ts';
 
 export const status: Command = {
   name: 'status',

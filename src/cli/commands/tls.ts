@@ -1,9 +1,9 @@
 import { AtmoError } from '../../core/errors.ts';
 import { type Command, usage } from '../command.ts';
-import { trustAuthority } from '../hub-trust.ts';
-import { qrPicture } from '../qr-picture.ts';
+import { trustAuthority } from '../hub/hub-trust.ts';
 import { hubUrl } from '../state-dir.ts';
-import { textPairs } from '../text-table.ts';
+import { qrPicture } from '../terminal/qr-picture.ts';
+import { textPairs } from '../terminal/text-table.ts';
 
 const SHA256 = /^([0-9a-f]{2}:?){32}$/i;
 

@@ -3,10 +3,10 @@ import { type Command, type Invocation, usage } from '../command.ts';
 import { commandOf } from '../device-verbs.ts';
 import { durationSeconds, ratePerMinute } from '../duration.ts';
 import { grantCheck } from '../grant-check.ts';
-import { objectsIn } from '../json-list.ts';
+import { objectsIn } from '../hub/json-list.ts';
 import { hubIdOf } from '../mesh-facts.ts';
-import { readInput } from '../text-input.ts';
-import { textPairs, textTable } from '../text-table.ts';
+import { readInput } from '../terminal/text-input.ts';
+import { textPairs, textTable } from '../terminal/text-table.ts';
 
 const ALLOW = { value: 'PERMISSION', help: 'what it may do, such as device:control:lamp; may be repeated', isRepeated: true } as const;
 const MORE = { name: 'PERMISSION', help: 'more of what --allow began', isOptional: true, isRepeated: true } as const;

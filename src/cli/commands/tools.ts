@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
-import { HubClient, type Query } from '../hub-client.ts';
-import { objectsIn } from '../json-list.ts';
+import { HubClient, type Query } from '../hub/hub-client.ts';
+import { objectsIn } from '../hub/json-list.ts';
 import { hubLabels, meshIfAllowed } from '../mesh-facts.ts';
 import { heading, type Printable } from '../terminal/page.ts';
-import { cellText, textPairs, textTable } from '../text-table.ts';
+import { cellText, textPairs, textTable } from '../terminal/text-table.ts';
 import { allTools } from '../tool-pages.ts';
 
 /** How a search says what the words of the sentence did not find. */

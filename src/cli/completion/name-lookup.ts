@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { NameKind } from '../command.ts';
-import type { HubClient } from '../hub-client.ts';
-import { objectsIn } from '../json-list.ts';
+import type { HubClient } from '../hub/hub-client.ts';
+import { objectsIn } from '../hub/json-list.ts';
 import type { Candidate } from './completion-request.ts';
 
 type Hub = Pick<HubClient, 'get' | 'call'>;

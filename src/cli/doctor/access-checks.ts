@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import type { HubClient } from '../hub-client.ts';
-import { objectsIn } from '../json-list.ts';
+import type { HubClient } from '../hub/hub-client.ts';
+import { objectsIn } from '../hub/json-list.ts';
 import type { CheckResult } from './check-result.ts';
 import { guardedCheck } from './guarded-check.ts';
 

@@ -1,6 +1,6 @@
 import { covers, coversSome, type Grant, NO_GROUPS, parseGrant, parsePermission } from '../../core/access/permission.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import type { HubClient } from '../hub-client.ts';
+import type { HubClient } from '../hub/hub-client.ts';
 import type { CheckResult } from './check-result.ts';
 import { guardedCheck } from './guarded-check.ts';
 

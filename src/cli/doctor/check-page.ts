@@ -1,6 +1,6 @@
 import { type Block, heading, type Paper } from '../terminal/page.ts';
+import { cellText } from '../terminal/text-table.ts';
 import { padText, textWidth, wrapText } from '../terminal/text-width.ts';
-import { cellText } from '../text-table.ts';
 import type { CheckResult, CheckSection } from './check-result.ts';
 
 const SIGNS = { ok: ['✓', 'good'], warning: ['!', 'warning'], failed: ['✗', 'bad'] } as const;

@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { packageVersion } from '../../core/process/package-version.ts';
-import type { HubClient } from '../hub-client.ts';
+import type { HubClient } from '../hub/hub-client.ts';
 import type { CheckResult } from './check-result.ts';
 import { guardedCheck } from './guarded-check.ts';
 

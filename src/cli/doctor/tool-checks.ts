@@ -1,7 +1,7 @@
 import { toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import type { HubClient } from '../hub-client.ts';
-import { objectsIn } from '../json-list.ts';
+import type { HubClient } from '../hub/hub-client.ts';
+import { objectsIn } from '../hub/json-list.ts';
 import type { CheckResult } from './check-result.ts';
 
 /** The check list for one tool that an agent cannot use (source 004 §Debugging Tool Issues): called, schema, execution, result. */

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/is-within.ts';
-import { CallerGates } from '../../tools/calls/caller-gates.ts';
+import { CallerGates } from '../../tools/calls/bounds/caller-gates.ts';
 import { notConfigured } from '../../tools/definition/missing-setting.ts';
 import type { ProgramKind, ProgramOrder, ProgramPower, ProgramResult, ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
 import { bubblewrapOptions, limitedCommand, PROGRAM_PATH, type SandboxView } from './bubblewrap-arguments.ts';

@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { CallRequest } from '../../tools/calls/call-answer.ts';
-import type { RoutingWish } from '../../tools/calls/route-score.ts';
+import type { RoutingWish } from '../../tools/calls/routes/route-score.ts';
 import { field, type QueryOf } from '../door/query.ts';
 import type { DoorRequest } from '../door/route.ts';
 

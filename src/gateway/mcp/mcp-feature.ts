@@ -1,7 +1,7 @@
 import type { Principal } from '../../core/access/principal.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { ToolMessage } from '../../tools/calls/tool-message.ts';
-import type { ToolAnswer, ToolQuestion } from '../../tools/calls/tool-question.ts';
+import type { ToolMessage } from '../../tools/calls/asking/tool-message.ts';
+import type { ToolAnswer, ToolQuestion } from '../../tools/calls/asking/tool-question.ts';
 import type { Trace } from '../door/trace.ts';
 import type { McpView } from './mcp-view.ts';
 

@@ -1,5 +1,5 @@
 import type { Authorizer } from '../../core/access/authorizer.ts';
-import type { ToolUsage, UsageRecord } from '../../tools/calls/usage-counter.ts';
+import type { ToolUsage, UsageRecord } from '../../tools/calls/usage/usage-counter.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toHdnRecord } from '../../tools/forms/hdn-record.ts';
 import type { ToolRegistrar } from '../../tools/registration/tool-registrar.ts';

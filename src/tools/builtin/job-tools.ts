@@ -1,5 +1,5 @@
 import type { Json } from '../../core/json.ts';
-import type { JobView } from '../calls/job-store.ts';
+import type { JobView } from '../calls/jobs/job-store.ts';
 import { defineTool } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import type { KnownJobs } from '../elsewhere/known-jobs.ts';

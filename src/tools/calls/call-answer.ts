@@ -5,10 +5,10 @@ import type { Json } from '../../core/json.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import { blake3Hex } from '../../wire/hashes.ts';
 import type { ToolContext } from '../definition/tool-definition.ts';
-import type { CallChunk } from './call-chunk.ts';
-import type { RoutingWish } from './route-score.ts';
-import type { ToolMessage } from './tool-message.ts';
-import type { ToolAnswer, ToolQuestion } from './tool-question.ts';
+import type { CallChunk } from './asking/call-chunk.ts';
+import type { ToolMessage } from './asking/tool-message.ts';
+import type { ToolAnswer, ToolQuestion } from './asking/tool-question.ts';
+import type { RoutingWish } from './routes/route-score.ts';
 
 /** One call of a tool, as every door hands it over. */
 export interface CallRequest {

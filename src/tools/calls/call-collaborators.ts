@@ -14,12 +14,12 @@ import type { RegisteredTool } from '../definition/tool-definition.ts';
 import type { KnownTools } from '../elsewhere/known-tools.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
-import type { CallChunk } from './call-chunk.ts';
-import type { IdempotencyStore } from './idempotency-store.ts';
-import type { JobPlaces } from './job-places.ts';
-import type { JobStore } from './job-store.ts';
+import type { CallChunk } from './asking/call-chunk.ts';
+import type { IdempotencyStore } from './jobs/idempotency-store.ts';
+import type { JobPlaces } from './jobs/job-places.ts';
+import type { JobStore } from './jobs/job-store.ts';
 import type { ToolFeatures } from './tool-features.ts';
-import type { UsageCounter } from './usage-counter.ts';
+import type { UsageCounter } from './usage/usage-counter.ts';
 
 /** A call that another hub is to run; it checks everything again itself. */
 export interface ForwardedCall {

@@ -4,20 +4,20 @@ import { type AtmoError, ERROR_CODES, type ErrorBody, toAtmoError } from '../../
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
 import { withoutSecretTexts } from '../schema/secret-params.ts';
-import { ADMISSION_STAGES, PREFLIGHT_STAGES, type Stage, TOOL_PREFLIGHT_STAGES } from './admission-stages.ts';
 import { Call } from './call.ts';
 import { type CallAnswer, type CallRequest, errorAnswer, successAnswer } from './call-answer.ts';
-import { auditOutcome, eventData } from './call-audit.ts';
 import type { PipelineCollaborators, PipelineOptions } from './call-collaborators.ts';
-import { CallJournal } from './call-journal.ts';
-import { storableAnswer, tellableError } from './call-secrets.ts';
-import { startDeadline } from './call-time.ts';
-import { EXECUTION_STAGES, REMOTE_JOB_STAGES } from './execution-stages.ts';
-import type { JobView } from './job-store.ts';
-import { type StageContext, stageContext } from './stage-context.ts';
+import type { JobView } from './jobs/job-store.ts';
+import { ADMISSION_STAGES, PREFLIGHT_STAGES, type Stage, TOOL_PREFLIGHT_STAGES } from './stages/admission-stages.ts';
+import { startDeadline } from './stages/call-time.ts';
+import { EXECUTION_STAGES, REMOTE_JOB_STAGES } from './stages/execution-stages.ts';
+import { type StageContext, stageContext } from './stages/stage-context.ts';
+import { auditOutcome, eventData } from './told/call-audit.ts';
+import { CallJournal } from './told/call-journal.ts';
+import { storableAnswer, tellableError } from './told/call-secrets.ts';
 import { isOffered } from './tool-offer.ts';
 import { rememberedInTurn } from './turn-memo.ts';
-import { type AgentUsage, type ToolUsage, UsageCounter, type UsageRecord } from './usage-counter.ts';
+import { type AgentUsage, type ToolUsage, UsageCounter, type UsageRecord } from './usage/usage-counter.ts';
 import { type AskedCall, type OwnVerdict, WholeJudgement } from './whole-judgement.ts';
 
 /** A call as a job: the job at once, or the answer of a call that was refused. */

@@ -6,7 +6,7 @@ import type { KnownTools } from '../elsewhere/known-tools.ts';
 import { LARGE_PARAMS_LIMITS } from '../schema/plain-json.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import { callerView, canSeeTool } from '../visibility.ts';
-import { effectsOf } from './effect-stages.ts';
+import { effectsOf } from './stages/effect-stages.ts';
 
 /** What tells a call's effects without making it. */
 export interface CallPreviewPorts {

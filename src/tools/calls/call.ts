@@ -9,13 +9,13 @@ import { canonicalJson } from '../../wire/canonical-json.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { maskSecrets, secretTexts, withoutSecretTexts } from '../schema/secret-params.ts';
+import type { CallChunk } from './asking/call-chunk.ts';
+import type { ToolMessage } from './asking/tool-message.ts';
+import { CallDeadline } from './bounds/call-deadline.ts';
 import type { CallRequest, NormalResult } from './call-answer.ts';
-import type { CallChunk } from './call-chunk.ts';
-import { CallDeadline } from './call-deadline.ts';
-import type { IdempotencyClaim } from './idempotency-store.ts';
-import type { JobView, RunningJob } from './job-store.ts';
-import type { RouteCandidate } from './route-score.ts';
-import type { ToolMessage } from './tool-message.ts';
+import type { IdempotencyClaim } from './jobs/idempotency-store.ts';
+import type { JobView, RunningJob } from './jobs/job-store.ts';
+import type { RouteCandidate } from './routes/route-score.ts';
 
 /** One call on its way through the stages; each stage fills in what it found out. */
 export class Call {

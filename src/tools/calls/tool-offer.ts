@@ -1,7 +1,7 @@
 import type { Principal } from '../../core/access/principal.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { mayCallTool } from '../visibility.ts';
-import type { StageContext } from './stage-context.ts';
+import type { StageContext } from './stages/stage-context.ts';
 import { missingFeatures } from './tool-features.ts';
 
 type OfferContext = Pick<StageContext, 'authorizer' | 'features' | 'disabledTools'>;

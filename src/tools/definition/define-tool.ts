@@ -1,6 +1,6 @@
 import type { Effect } from '../../core/access/authorizer.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
-import { INVOCATION_POLICY } from '../calls/invocation-policy.ts';
+import { INVOCATION_POLICY } from '../calls/bounds/invocation-policy.ts';
 import { ownSchema } from '../schema/own-schema.ts';
 import { objectSchema, type Shape, type ValuesOf } from '../schema/parameter-builder.ts';
 import type { CallerView, RegisteredTool, ToolContext, ToolDefinition } from './tool-definition.ts';

@@ -1,7 +1,7 @@
 import { parseDocument } from 'yaml';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
-import { INVOCATION_POLICY } from '../calls/invocation-policy.ts';
+import { INVOCATION_POLICY } from '../calls/bounds/invocation-policy.ts';
 import { RecordReader } from '../manifest/record-reader.ts';
 import { copyJson } from '../schema/plain-json.ts';
 import { mapSchema } from '../schema/schema-walk.ts';

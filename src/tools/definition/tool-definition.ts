@@ -5,8 +5,8 @@ import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { RunContext } from '../../core/storage/audit-sink.ts';
 import type { Clock } from '../../core/time/clock.ts';
-import type { MessageLevel } from '../calls/tool-message.ts';
-import type { ToolAnswer, ToolQuestion } from '../calls/tool-question.ts';
+import type { MessageLevel } from '../calls/asking/tool-message.ts';
+import type { ToolAnswer, ToolQuestion } from '../calls/asking/tool-question.ts';
 import type { ToolCompanions } from './tool-companions.ts';
 
 /** `$schema` of a public definition (source 000 §2). */

@@ -1,7 +1,7 @@
 import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { JobPlaces } from '../calls/job-places.ts';
-import type { JobStore, JobView } from '../calls/job-store.ts';
+import type { JobPlaces } from '../calls/jobs/job-places.ts';
+import type { JobStore, JobView } from '../calls/jobs/job-store.ts';
 import type { RemoteJobAsker, RemoteJobs } from './remote-jobs.ts';
 
 interface KnownJobsCollaborators {

@@ -1,5 +1,5 @@
 import type { Principal } from '../../core/access/principal.ts';
-import type { JobView } from '../calls/job-store.ts';
+import type { JobView } from '../calls/jobs/job-store.ts';
 
 /** Who asks for a job of another hub, and how long it waits. */
 export interface RemoteJobAsker {

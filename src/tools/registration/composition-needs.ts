@@ -3,7 +3,7 @@ import { parsePermission } from '../../core/access/permission.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
-import { effectsOf } from '../calls/effect-stages.ts';
+import { effectsOf } from '../calls/stages/effect-stages.ts';
 import { filledPermissions, isTemplate, placeholdersOf, replacePlaceholders } from '../definition/permission-template.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { parseToolName, toolKey } from '../definition/tool-name.ts';

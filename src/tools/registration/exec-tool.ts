@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { effectsOf } from '../calls/effect-stages.ts';
+import { effectsOf } from '../calls/stages/effect-stages.ts';
 import { whileConfigured, withoutSetting } from '../definition/missing-setting.ts';
 import type { RegisteredTool, ToolContext, ToolDefinition } from '../definition/tool-definition.ts';
 import { toolId } from '../definition/tool-name.ts';

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../core/json.ts';
 import { silentLogger } from '../../core/logger.ts';
 import type { RunContext } from '../../core/storage/audit-sink.ts';
 import { errorHash, normalizeResult } from '../calls/call-answer.ts';
-import { boundedContext } from '../calls/run-context.ts';
+import { boundedContext } from '../calls/stages/run-context.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 
 const NOBODY: Principal = { id: 'replay', kind: 'hub', permissions: [] };

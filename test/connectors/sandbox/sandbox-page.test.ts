@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { CONFIG_SCHEMA } from '../../../src/config-file.ts';
+import { CONFIG_SCHEMA } from '../../../src/config/config-file.ts';
 import { SANDBOX_SECTION } from '../../../src/connectors/sandbox/sandbox-config.ts';
 import { parseCheckedYaml } from '../../../src/core/settings/checked-yaml.ts';
 import { normalizeDefinition } from '../../../src/tools/definition/normalize-definition.ts';

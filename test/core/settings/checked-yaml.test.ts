@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { RULES_SCHEMA } from '../../../src/access/rules/rule-file.ts';
-import { CONFIG_SCHEMA } from '../../../src/config-file.ts';
+import { CONFIG_SCHEMA } from '../../../src/config/config-file.ts';
 import { parseCheckedYaml } from '../../../src/core/settings/checked-yaml.ts';
 
 test.each([

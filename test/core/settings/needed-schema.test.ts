@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import { CONFIG_SCHEMA } from '../../../src/config-file.ts';
+import { CONFIG_SCHEMA } from '../../../src/config/config-file.ts';
 import type { JsonSchema } from '../../../src/core/json.ts';
 import { neededSchema } from '../../../src/core/settings/needed-schema.ts';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { stateArchive } from '../../../src/state-archive.ts';
+import { stateArchive } from '../../../src/offline/state-archive.ts';
 import { quickly } from '../archive/quick-derivation.ts';
 
 /** Puts a backup back on a disk without enough room, and makes one there; says what it saw as JSON. */

@@ -6,7 +6,7 @@ import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { systemClock } from '../../../src/core/time/clock.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
-import { stateArchive } from '../../../src/state-archive.ts';
+import { stateArchive } from '../../../src/offline/state-archive.ts';
 import { quickly } from '../archive/quick-derivation.ts';
 
 /** Backs up the state of a hub that was killed, on a disk that is read-only since. */

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { rawKeyOf } from '../../../src/cli/approver-key.ts';
+import { rawKeyOf } from '../../../src/cli/identity/approver-key.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import type { AuditRow } from '../../../src/core/storage/audit-log.ts';
 import type { VirtualDevice } from '../../home/virtual-device.ts';

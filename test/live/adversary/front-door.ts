@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readApproverKey } from '../../../src/cli/approver-key.ts';
-import { signedDecision } from '../../../src/cli/approver-key-signature.ts';
+import { readApproverKey } from '../../../src/cli/identity/approver-key.ts';
+import { signedDecision } from '../../../src/cli/identity/approver-key-signature.ts';
 import { isJsonObject, type JsonObject } from '../../../src/core/json.ts';
 import { type Attacker, type Exchange, objectOf } from './attacker.ts';
 import { type BesiegedHome, SECOND_PERSON } from './besieged-home.ts';

@@ -3,7 +3,7 @@ import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HOME_PERMISSIONS } from '../../../src/cli/mcp-credential.ts';
+import { HOME_PERMISSIONS } from '../../../src/cli/mcp/mcp-credential.ts';
 import { ENTRIES } from '../../fixtures/mcp-conformance/conformance-tools.ts';
 import { RunningHub } from '../running-hub.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { runTool } from '../../../scripts/network-lab/run-tool.ts';
-import { readApproverKey } from '../../../src/cli/approver-key.ts';
+import { readApproverKey } from '../../../src/cli/identity/approver-key.ts';
 import { type DeviceSpec, homeOf, standardHome } from '../../home/home-spec.ts';
 import type { VirtualDevice } from '../../home/virtual-device.ts';
 import { VirtualHome } from '../../home/virtual-home.ts';

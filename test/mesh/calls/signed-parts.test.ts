@@ -4,7 +4,7 @@ import type { Principal } from '../../../src/core/access/principal.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 import { PartReader, PartSigner } from '../../../src/mesh/calls/signed-parts.ts';
-import type { CallChunk } from '../../../src/tools/calls/call-chunk.ts';
+import type { CallChunk } from '../../../src/tools/calls/asking/call-chunk.ts';
 import { toolOf } from '../../tools/remote-tools-fake.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 import { CountedDrops } from '../link/link-room.ts';

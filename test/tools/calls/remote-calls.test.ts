@@ -4,7 +4,7 @@ import { NO_GROUPS } from '../../../src/core/access/permission.ts';
 import { AtmoError, type ErrorCode } from '../../../src/core/errors.ts';
 import { ManualClock } from '../../../src/core/time/clock.ts';
 import type { CallPeer, CallRouter, ForwardedCall, RemoteResult } from '../../../src/tools/calls/call-collaborators.ts';
-import { JobPlaces } from '../../../src/tools/calls/job-places.ts';
+import { JobPlaces } from '../../../src/tools/calls/jobs/job-places.ts';
 import { withoutSetting } from '../../../src/tools/definition/missing-setting.ts';
 import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Principal } from '../../../src/core/access/principal.ts';
 import type { Json } from '../../../src/core/json.ts';
-import { JobStore } from '../../../src/tools/calls/job-store.ts';
+import { JobStore } from '../../../src/tools/calls/jobs/job-store.ts';
 import { agent, codeOf, makeRoom, makeTool, owner, settled, withToken } from '../tool-room.ts';
 
 const parent = withToken(agent('device:control'), { id: 'aa', chain: ['aa'] });

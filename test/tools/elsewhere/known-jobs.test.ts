@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { ManualClock } from '../../../src/core/time/clock.ts';
-import { JobPlaces } from '../../../src/tools/calls/job-places.ts';
+import { JobPlaces } from '../../../src/tools/calls/jobs/job-places.ts';
 import { KnownJobs } from '../../../src/tools/elsewhere/known-jobs.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { agent, makeRoom, makeTool, owner } from '../tool-room.ts';

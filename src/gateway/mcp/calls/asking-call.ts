@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../../core/json.ts';
-import { answerTo, type ToolAnswer, type ToolQuestion } from '../../../tools/calls/tool-question.ts';
+import { answerTo, type ToolAnswer, type ToolQuestion } from '../../../tools/calls/asking/tool-question.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 import { elicitation } from './elicitation.ts';
 

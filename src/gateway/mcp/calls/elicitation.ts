@@ -1,6 +1,6 @@
 import type { ErrorBody } from '../../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../../core/json.ts';
-import type { ToolQuestion } from '../../../tools/calls/tool-question.ts';
+import type { ToolQuestion } from '../../../tools/calls/asking/tool-question.ts';
 import { copyJsonObject } from '../../../tools/schema/plain-json.ts';
 
 /** A question as both eras put it to clients. */

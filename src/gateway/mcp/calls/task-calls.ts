@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../core/json.ts';
 import type { Clock } from '../../../core/time/clock.ts';
 import { pause } from '../../../core/time/pause.ts';
 import type { CallRequest } from '../../../tools/calls/call-answer.ts';
-import type { JobView } from '../../../tools/calls/job-store.ts';
+import type { JobView } from '../../../tools/calls/jobs/job-store.ts';
 import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
 import type { CallPort, JobPort } from '../../ports.ts';
 import type { McpCaller } from '../mcp-feature.ts';

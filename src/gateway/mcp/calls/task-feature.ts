@@ -1,7 +1,7 @@
 import { AtmoError } from '../../../core/errors.ts';
 import type { JsonObject } from '../../../core/json.ts';
 import type { Clock } from '../../../core/time/clock.ts';
-import type { JobView } from '../../../tools/calls/job-store.ts';
+import type { JobView } from '../../../tools/calls/jobs/job-store.ts';
 import type { KnownTools } from '../../../tools/elsewhere/known-tools.ts';
 import type { JobPort } from '../../ports.ts';
 import type { McpCaller, McpFeature } from '../mcp-feature.ts';

@@ -1,7 +1,7 @@
 import { AtmoError, type ErrorBody } from '../../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
 import { isoTime, parseIsoTime } from '../../../core/time/iso-time.ts';
-import type { JobView } from '../../../tools/calls/job-store.ts';
+import type { JobView } from '../../../tools/calls/jobs/job-store.ts';
 
 /** Name of the extension (SEP-2663). */
 export const TASKS = 'io.modelcontextprotocol/tasks';

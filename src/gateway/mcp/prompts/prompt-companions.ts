@@ -1,4 +1,4 @@
-import { putQuestion } from '../../../tools/calls/ask-caller.ts';
+import { putQuestion } from '../../../tools/calls/asking/ask-caller.ts';
 import type { CompanionPrompt } from '../../../tools/definition/tool-companions.ts';
 import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';
 import type { McpCaller } from '../mcp-feature.ts';

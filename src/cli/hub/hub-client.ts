@@ -1,0 +1,246 @@
+import { AtmoError, ERROR_CODES, type ErrorCode } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { CliIo } from '../cli-io.ts';
+import { ownerDecision } from '../identity/owner-consent.ts';
+import { type Credential, findCredential, findOwnerCredential, hubUrl } from '../state-dir.ts';
+import { streamedAnswer } from './call-stream.ts';
+import { hubOfRawKey, hubOfStateDir, type KnownHub, requireHub } from './hub-proof.ts';
+import { untrusted } from './hub-trust.ts';
+
+interface RequestParts {
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly body?: JsonObject;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface InvokeOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Hears how far the call is, with `fraction` and `note`, where the tool tells. */
+  readonly onChunk?: (chunk: JsonObject) => void;
+}
+
+/** Query parameters; undefined ones are left out. */
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+interface ClientOptions {
+  /** Speaks with the owner's token whatever else there is. */
+  readonly as?: 'owner';
+  /** Id or name of the only hub of the mesh that may do what is asked for; the one that is spoken to passes it on. */
+  readonly hub?: string | undefined;
+}
+
+/**
+ * Speaks to a hub over its HTTP API. Errors of the hub come back as the AtmoError that they were there. A dangerous call
+ * of the owner is approved with the owner's key and made again; for everybody else APPROVAL_REQUIRED stands.
+ */
+export class HubClient {
+  readonly #io: Pick<CliIo, 'env' | 'fetch' | 'signal'>;
+  readonly #options: ClientOptions;
+  #proof: Promise<void> | undefined;
+
+  constructor(io: Pick<CliIo, 'env' | 'fetch' | 'signal'>, options: ClientOptions = {}) {
+    this.#io = io;
+    this.#options = options;
+  }
+
+  get url(): string {
+    return hubUrl(this.#io.env);
+  }
+
+  get(path: string, query: Query = {}): Promise<JsonObject> {
+    return this.#json(withQuery(path, query), {});
+  }
+
+  post(path: string, body: JsonObject, headers: Readonly<Record<string, string>> = {}): Promise<JsonObject> {
+    return this.#json(path, { method: 'POST', body, headers });
+  }
+
+  delete(path: string): Promise<JsonObject> {
+    return this.#json(path, { method: 'DELETE' });
+  }
+
+  /** Calls a tool and answers its result alone. */
+  async call(tool: string, params: JsonObject): Promise<Json> {
+    try {
+      const envelope = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params);
+      return envelope.result ?? null;
+    } catch (error) {
+      throw this.#missingRight(error, `"${tool}"`);
+    }
+  }
+
+  /** The health page, also of a hub that is starting or stopping (HTTP 503). */
+  async health(): Promise<JsonObject> {
+    const response = await this.#send('/healthz', {});
+    const answer = await readJson(response);
+    return typeof answer.node_id === 'string' ? answer : throwError(answer, response);
+  }
+
+  /** The invoke envelope, also when it carries an error; a job when `path` asks for one. */
+  async invoke(path: string, body: JsonObject, { headers, onChunk }: InvokeOptions): Promise<JsonObject> {
+    const call = async () => {
+      const accept = onChunk && { accept: 'text/event-stream' };
+      const response = await this.#send(path, { method: 'POST', body, headers: { ...headers, ...accept } });
+      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+      const answer = onChunk && isStream ? await streamedAnswer(response, onChunk) : await readJson(response);
+      return response.ok || answer.status === 'error' ? answer : throwError(answer, response);
+    };
+    const answer = await call();
+    return answer.status === 'error' && (await this.#ownerConsents(errorOf(answer, 0))) ? call() : answer;
+  }
+
+  /** The raw response of a stream; the caller reads its body. */
+  async stream(path: string, query: Query, headers: Readonly<Record<string, string>>): Promise<Response> {
+    const response = await this.#send(withQuery(path, query), { headers });
+    if (!response.ok) throw errorOf(await readJson(response), response.status);
+    return response;
+  }
+
+  async #json(path: string, parts: RequestParts): Promise<JsonObject> {
+    try {
+      return await this.#jsonOnce(path, parts);
+    } catch (error) {
+      if (await this.#ownerConsents(error)) return this.#jsonOnce(path, parts);
+      throw path.startsWith('/api/v1/tools/') ? error : this.#missingRight(error, '"hub:');
+    }
+  }
+
+  async #jsonOnce(path: string, parts: RequestParts): Promise<JsonObject> {
+    const response = await this.#send(path, parts);
+    const answer = await readJson(response);
+    if (!response.ok || response.status === ERROR_CODES.APPROVAL_REQUIRED.httpStatus) refuse(answer, response);
+    return answer;
+  }
+
+  /** A tool of the hub itself that does not exist for this token: the person at the command line is told what that means. */
+  #missingRight(error: unknown, tool: string): unknown {
+    const isHidden = error instanceof AtmoError && error.code === 'TOOL_NOT_FOUND' && error.message.startsWith(`There is no tool ${tool}`);
+    const source = this.#credential()?.source;
+    if (!isHidden || source === undefined || source === 'owner') return error;
+    const whose = source === 'login' ? 'your login' : 'the token in ATMO_TOKEN';
+    const name = /^There is no tool "([^"]*)"/.exec(error.message)?.[1] ?? tool;
+    return new AtmoError(
+      'TOOL_NOT_FOUND',
+      `${name} does not exist for ${whose}; where its rights do not reach, use the owner's ("sudo atmo …", without ATMO_TOKEN)`,
+      error.details,
+      { cause: error },
+    );
+  }
+
+  /** True when the error was that people have to agree, and the owner, whose call it was, has just done so. */
+  async #ownerConsents(error: unknown): Promise<boolean> {
+    if (!(error instanceof AtmoError) || error.code !== 'APPROVAL_REQUIRED') return false;
+    // Another hub asks people of its own.
+    if (typeof error.details.node_id === 'string') return false;
+    const stateDir = this.#credential()?.stateDir;
+    if (stateDir === undefined) return false;
+    const path = `/api/v1/approvals/${encodeURIComponent(String(error.details.approval_id))}`;
+    const decision = ownerDecision(await this.#jsonOnce(path, {}), stateDir);
+    return decision !== undefined && this.#handIn(path, decision);
+  }
+
+  /** False when the owner's word does not count here, such as after the others removed the key: they have to agree then. */
+  async #handIn(path: string, decision: JsonObject): Promise<boolean> {
+    try {
+      await this.#jsonOnce(path, { method: 'POST', body: decision });
+      return true;
+    } catch (error) {
+      if (error instanceof AtmoError && error.code === 'PERMISSION_DENIED') return false;
+      throw error;
+    }
+  }
+
+  #credential(): Credential | undefined {
+    return this.#options.as === 'owner' ? findOwnerCredential(this.#io.env) : findCredential(this.#io.env);
+  }
+
+  async #send(path: string, { method = 'GET', body, headers = {} }: RequestParts): Promise<Response> {
+    const token = path.startsWith('/healthz') ? undefined : await this.#token();
+    return this.#reach(path, {
+      method,
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(this.#options.hub !== undefined && { 'x-hub': this.#options.hub }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+
+  /** A token that was found is for one hub alone: what answers has to prove once that it is the one. */
+  async #token(): Promise<string | undefined> {
+    const credential = this.#credential();
+    const hub = credential && hubOf(credential);
+    if (hub) this.#proof ??= requireHub(this.url, hub, (path) => this.#reach(path, { method: 'GET' }));
+    await this.#proof;
+    return credential?.token;
+  }
+
+  async #reach(path: string, init: RequestInit): Promise<Response> {
+    try {
+      // A hub sends nobody elsewhere, and what was meant for it, PINs among it, is for nobody else.
+      return await this.#io.fetch(`${this.url}${path}`, {
+        redirect: 'error',
+        ...init,
+        ...(this.#io.signal && { signal: this.#io.signal }),
+      });
+    } catch (cause) {
+      const doubt = untrusted(this.url, cause);
+      if (doubt) throw doubt;
+      const advice = 'start one with "atmo serve" or "systemctl start atmosphere-edge", or set ATMO_URL';
+      throw new AtmoError('HUB_UNREACHABLE', `No hub answers at ${this.url}; ${advice}`, { url: this.url }, { cause });
+    }
+  }
+}
+
+function hubOf({ stateDir, login }: Credential): KnownHub | undefined {
+  if (stateDir !== undefined) return hubOfStateDir(stateDir);
+  return login?.hubKey === undefined ? undefined : hubOfRawKey(login.hubKey, login.file, '"sudo atmo login" writes it anew');
+}
+
+/** A path with those of the parameters that are not undefined. */
+export function withQuery(path: string, query: Query): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  return search.size === 0 ? path : `${path}?${search}`;
+}
+
+async function readJson(response: Response): Promise<JsonObject> {
+  const text = await response.text();
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value)) return value;
+  } catch {
+    // Told below: whatever answers there is no hub.
+  }
+  throw new AtmoError(
+    'HUB_UNREACHABLE',
+    `What answers at ${response.url || 'the address'} is not a hub (HTTP ${response.status}, no JSON)`,
+  );
+}
+
+/** 202 means a job that has begun, or a call that waits for people: only the latter carries an error. */
+function refuse(answer: JsonObject, response: Response): void {
+  if (response.ok && answer.status !== 'error' && !('code' in answer)) return;
+  throw errorOf(answer, response.status);
+}
+
+function throwError(answer: JsonObject, response: Response): never {
+  throw errorOf(answer, response.status);
+}
+
+/** The error in a problem document or in an invoke envelope. */
+export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
+  const body = isJsonObject(answer.error) ? answer.error : answer;
+  const code: ErrorCode = typeof body.code === 'string' && body.code in ERROR_CODES ? (body.code as ErrorCode) : 'INTERNAL_ERROR';
+  const message = [body.message, body.detail].find((text) => typeof text === 'string') ?? `The hub answered with HTTP ${httpStatus}`;
+  const details = isJsonObject(body.details) ? body.details : {};
+  return new AtmoError(code, code === 'APPROVAL_REQUIRED' ? `${message}; ${wayToApprove(details)}, then call again` : message, details);
+}
+
+/** Another hub asks people of its own: its owner has nothing to say here, and whoever has a key there can use it from here. */
+function wayToApprove({ approval_id: id, node_id: hubId, node_name: name = hubId }: JsonObject): string {
+  if (typeof hubId !== 'string') return `a person agrees with "atmo approve ${id}"`;
+  return `there a person agrees with "atmo approve ${id}", or here, with a key enrolled there, with "atmo approve ${id} --hub ${name}"`;
+}

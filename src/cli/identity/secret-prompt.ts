@@ -1,0 +1,50 @@
+import type { ReadStream } from 'node:tty';
+import { AtmoError } from '../../core/errors.ts';
+import type { TextSink } from '../cli-io.ts';
+
+const ENTER: ReadonlySet<string> = new Set(['\r', '\n', '\u0004']);
+const BACKSPACE: ReadonlySet<string> = new Set(['\b', '\u007f']);
+const CANCEL = '\u0003';
+
+/** What typing does to the text so far: `isDone` when Enter came. CANCELLED for Ctrl-C. */
+export function typed(before: string, keys: string): { readonly text: string; readonly isDone: boolean } {
+  let text = before;
+  for (const key of keys) {
+    if (key === CANCEL) throw new AtmoError('CANCELLED', 'Cancelled; nothing was done');
+    if (ENTER.has(key)) return { text, isDone: true };
+    text = BACKSPACE.has(key) ? [...text].slice(0, -1).join('') : text + key;
+  }
+  return { text, isDone: false };
+}
+
+/** Asks at the terminal for a line that is not shown; undefined where there is none to ask at. CANCELLED for Ctrl-C. */
+export async function promptSecret(
+  prompt: string,
+  stdin: Partial<ReadStream> & Pick<ReadStream, 'on' | 'off'>,
+  sink: TextSink,
+): Promise<string | undefined> {
+  if (stdin.isTTY !== true) return undefined;
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let text = '';
+  const hear = (chunk: Buffer | string) => {
+    try {
+      const next = typed(text, String(chunk));
+      text = next.text;
+      if (next.isDone) resolve(text);
+    } catch (error) {
+      reject(error);
+    }
+  };
+  sink.write(prompt);
+  stdin.setRawMode?.(true);
+  stdin.on('data', hear);
+  stdin.resume?.();
+  try {
+    return await promise;
+  } finally {
+    stdin.off('data', hear);
+    stdin.setRawMode?.(false);
+    stdin.pause?.();
+    sink.write('\n');
+  }
+}

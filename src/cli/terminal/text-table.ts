@@ -1,0 +1,124 @@
+import type { Ink } from './ink.ts';
+import { type Block, type Paper, Toned } from './page.ts';
+import { terminalText } from './terminal-text.ts';
+import { cutText, padText, textWidth, wrapText } from './text-width.ts';
+
+const PLAIN: Paper = { columns: undefined, ink: (text) => text };
+const GAP = 2;
+/** No column is cut below this; a terminal that is still too narrow folds the lines. */
+const LEAST_COLUMNS = 6;
+const LEAST_WRAP = 20;
+
+/** Text that knows how it looks without a terminal. */
+interface PlainBlock extends Block {
+  toString(): string;
+}
+
+/** Rows under headings, columns aligned; `(none)` without rows. On a terminal the widest columns are cut until the lines fit. */
+export function textTable(headings: readonly string[], rows: readonly (readonly unknown[])[]): PlainBlock {
+  return plainBlock((paper) => (rows.length === 0 ? '(none)\n' : tableText(headings, rows, paper)));
+}
+
+/** Names and values, one pair a line; empty values are left out. On a terminal long values are wrapped. */
+export function textPairs(pairs: Readonly<Record<string, unknown>>): PlainBlock {
+  return plainBlock((paper) => pairsText(pairs, paper));
+}
+
+function plainBlock(render: Block['render']): PlainBlock {
+  return { render, toString: () => render(PLAIN) };
+}
+
+/** A terminal has no room for columns in which no row says anything. */
+function tableText(allHeadings: readonly string[], rows: readonly (readonly unknown[])[], { columns, ink }: Paper): string {
+  const allCells = rows.map((row) => row.map(cellOf));
+  const isShown = (_column: unknown, index: number) => columns === undefined || allCells.some((row) => (row[index]?.text ?? '') !== '');
+  const [headings, cells] = [allHeadings.filter(isShown), allCells.map((row) => row.filter(isShown))];
+  const natural = headings.map((heading, column) =>
+    Math.max(textWidth(heading), ...cells.map((row) => textWidth(row[column]?.text ?? ''))),
+  );
+  const widths = columns === undefined ? natural : narrowed(natural, columns);
+  const line = (row: readonly Cell[]) => row.map((cell, column) => cellIn(cell, widths[column] ?? 0, ink));
+  const lines = [line(headings.map((text) => ({ text, tone: 'quiet' }))), ...cells.map(line)];
+  return lines.map((shown) => `${joined(shown)}\n`).join('');
+}
+
+interface Cell {
+  readonly text: string;
+  readonly tone: Toned['tone'];
+}
+
+function cellOf(value: unknown): Cell {
+  return { text: cellText(value instanceof Toned ? value.text : value), tone: value instanceof Toned ? value.tone : 'plain' };
+}
+
+/** A cell in its column: what it shows, and the spaces after it. */
+function cellIn({ text, tone }: Cell, width: number, ink: Ink): readonly [text: string, padding: string] {
+  const cut = cutText(text, width);
+  return [ink(cut, tone), padText('', width - textWidth(cut))];
+}
+
+function joined(cells: readonly (readonly [text: string, padding: string])[]): string {
+  const last = cells.findLastIndex(([text]) => text !== '');
+  return cells
+    .slice(0, last + 1)
+    .map(([text, padding], index) => (index === last ? text : text + padding))
+    .join(' '.repeat(GAP));
+}
+
+/** The widths when the widest columns give way, the first one last: it is what people copy. */
+function narrowed(natural: readonly number[], columns: number): readonly number[] {
+  const room = columns - GAP * (natural.length - 1);
+  const [first = 0, ...others] = natural;
+  const capped = cappedTo(others, room - first);
+  return total(capped) + first <= room ? [first, ...capped] : [Math.max(LEAST_COLUMNS, Math.min(first, room - total(capped))), ...capped];
+}
+
+/** The widths with the highest common bound under which their sum is at most `room`. */
+function cappedTo(widths: readonly number[], room: number): readonly number[] {
+  if (total(widths) <= room) return widths;
+  let bound = Math.max(...widths);
+  const under = () => widths.map((width) => Math.min(width, bound));
+  while (bound > LEAST_COLUMNS && total(under()) > room) bound--;
+  return under();
+}
+
+function total(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width, 0);
+}
+
+function pairsText(pairs: Readonly<Record<string, unknown>>, { columns, ink }: Paper): string {
+  const shown = Object.entries(pairs).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  const width = Math.max(0, ...shown.map(([name]) => textWidth(name)));
+  const indent = ' '.repeat(width + GAP);
+  return shown
+    .map(([name, value]) => {
+      const { text, tone } = cellOf(value);
+      const lines = columns === undefined ? [text] : wrapText(text, Math.max(LEAST_WRAP, columns - width - GAP));
+      const [head = '', ...more] = lines.map((line) => ink(line, tone));
+      return [`${ink(padText(terminalText(name), width), 'quiet')}  ${head}\n`, ...more.map((line) => `${indent}${line}\n`)].join('');
+    })
+    .join('');
+}
+
+/** A value as one line of text that cannot steer a terminal: what devices and tools say comes as it is. */
+export function cellText(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  return terminalText(plainText(value).replace(/\p{Cc}+/gu, ' '));
+}
+
+function plainText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value instanceof Toned) return value.text;
+  const isListOfTexts = Array.isArray(value) && value.every((item) => typeof item === 'string');
+  return isListOfTexts ? value.join(', ') : JSON.stringify(value);
+}
+
+/** An age for people: `12 s`, `5 min`, `3 h`, `2 d`. */
+export function ageText(ageMs: unknown): string {
+  if (typeof ageMs !== 'number') return 'never';
+  const seconds = Math.round(ageMs / 1000);
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}

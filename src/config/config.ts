@@ -1,0 +1,267 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CONNECTORS_SECTION, type ConnectorsConfig } from '../connectors/connector-config.ts';
+import { parseGrant } from '../core/access/permission.ts';
+import type { AttestationPolicy } from '../core/devices/device-administration.ts';
+import { AtmoError } from '../core/errors.ts';
+import { LOG_LEVELS, type LogLevel } from '../core/logger.ts';
+import { parseCheckedYaml } from '../core/settings/checked-yaml.ts';
+import type { ConfigReload } from '../core/settings/config-reload.ts';
+import { camelKeys } from '../core/settings/config-section.ts';
+import type { MeshSettings } from '../mesh/mesh-session.ts';
+import { SENSORS_SECTION, type SensorsConfig } from '../sensors/sensor-config.ts';
+import { checkRoles } from '../tools/builtin/access/token-role.ts';
+import { CONFIG_SCHEMA, type ConfigFile } from './config-file.ts';
+
+/** What a token minted for a role may do. */
+export interface RoleConfig {
+  readonly permissions: readonly string[];
+  readonly ttlSeconds?: number;
+  readonly maxHops?: number;
+  readonly ratePerMinute?: number;
+  readonly features: readonly string[];
+}
+
+/** How the door speaks to other machines. */
+export interface TlsConfig {
+  /** Absent: TLS wherever the door listens on more than a loopback address. */
+  readonly isEnabled?: boolean;
+  /** More names under which clients reach the hub. */
+  readonly names: readonly string[];
+  /** The owner's own certificate. */
+  readonly files?: { readonly certificateFile: string; readonly keyFile: string };
+}
+
+/** Everything the owner can set; the file's keys are the members in snake_case. */
+export interface HubConfig {
+  /** Reads the file again; absent where the configuration comes from a program. CONFIG_INVALID changes nothing. */
+  reload?(): ConfigReload;
+  readonly stateDir: string;
+  readonly logLevel: LogLevel;
+  readonly http: { readonly host: string; readonly port: number; readonly tls: TlsConfig };
+  readonly matter: {
+    readonly isEnabled: boolean;
+    /** Network interface; all when absent. */
+    readonly interface?: string;
+    readonly attestation: AttestationPolicy;
+    readonly isBleEnabled: boolean;
+    /** Folder with JSON models of manufacturers' clusters. */
+    readonly clusterModelsDir: string;
+    /** Folder with software images for devices. */
+    readonly updatesDir: string;
+  };
+  readonly tools: {
+    readonly manifestFile: string;
+    /** The first of these that is there has tools to register at each start. */
+    readonly bootstrapFiles: readonly string[];
+    /** Grants that cover what registered tools may need; everything but administration when absent. */
+    readonly allowedPermissions?: readonly string[];
+    readonly disabled: readonly string[];
+    readonly maxConcurrent: number;
+    readonly maxQueued: number;
+    readonly maxConcurrentPerCaller: number;
+    readonly maxCallsPerSession: number;
+    /** Longest JSON text of a call's parameters, in UTF-8 bytes. */
+    readonly maxParamsBytes: number;
+    /** For tools that state none of their own. */
+    readonly defaultTimeoutMs: number;
+    /** Whether a result that breaks its tool's own schema is an error or only a line in the log. */
+    readonly resultInvalid: 'error' | 'warn';
+    /** Tools with a parameter without type or description are refused. */
+    readonly refusesUndescribed: boolean;
+    /** One line in the log for each finished call. */
+    readonly logsCalls: boolean;
+    /** Feature flags that a tool needs, by its id or name; an agent has those of its role. */
+    readonly features: Readonly<Record<string, readonly string[]>>;
+    /** Whether a program that runs the hub inside itself may add and remove tools. */
+    readonly isDynamicRegistrationAllowed: boolean;
+    /** Packages that manifest entries `plugin:<name>` may load. */
+    readonly plugins: readonly string[];
+  };
+  readonly mesh: MeshSettings & {
+    /** What other hubs and people call this one; the machine's host name when absent. */
+    readonly name?: string;
+    /** Address to listen on; all when empty. */
+    readonly host: string;
+    readonly port: number;
+    readonly maxPeers: number;
+    /** File with 64 hex digits that every member has too (libp2p private network). */
+    readonly preSharedKeyFile?: string;
+  };
+  readonly sensors: SensorsConfig;
+  readonly connectors: ConnectorsConfig;
+  /** File with the owner's rules. */
+  readonly rulesFile: string;
+  /** Named profiles for tokens (source 002, persona). */
+  readonly roles: Readonly<Record<string, RoleConfig>>;
+  /** Whether the machine's clock is believed without evidence. */
+  readonly clockTrust: 'auto' | 'always' | 'never';
+  /** How long, and up to which size, calls stay in the journal. */
+  readonly audit: { readonly keepDays: number; readonly maxBytes: number };
+  /** Folder with the owner's own profile files. */
+  readonly profilesDir: string;
+  /** How long single readings, 5-minute sums and hourly sums are kept. */
+  readonly history: { readonly rawDays: number; readonly fiveMinuteDays: number; readonly hourlyDays: number };
+}
+
+const BYTES_PER_MB = 1_048_576;
+
+/** Variables of the process, as far as they are set. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the file named by ATMO_CONFIG, else `config.yaml` in the state directory or in /etc/atmosphere-edge; environment
+ * variables win over the file. Throws CONFIG_INVALID with file and line, or the variable's name.
+ */
+export function loadConfig(env: Environment, stateDir: string, file = readConfigFile(env, stateDir)): HubConfig {
+  const roles = Object.fromEntries(Object.entries(file.roles).map(([name, role]) => [name, roleOf(role)]));
+  checkRoles(roles);
+  return {
+    stateDir,
+    logLevel: logLevelOf(env.ATMO_LOG) ?? file.log,
+    http: {
+      host: env.ATMO_HTTP_HOST || file.http.host,
+      port: portOf('ATMO_HTTP_PORT', env.ATMO_HTTP_PORT) ?? file.http.port,
+      tls: tlsOf(file.http.tls),
+    },
+    matter: {
+      isEnabled: file.matter.enabled,
+      ...matterInterface(env.ATMO_MATTER_INTERFACE || file.matter.interface),
+      attestation: file.matter.attestation,
+      isBleEnabled: file.matter.ble,
+      clusterModelsDir: file.matter.cluster_models ?? join(stateDir, 'cluster-models'),
+      updatesDir: file.matter.updates ?? join(stateDir, 'updates'),
+    },
+    tools: {
+      manifestFile: file.tools.manifest ?? join(stateDir, 'tools.yaml'),
+      bootstrapFiles: bootstrapFilesOf(file.tools.bootstrap, stateDir),
+      ...allowedPermissionsOf(env.ALLOWED_TOOL_PERMS, file.tools.allowed_permissions),
+      disabled: file.tools.disabled,
+      maxConcurrent: file.tools.max_concurrent,
+      maxQueued: file.tools.max_queued,
+      maxConcurrentPerCaller: file.tools.max_concurrent_per_caller,
+      maxCallsPerSession: file.tools.max_calls_per_session,
+      maxParamsBytes: file.tools.max_params_bytes,
+      resultInvalid: file.tools.invalid_results,
+      refusesUndescribed: file.tools.undescribed_parameters === 'refuse',
+      defaultTimeoutMs: file.tools.default_timeout_ms,
+      logsCalls: file.tools.log_calls,
+      features: file.tools.features,
+      plugins: file.tools.plugins,
+      isDynamicRegistrationAllowed: file.tools.dynamic_registration,
+    },
+    mesh: meshOf(file.mesh, env.ATMO_MESH_PORT),
+    sensors: camelKeys(file.sensors, SENSORS_SECTION) as SensorsConfig,
+    connectors: camelKeys(file.connectors, CONNECTORS_SECTION) as ConnectorsConfig,
+    rulesFile: file.rules ?? join(stateDir, 'rules.yaml'),
+    roles,
+    clockTrust: file.clock.trust,
+    audit: { keepDays: file.audit.keep_days, maxBytes: file.audit.max_mb * BYTES_PER_MB },
+    profilesDir: file.profiles ?? join(stateDir, 'profiles'),
+    history: {
+      rawDays: file.history.raw_days,
+      fiveMinuteDays: file.history.five_minute_days,
+      hourlyDays: file.history.hourly_days,
+    },
+  };
+}
+
+function tlsOf({ enabled, names, certificate_file: certificateFile, key_file: keyFile }: ConfigFile['http']['tls']): TlsConfig {
+  if ((certificateFile === undefined) !== (keyFile === undefined)) {
+    throw new AtmoError('CONFIG_INVALID', 'http.tls.certificate_file and http.tls.key_file belong together; set both or neither');
+  }
+  const files = certificateFile !== undefined && keyFile !== undefined ? { certificateFile, keyFile } : undefined;
+  return { ...(enabled !== undefined && { isEnabled: enabled }), names, ...(files && { files }) };
+}
+
+/** Source 003 looks in both places. */
+function bootstrapFilesOf(own: string | undefined, stateDir: string): readonly string[] {
+  return own === undefined ? [join(stateDir, 'tools_bootstrap.json'), join(stateDir, 'config/tools_bootstrap.json')] : [own];
+}
+
+/** The variable's name is that of source 003. */
+function allowedPermissionsOf(
+  text: string | undefined,
+  own: readonly string[] | undefined,
+): { readonly allowedPermissions?: readonly string[] } {
+  const listed = text
+    ?.split(',')
+    .map((permission) => permission.trim())
+    .filter((permission) => permission !== '');
+  const allowed = listed && listed.length > 0 ? listed : own;
+  if (!allowed) return {};
+  const wrong = allowed.find((permission) => !parseGrant(permission));
+  if (wrong === undefined) return { allowedPermissions: allowed };
+  const where = listed === allowed ? 'ALLOWED_TOOL_PERMS' : 'tools.allowed_permissions';
+  throw new AtmoError(
+    'CONFIG_INVALID',
+    `${where} holds ${JSON.stringify(wrong)}, which is no permission such as net:read or device:control:*`,
+  );
+}
+
+function meshOf(mesh: ConfigFile['mesh'], portText: string | undefined): HubConfig['mesh'] {
+  return {
+    ...(mesh.name !== undefined && { name: mesh.name }),
+    host: mesh.host,
+    port: portOf('ATMO_MESH_PORT', portText) ?? mesh.port,
+    interfaces: mesh.interfaces,
+    peers: mesh.peers,
+    announceAddresses: mesh.announce_addresses,
+    announcesDevices: mesh.announce_devices,
+    isDiscoveryEnabled: mesh.discovery,
+    isRelay: mesh.relay,
+    maxPeers: mesh.max_peers,
+    ...(mesh.pre_shared_key_file !== undefined && { preSharedKeyFile: mesh.pre_shared_key_file }),
+  };
+}
+
+function roleOf(role: ConfigFile['roles'][string]): RoleConfig {
+  return {
+    permissions: role.permissions,
+    features: role.features,
+    ...(role.ttl_seconds !== undefined && { ttlSeconds: role.ttl_seconds }),
+    ...(role.max_hops !== undefined && { maxHops: role.max_hops }),
+    ...(role.rate_per_minute !== undefined && { ratePerMinute: role.rate_per_minute }),
+  };
+}
+
+const matterInterface = (name: string | undefined) => (name === undefined ? {} : { interface: name });
+
+/** The file that `loadConfig` reads; undefined when there is none. CONFIG_INVALID when ATMO_CONFIG names one that is not there. */
+export function configFileOf(env: Environment, stateDir: string): string | undefined {
+  if (env.ATMO_CONFIG) {
+    if (!existsSync(env.ATMO_CONFIG)) throw new AtmoError('CONFIG_INVALID', `ATMO_CONFIG names ${env.ATMO_CONFIG}, which does not exist`);
+    return env.ATMO_CONFIG;
+  }
+  return [join(stateDir, 'config.yaml'), '/etc/atmosphere-edge/config.yaml'].find((path) => existsSync(path));
+}
+
+/** The file of a configuration with its defaults, before the environment. CONFIG_INVALID with file and line. */
+export function readConfigFile(env: Environment, stateDir: string): ConfigFile {
+  return parseCheckedYaml(...readConfigText(env, stateDir), CONFIG_SCHEMA) as ConfigFile;
+}
+
+function readConfigText(env: Environment, stateDir: string): [text: string, file: string] {
+  const found = configFileOf(env, stateDir);
+  if (found === undefined) return ['{}', 'built-in defaults'];
+  try {
+    return [readFileSync(found, 'utf8'), found];
+  } catch (cause) {
+    const why = cause instanceof Error && 'code' in cause ? cause.code : cause;
+    throw new AtmoError('CONFIG_INVALID', `${found} cannot be read (${why}); it has to be a file that this user may read`, {}, { cause });
+  }
+}
+
+function portOf(variable: string, text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined;
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65535) return port;
+  throw new AtmoError('CONFIG_INVALID', `${variable} is ${JSON.stringify(text)}; it must be a port from 0 to 65535`);
+}
+
+function logLevelOf(text: string | undefined): LogLevel | undefined {
+  if (text === undefined || text === '') return undefined;
+  const level = LOG_LEVELS.find((known) => known === text);
+  if (level) return level;
+  throw new AtmoError('CONFIG_INVALID', `ATMO_LOG is ${JSON.stringify(text)}; it must be one of ${LOG_LEVELS.join(', ')}`);
+}

@@ -1,0 +1,166 @@
+import { createPrivateKey } from 'node:crypto';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import semver from 'semver';
+import type { Environment } from '../config/config.ts';
+import { outsideFiles } from '../config/outside-files.ts';
+import { AtmoError } from '../core/errors.ts';
+import { EventBus } from '../core/events.ts';
+import { silentLogger } from '../core/logger.ts';
+import { packageVersion } from '../core/process/package-version.ts';
+import type { BackupReport, BackupWishes, RestoreReport, StateArchive } from '../core/storage/state-archive.ts';
+import { systemClock } from '../core/time/clock.ts';
+import { isoTime } from '../core/time/iso-time.ts';
+import { byScrypt, type Derive } from '../journal/archive/archive-header.ts';
+import { type ArchiveTable, OUTSIDE } from '../journal/archive/archive-table.ts';
+import { asOwnerOf } from '../journal/archive/as-owner.ts';
+import { BackupFile } from '../journal/archive/backup-file.ts';
+import { DatabaseCopies } from '../journal/archive/database-copies.ts';
+import { type ArchiveFigures, type ArchiveOrder, makeArchive } from '../journal/archive/make-archive.ts';
+import { WritableCopy } from '../journal/archive/read-only-state.ts';
+import { restoreArchive } from '../journal/archive/restore-archive.ts';
+import { leaveRestoreNote } from '../journal/archive/restore-note.ts';
+import { defaultStateDirectory } from '../journal/state-directory.ts';
+import { StateLock } from '../journal/state-lock.ts';
+import { StateStore } from '../journal/state-store.ts';
+import { guardStorage } from '../journal/storage-error.ts';
+import { skipGroupCounter } from '../matter/storage/skip-group-counter.ts';
+import { AnnouncedEpoch } from '../mesh/gossip/announce/announced-epoch.ts';
+import { rawPublicKey } from '../wire/ed25519-key.ts';
+import { hubIdOf } from '../wire/hub-id.ts';
+
+/** Backups of the hub whose state this machine holds, made and put back by files: whoever may read them is the owner. */
+export function stateArchive(env: Environment, derive = byScrypt): StateArchive {
+  return {
+    stateDir: () => resolve(defaultStateDirectory(env)),
+    backup: (wishes) => backup(wishes, env, derive),
+    restore: (wishes) => restore(wishes, derive),
+  };
+}
+
+async function backup(wishes: BackupWishes, env: Environment, derive: Derive): Promise<BackupReport> {
+  const { stateDir, file, passphrase, askForCopies } = wishes;
+  const hub = hubOf(stateDir);
+  const target = await BackupFile.open(file);
+  try {
+    const report = await asOwnerOf(stateDir, async () => {
+      const head = { version: packageVersion(), hub, madeAt: isoTime(systemClock.now()) };
+      const order = { head, outside: outsideFiles(env, stateDir), passphrase, derive };
+      await using lock = new StateLock(stateDir);
+      const standing = await standingOf(lock);
+      if (standing === 'running') {
+        const figures = await makeArchive({ ...order, stateDir, copies: await askForCopies(), isRunning: true }, target);
+        return { hub, ...figures, isOfRunningHub: true };
+      }
+      if (standing === 'stopped') return { hub, ...(await archiveStopped({ ...order, stateDir }, target)), isOfRunningHub: false };
+      await using copy = await WritableCopy.of(stateDir);
+      return { hub, ...(await archiveStopped({ ...order, stateDir: copy.path }, target)), isOfRunningHub: false };
+    });
+    await target.keep();
+    return report;
+  } catch (error) {
+    await target.drop();
+    throw error;
+  }
+}
+
+async function archiveStopped(order: Omit<ArchiveOrder, 'copies' | 'isRunning'>, target: BackupFile): Promise<ArchiveFigures> {
+  const databases = new DatabaseCopies(systemClock, order.stateDir);
+  try {
+    return await makeArchive({ ...order, copies: await databases.take(), isRunning: false }, target);
+  } finally {
+    databases.drop();
+  }
+}
+
+/** Takes the lock of a stopped hub; that of one on a disk without writes cannot be taken, and need not be. */
+async function standingOf(lock: StateLock): Promise<'running' | 'stopped' | 'read-only'> {
+  try {
+    await lock.start();
+    return 'stopped';
+  } catch (error) {
+    if (error instanceof AtmoError && error.code === 'CONFLICT') return 'running';
+    if (error instanceof AtmoError && error.details.cause === 'not-writable') return 'read-only';
+    throw error;
+  }
+}
+
+function hubOf(stateDir: string): string {
+  const path = join(stateDir, 'hub.key');
+  if (!existsSync(path)) {
+    throw new AtmoError('NOT_FOUND', `${stateDir} holds no hub that this user can see; use "sudo atmo backup …" or set ATMO_STATE_DIR`, {
+      stateDir,
+    });
+  }
+  return guardStorage(path, () => hubIdOf(rawPublicKey(createPrivateKey(readFileSync(path)))));
+}
+
+async function restore({ stateDir, file, passphrase }: Parameters<StateArchive['restore']>[0], derive: Derive): Promise<RestoreReport> {
+  await using archive = await openBackup(file);
+  const { table, aside } = await asOwnerOf(stateDir, () =>
+    restoreArchive({
+      stateDir,
+      archive: archive.createReadStream({ autoClose: false }),
+      passphrase,
+      derive,
+      accept: requireKnownVersion,
+      advance: skipCounters,
+      now: isoTime(systemClock.now()),
+    }),
+  );
+  return {
+    hub: table.hub,
+    madeAt: table.madeAt,
+    version: table.version,
+    files: table.entries.length,
+    ...(aside !== undefined && { aside }),
+    outside: outsideOf(table).map((path) => ({ path: path.slice(OUTSIDE.length), restoredAs: join(stateDir, path) })),
+  };
+}
+
+async function openBackup(file: string): Promise<FileHandle> {
+  try {
+    if (statSync(file).isDirectory())
+      throw new AtmoError('NOT_FOUND', `${file} is a folder; name the file that "atmo backup" wrote`, { file });
+    return await open(file, 'r');
+  } catch (cause) {
+    if (cause instanceof AtmoError) throw cause;
+    const why = cause instanceof Error && 'code' in cause ? cause.code : cause;
+    throw new AtmoError('NOT_FOUND', `${file} cannot be read (${why}); name the file that "atmo backup" wrote`, { file }, { cause });
+  }
+}
+
+const outsideOf = ({ entries }: ArchiveTable): readonly string[] =>
+  entries.map(({ path }) => path).filter((path) => path.startsWith(`${OUTSIDE}/`));
+
+/** What an older version cannot read it would take for damage. */
+function requireKnownVersion({ version }: ArchiveTable): void {
+  const own = packageVersion();
+  if (semver.valid(version) !== null && semver.lte(version, own)) return;
+  throw new AtmoError(
+    'NOT_SUPPORTED',
+    `The backup was made by atmosphere-edge ${version}, and this is ${own}. Install that version first`,
+    {
+      version,
+    },
+  );
+}
+
+/**
+ * What others remember of this hub must be behind what it does next: they would take it for a replay. The databases are opened as a
+ * start does, so that what this version cannot use is refused now.
+ */
+async function skipCounters(directory: string, { madeAt }: ArchiveTable): Promise<void> {
+  const clock = systemClock;
+  const collaborators = { clock, logger: silentLogger, events: new EventBus('atmosphere-edge', clock) };
+  const options = { directory, snapshotDirectory: join(directory, 'snapshots'), isCopiedAtStop: false };
+  await using store = new StateStore(collaborators, options);
+  await store.start();
+  const epoch = new AnnouncedEpoch({ store, clock });
+  epoch.begin();
+  // A board without a battery may not know the time yet.
+  epoch.surpass(Math.floor(Math.max(clock.now(), Date.parse(madeAt)) / 1000));
+  leaveRestoreNote(store, { madeAt, restoredAt: isoTime(clock.now()) });
+  skipGroupCounter(join(directory, 'matter'));
+}

@@ -1,0 +1,29 @@
+import { TOKEN_SKEW_MS, type TokenFacts } from '../../../core/access/principal.ts';
+import type { Call } from '../call.ts';
+import type { StageContext } from './stage-context.ts';
+
+/** Starts the clock of a call that ends at its limit and with `signal`; a step ends with the call that it belongs to. */
+export function startDeadline(call: Call, context: StageContext, signal: AbortSignal | undefined): void {
+  const outer = [signal, parentOf(call)?.signal].filter((one) => one !== undefined);
+  call.startDeadline(context.clock, timeLimitMs(call, context), outer.length > 1 ? AbortSignal.any(outer) : outer[0]);
+}
+
+/** What the caller asks for, at most what the tool allows, never longer than the token lives or the call around it may take. */
+function timeLimitMs(call: Call, context: StageContext): number {
+  const { timeoutMs, isTimeoutDefault } = call.tool.definition.execution;
+  const ofTool = isTimeoutDefault ? context.defaultTimeoutMs : timeoutMs;
+  const { principal, timeoutMs: wanted = ofTool } = call.request;
+  const ofToken = principal.token ? tokenTimeMs(principal.token, context.nowMs()) : ofTool;
+  const ofParent = (parentOf(call)?.deadlineMs ?? Number.POSITIVE_INFINITY) - context.clock.now();
+  return Math.max(0, Math.min(wanted, ofTool, ofToken, ofParent));
+}
+
+/** Until the end of the token, and after it until the end of what clocks may differ by. */
+function tokenTimeMs({ expiresAtMs }: TokenFacts, nowMs: number): number {
+  return expiresAtMs > nowMs ? expiresAtMs - nowMs : expiresAtMs + TOKEN_SKEW_MS - nowMs;
+}
+
+/** A job goes on when the call that started it is over. */
+function parentOf(call: Call) {
+  return call.mode === 'sync' ? call.request.within : undefined;
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { McpDoor } from '../../../src/cli/mcp/mcp-door.ts';
+
+/** A hub that refuses the first token with this code, and a credential that could get another. */
+async function sentAfter(code: string) {
+  const tokens: string[] = [];
+  let renewals = 0;
+  const door = new McpDoor({
+    url: 'http://127.0.0.1:8081',
+    path: '/mcp',
+    fetch: async (_url, init) => {
+      tokens.push(new Headers(init.headers).get('authorization') ?? '');
+      return tokens.length === 1 ? Response.json({ code }, { status: 401 }) : Response.json({});
+    },
+    credential: { token: async () => `token-${renewals}`, hub: () => undefined, renew: async () => ++renewals > 0 },
+  });
+  const { status } = await door.send({ method: 'POST', message: {}, signal: new AbortController().signal });
+  return { status, tokens };
+}
+
+test('a token whose time is up is replaced, and what was asked is asked again', async () => {
+  expect(await sentAfter('TOKEN_EXPIRED')).toEqual({ status: 200, tokens: ['Bearer token-0', 'Bearer token-1'] });
+});
+
+test('one that was revoked is not made again behind the back of the owner', async () => {
+  expect(await sentAfter('TOKEN_INVALID')).toEqual({ status: 401, tokens: ['Bearer token-0'] });
+});

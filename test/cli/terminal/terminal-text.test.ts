@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest';
+import { Output } from '../../../src/cli/terminal/output.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
+
+const HOSTILE = 'door\u001b]0;owned\u0007 \u009b2J \u202etxt.exe\u202c';
+
+function printed(isJson: boolean, print: (output: Output) => void): string {
+  let text = '';
+  const sink = { write: (part: string) => (text += part) };
+  print(new Output({ stdout: sink, stderr: sink }, { isJson }));
+  return text;
+}
+
+describe('what a device or a hub says cannot steer the terminal', () => {
+  test.each([true, false])('in answers, lines, notes and errors (json: %s)', (isJson) => {
+    const text = printed(isJson, (output) => {
+      output.answer({ name: HOSTILE }, () => HOSTILE);
+      output.line({ name: HOSTILE }, HOSTILE);
+      output.note(HOSTILE);
+      output.fail(new AtmoError('CLUSTER_STATUS', HOSTILE));
+    });
+    expect(text).not.toMatch(/(?!\n)\p{Cc}|\u202e|\u202c/u);
+    expect(text).toContain('\\u009b2J');
+  });
+
+  test('JSON still means the same, and other text stays as it is', () => {
+    const text = printed(true, (output) => output.answer({ name: HOSTILE, other: 'Küche 👩‍🍳\t1' }, () => ''));
+    expect(JSON.parse(text)).toEqual({ name: HOSTILE, other: 'Küche 👩‍🍳\t1' });
+    expect(printed(false, (output) => output.note('Küche 👩‍🍳\t1'))).toBe('Küche 👩‍🍳\t1\n');
+  });
+});
