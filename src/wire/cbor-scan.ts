@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { AtmoError } from '../core/errors.ts';
 
 /** How much a sender may ask of the decoder. */
@@ -24,6 +24,8 @@ const FALSE_TRUE_NULL: readonly number[] = [20, 21, 22];
 /** Smallest value that needs an argument of 1, 2, 4 or 8 bytes (RFC 8949 §4.2.1). */
 const LEAST_OF_SIZE: Readonly<Record<number, number>> = { 1: 24, 2: 0x100, 4: 0x1_0000, 8: 0x1_0000_0000 };
 const BYTE_ORDER_MARK = 0xef_bb_bf;
+/** Up to here a text is looked through before a call of the runtime would have begun. */
+const SHORT_TEXT_BYTES = 64;
 
 /**
  * Looks over encoded CBOR without building anything: passes only the one deterministic encoding (RFC 8949 §4.2.1) of one
@@ -121,6 +123,7 @@ class CborScan {
   }
 
   #isAscii(from: number): boolean {
+    if (this.#at - from > SHORT_TEXT_BYTES) return isAscii(this.#bytes.subarray(from, this.#at));
     for (let at = from; at < this.#at; at++) if (this.#view.getUint8(at) > 0x7f) return false;
     return true;
   }

@@ -20,7 +20,7 @@ const FLOAT_OF_SIZE = { 2: 0xf9, 4: 0xfa, 8: 0xfb } as const;
 
 /** The deterministic encoding of one value; see `encodeCbor`. */
 export function writeCbor(value: CborValue): Uint8Array {
-  const writer = new CborWriter(MESSAGE_BYTES);
+  const writer = new CborWriter(Buffer.allocUnsafe(MESSAGE_BYTES));
   writer.write(value, 0);
   return writer.take();
 }
@@ -28,23 +28,29 @@ export function writeCbor(value: CborValue): Uint8Array {
 /** The beginning as it is and each part behind it as a byte string, in one go: messages are signed and verified again and again. */
 export function writeByteStrings(beginning: Uint8Array, parts: readonly Uint8Array[]): Uint8Array {
   const bytes = parts.reduce((sum, part) => sum + MAX_HEAD_BYTES + part.length, beginning.length);
-  const writer = new CborWriter(bytes);
+  // Memory of its own from the start, which nothing has to be copied out of.
+  const writer = new CborWriter(Buffer.allocUnsafeSlow(bytes));
   writer.append(beginning);
   for (const part of parts) writer.write(part, 0);
-  return writer.take();
+  return writer.written();
 }
 
 class CborWriter {
   #buffer: Buffer;
   #at = 0;
 
-  constructor(bytes: number) {
-    this.#buffer = Buffer.allocUnsafe(bytes);
+  constructor(buffer: Buffer) {
+    this.#buffer = buffer;
   }
 
   /** The bytes so far, in memory of their own. */
   take(): Uint8Array {
     return Uint8Array.prototype.slice.call(this.#buffer, 0, this.#at);
+  }
+
+  /** The bytes so far, a window on the buffer. */
+  written(): Uint8Array {
+    return this.#buffer.subarray(0, this.#at);
   }
 
   write(value: unknown, depth: number): void {
@@ -159,7 +165,7 @@ function areNumbersInOrder(keys: Iterable<unknown>): boolean {
 
 function writeKey(key: unknown): Uint8Array {
   if (!Number.isSafeInteger(key) && typeof key !== 'string') return refuse('has a key that is neither an integer nor text');
-  const writer = new CborWriter(KEY_BYTES);
+  const writer = new CborWriter(Buffer.allocUnsafe(KEY_BYTES));
   writer.write(key, 0);
   return writer.take();
 }
