@@ -5,6 +5,7 @@ import type { Json } from '../../core/json.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { orAborted } from '../../core/time/or-aborted.ts';
 import type { ScriptEngine, ScriptRun } from '../../tools/programs/script-engine.ts';
+import { FUEL_GLOBAL } from '../../tools/programs/wasm-fuel.ts';
 import type { ScriptOrder, ScriptOutcome } from './script-worker.ts';
 
 /** Of JavaScript around the script; the script's own memory is another. */
@@ -36,7 +37,7 @@ export class ScriptThreads implements ScriptEngine {
   async #run({ signal, params, config, ...run }: ScriptRun): Promise<Json> {
     signal.throwIfAborted();
     const worker = this.#take() ?? (await start());
-    const order: ScriptOrder = { ...run, params: JSON.stringify(params), config: JSON.stringify(config) };
+    const order: ScriptOrder = { ...run, params: JSON.stringify(params), config: JSON.stringify(config), fuelGlobal: FUEL_GLOBAL };
     try {
       const outcome = await outcomeOf(worker, order, signal);
       if ('result' in outcome) this.#keep(worker);

@@ -10,6 +10,8 @@ export interface ScriptOrder {
   readonly config: string;
   readonly maxMemoryBytes: number;
   readonly maxFuel?: number;
+  /** Exported global of a module that counts its fuel. */
+  readonly fuelGlobal: string;
 }
 
 /** What a thread says to each: JSON, or what stopped the script. */
@@ -47,7 +49,7 @@ function serve(port: MessagePort): void {
 
 async function outcomeOf(given: ScriptOrder): Promise<ScriptOutcome> {
   try {
-    return given.kind === 'js' ? await interpret(given) : { result: await compute(given) };
+    return given.kind === 'js' ? await interpret(given) : await compute(given);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return /out of memory|Aborted\(|memory access out of bounds|could not be cloned|Maximum call stack/i.test(message)
@@ -99,16 +101,26 @@ function messageOf(dumped: unknown): string {
 }
 
 /** `alloc(length)` gives a place for JSON in UTF-8, `execute(place, length)` answers place and length of the result in one number. */
-async function compute({ code, params, config }: ScriptOrder): Promise<string> {
+async function compute({ code, params, config, fuelGlobal }: ScriptOrder): Promise<ScriptOutcome> {
   const module = await wasm.compile(code);
-  const { memory, alloc, execute } = (await wasm.instantiate(module, {})).exports;
+  const { exports } = await wasm.instantiate(module, {});
+  const { memory, alloc, execute } = exports;
   if (!(memory instanceof wasm.Memory) || typeof alloc !== 'function' || typeof execute !== 'function') {
     throw new TypeError('The module has to export memory, alloc and execute');
   }
   const input = new TextEncoder().encode(JSON.stringify({ params: JSON.parse(params), config: JSON.parse(config) }));
-  const place = Number(alloc(input.length)) >>> 0;
-  new Uint8Array(memory.buffer, place, input.length).set(input);
-  const answer = BigInt.asUintN(64, BigInt(execute(place, input.length)));
-  const bytes = new Uint8Array(memory.buffer, Number(answer >> 32n), Number(answer & 0xffffffffn));
-  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  try {
+    const place = Number(alloc(input.length)) >>> 0;
+    new Uint8Array(memory.buffer, place, input.length).set(input);
+    const answer = BigInt.asUintN(64, BigInt(execute(place, input.length)));
+    const bytes = new Uint8Array(memory.buffer, Number(answer >> 32n), Number(answer & 0xffffffffn));
+    return { result: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
+  } catch (error) {
+    if (isFuelSpent(exports[fuelGlobal])) return { stopped: 'fuel' };
+    throw error;
+  }
+}
+
+function isFuelSpent(fuel: unknown): boolean {
+  return typeof fuel === 'object' && fuel !== null && 'value' in fuel && typeof fuel.value === 'bigint' && fuel.value < 0n;
 }

@@ -131,7 +131,7 @@ function lintBounds({ execution }: ToolDefinition, isolation: RegisteredTool['is
   }
   if (execution.maxFuel !== undefined && isolation !== 'script') {
     findings.push(
-      error('/execution/max_fuel', 'Fuel counts the steps of an interpreter; only a tool with source: js: can be bounded by it'),
+      error('/execution/max_fuel', 'Fuel counts the steps of a script; only a tool with source: js: or wasm: can be bounded by it'),
     );
   }
   return findings;

@@ -8,6 +8,7 @@ import { toolId } from '../definition/tool-name.ts';
 import type { ProgramSandbox } from '../programs/program-sandbox.ts';
 import { sandboxedModule, visiblePlaces } from '../programs/sandboxed-module.ts';
 import type { ScriptEngine } from '../programs/script-engine.ts';
+import { meteredModule } from '../programs/wasm-fuel.ts';
 import { mostMemoryBytes } from '../programs/wasm-memory.ts';
 import { argumentParameters } from '../registration/exec-arguments.ts';
 import type { ExecRecord } from '../registration/exec-record.ts';
@@ -61,10 +62,10 @@ export function scriptTool(
   const kind = source.kind === 'wasm' ? 'wasm' : 'js';
   const definition = definitionOf(entry);
   const { maxMemoryBytes = SCRIPT_MEMORY, maxFuel } = definition.execution;
-  const code = readFileSync(fileURLToPath(specifier));
-  if (code.length > MAX_SCRIPT_BYTES) throw invalid(`${source.target} is longer than ${MAX_SCRIPT_BYTES} bytes`);
-  if (kind === 'wasm') requireBoundedModule(code, maxMemoryBytes);
-  if (kind === 'wasm' && maxFuel !== undefined) throw invalid('max_fuel counts the steps of js: scripts; for wasm: the time limit counts');
+  const file = readFileSync(fileURLToPath(specifier));
+  if (file.length > MAX_SCRIPT_BYTES) throw invalid(`${source.target} is longer than ${MAX_SCRIPT_BYTES} bytes`);
+  if (kind === 'wasm') requireBoundedModule(file, maxMemoryBytes);
+  const code = kind === 'wasm' && maxFuel !== undefined ? meteredModule(file, maxFuel) : file;
   const bounds = { maxMemoryBytes, ...(maxFuel !== undefined && { maxFuel }) };
   return {
     id: toolId(definition),

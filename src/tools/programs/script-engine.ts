@@ -8,7 +8,7 @@ export interface ScriptRun {
   readonly params: JsonObject;
   readonly config: JsonObject;
   readonly maxMemoryBytes: number;
-  /** Steps of the interpreter that it may take; as many as the deadline lets it when absent. */
+  /** Steps of the interpreter that it may take, as many as the deadline lets it when absent; a module counts its own (`meteredModule`). */
   readonly maxFuel?: number;
   readonly signal: AbortSignal;
 }

@@ -170,6 +170,16 @@ describe('a script', () => {
     await load(`  - name: own\n    source: wasm:./tools/echo.wasm\n    config: { factor: 2 }\n${described('max_memory_bytes: 131072')}`);
     expect(await call('own', { do: 'grüße', n: 5 })).toMatchObject({ result: { params: { do: 'grüße', n: 5 }, config: { factor: 2 } } });
   });
+
+  test('as a WebAssembly module takes no more instructions than it may', async () => {
+    const bounded = (name: string, fuel: number) =>
+      load(`  - name: ${name}\n    source: wasm:./tools/echo.wasm\n${described(`max_memory_bytes: 131072, max_fuel: ${fuel}`)}`);
+    // Two instructions of alloc, eight of execute.
+    await bounded('own', 10);
+    expect(await call('own', { n: 5 })).toMatchObject({ result: { params: { n: 5 } } });
+    await bounded('tight', 9);
+    expect(await call('tight', { n: 5 })).toMatchObject({ error: { code: 'RESOURCE_EXCEEDED', details: { max_fuel: 9 } } });
+  });
 });
 
 describe.skipIf(bubblewrap === undefined)('a program of a tool', () => {

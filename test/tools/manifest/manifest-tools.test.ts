@@ -5,7 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadManifest, type ManifestSources, parseManifest } from '../../../src/tools/manifest/tool-manifest.ts';
 import { visiblePlaces } from '../../../src/tools/programs/sandboxed-module.ts';
 import type { ScriptRun } from '../../../src/tools/programs/script-engine.ts';
+import { FUEL_GLOBAL } from '../../../src/tools/programs/wasm-fuel.ts';
 import { mostMemoryBytes } from '../../../src/tools/programs/wasm-memory.ts';
+import { webAssembly } from '../programs/web-assembly.ts';
 import { programsFake } from '../programs-fake.ts';
 import { makeRoom, owner } from '../tool-room.ts';
 
@@ -69,7 +71,11 @@ describe('an entry of a manifest', () => {
     expect(await wasm.call()).toMatchObject({ result: 42 });
     await expect(load(`    source: wasm:./own/open.wasm\n${definition()}`, { scripts })).rejects.toThrow(/--max-memory/);
     await expect(load(`    source: wasm:./own/double.js\n${definition()}`, { scripts })).rejects.toThrow(/no WebAssembly/);
-    await expect(load(`    source: wasm:./own/bounded.wasm\n${definition(', max_fuel: 5')}`, { scripts })).rejects.toThrow(/time limit/);
+    const metered = await load(`    source: wasm:./own/bounded.wasm\n${definition(', max_fuel: 5')}`, { scripts });
+    expect(metered.tool).toMatchObject({ isolation: 'script', definition: { execution: { maxFuel: 5 } } });
+    await metered.call();
+    const module = new webAssembly.Module(runs.at(-1)?.code ?? Uint8Array.of());
+    expect(webAssembly.Module.exports(module)).toContainEqual({ name: FUEL_GLOBAL, kind: 'global' });
   });
 
   test('may be a file that is not even loaded into the hub', async () => {
