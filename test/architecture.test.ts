@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-/** Which rooms a room may import; CONTRIBUTING.md draws the same picture. */
+/** Which rooms a room may import. */
 const ROOMS: Record<string, readonly string[]> = {
   core: [],
   wire: ['core'],
@@ -59,6 +59,19 @@ describe('rooms', () => {
     expect(sources.map(roomOf).filter((room) => room !== undefined && !(room in ROOMS))).toEqual([]);
   });
 
+  test('CONTRIBUTING.md draws the same picture', () => {
+    const text = readFileSync(join(SRC, '../CONTRIBUTING.md'), 'utf8');
+    const rows = [...text.matchAll(/^\| (\w+) \| ([^|]+) \|/gm)].filter(([, room]) => room !== 'room');
+    const drawn = rows.map(([, room = '', allowed = '']) => [room, allowedIn(allowed).toSorted()]);
+    expect(Object.fromEntries(drawn)).toEqual(
+      Object.fromEntries(Object.entries(ROOMS).map(([room, allowed]) => [room, allowed.toSorted()])),
+    );
+  });
+
+  test('beside the rooms are the program and the library alone', () => {
+    expect(sources.filter((file) => roomOf(file) === undefined).toSorted()).toEqual(['index.ts', 'main.ts']);
+  });
+
   test('only matter/ imports matter.js, only mesh/engine libp2p, only gateway/mcp the SDK of MCP, only monitor/ Lit', () => {
     expect(imports.filter(({ file, target }) => target.startsWith('@matter/') && roomOf(file) !== 'matter')).toEqual([]);
     expect(imports.filter(({ file, target }) => /^(@libp2p\/|libp2p)/.test(target) && !file.startsWith('mesh/engine/'))).toEqual([]);
@@ -68,3 +81,12 @@ describe('rooms', () => {
     expect(imports.filter(({ file, target }) => /^(lit|uplot)(\/|$)/.test(target) && roomOf(file) !== 'monitor')).toEqual([]);
   });
 });
+
+/** `core, wire`, `–` or `every room but cli, monitor`. */
+function allowedIn(words: string): readonly string[] {
+  if (words === '–') return [];
+  const [, excluded] = /^every room but (.+)$/.exec(words) ?? [];
+  if (excluded === undefined) return words.split(', ');
+  const others = new Set([...excluded.split(', '), 'hub']);
+  return Object.keys(ROOMS).filter((room) => !others.has(room));
+}
