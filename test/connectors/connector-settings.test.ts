@@ -45,6 +45,11 @@ describe('CONFIG_INVALID is', () => {
     ['a database of two kinds', { databases: { x: { sqlite: '/x', postgres: { database: 'x', user: 'x' } } } }],
     ['a password in the file', { databases: { x: { postgres: { database: 'x', user: 'x', password: 'hush' } } } }],
     ['no time at all', { databases: { x: { sqlite: '/x', timeout_seconds: 0 } } }],
+    ['a relay that is a page', { atmosphere: { relay: 'https://relay.lan', mesh_id: 'm' } }],
+    ['a relay with a password', { atmosphere: { relay: 'wss://anna:hush@relay.lan', mesh_id: 'm' } }],
+    ['a relay without a mesh', { atmosphere: { relay: 'wss://relay.lan' } }],
+    ['a token in the file', { atmosphere: { relay: 'wss://relay.lan', mesh_id: 'm', token: '{}' } }],
+    ['a tool without a namespace', { atmosphere: { relay: 'wss://relay.lan', mesh_id: 'm', announce: ['*'] } }],
     ['storage without bounds', { storage: { max_bytes: 10_000_000 } }],
   ])('%s', (_, connectors) => {
     expect(() => settings(connectors)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));

@@ -87,7 +87,7 @@ export class AtmosphereBridge implements Service {
   #onFrame(frame: JsonObject): void {
     const { type, from, payload } = frame;
     if (type === 'message' && typeof from === 'string' && isJsonObject(payload)) this.#onMessage(from, payload);
-    else if (type === 'peers' && Array.isArray(frame.peers)) for (const peer of frame.peers) this.nodes.enter(peer);
+    else if (type === 'peers') this.nodes.enterAll(frame.peers);
     else if (type === 'peer_joined' || type === 'peer_updated') this.nodes.enter(frame);
     else if (type === 'peer_left') this.nodes.leave(frame.node_id);
   }

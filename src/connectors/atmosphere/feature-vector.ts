@@ -2,7 +2,7 @@
 const DIMENSIONS = 768;
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
-const DECIMALS = 4;
+const STEPS = 10_000;
 
 /**
  * The words of a text as a vector of length 1, by feature hashing (Weinberger et al., ICML 2009): the same text gives the same
@@ -14,10 +14,10 @@ export function featureVector(text: string): readonly number[] {
     const hash = fnv1a(word);
     sums[hash % DIMENSIONS] = (sums[hash % DIMENSIONS] ?? 0) + (hash & 0x80000000 ? -1 : 1);
   }
-  const length = Math.hypot(...sums);
+  const length = Math.sqrt(sums.reduce((sum, value) => sum + value * value, 0));
   // Words can cancel each other out.
   if (length === 0) sums[0] = 1;
-  return Array.from(sums, (sum) => Number((sum / (length || 1)).toFixed(DECIMALS)));
+  return Array.from(sums, (sum) => Math.round((sum / (length || 1)) * STEPS) / STEPS);
 }
 
 function fnv1a(word: string): number {

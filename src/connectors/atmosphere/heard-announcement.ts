@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type JsonObject, jsonIn } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { shallowJson } from './shallow-json.ts';
 
 /** What somebody on the relay says that it can do. Nothing of it is proven. */
 export interface HeardCapability {
@@ -52,7 +53,7 @@ export function heardText(value: Json | undefined, maxLength: number): string {
 
 function gossipIn({ type, data }: JsonObject): JsonObject | undefined {
   if (type !== 'gossip' || typeof data !== 'string') return undefined;
-  const inner = jsonIn(Buffer.from(data, 'base64').toString('utf8'));
+  const inner = shallowJson(Buffer.from(data, 'base64').toString('utf8'));
   return isJsonObject(inner) && inner.type === 'announce' ? inner : undefined;
 }
 

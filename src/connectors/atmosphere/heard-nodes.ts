@@ -52,6 +52,11 @@ export class HeardNodes {
     this.#keep({ nodeId: peer.node_id, name: heardText(peer.name, MAX_NAME) || (known?.name ?? ''), capabilities });
   }
 
+  /** Of the first of a list of them. */
+  enterAll(peers: Json | undefined): void {
+    if (Array.isArray(peers)) for (const peer of peers.slice(0, MAX_NODES)) this.enter(peer);
+  }
+
   leave(nodeId: Json | undefined): void {
     if (typeof nodeId === 'string') this.#nodes.delete(nodeId);
   }

@@ -1,10 +1,11 @@
-import { isJsonObject, type JsonObject, jsonIn } from '../../core/json.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { repeat } from '../../core/time/repeat.ts';
 import { heardText } from './heard-announcement.ts';
 import type { OpenSocket, RelaySocket } from './relay-socket.ts';
+import { shallowJson } from './shallow-json.ts';
 
 interface ConnectionParts {
   readonly clock: Clock;
@@ -112,7 +113,7 @@ export class RelayConnection implements Service {
     this.#heardAtMs = this.#with.clock.monotonic();
     this.#heardBytes += text.length;
     if (this.#heardBytes > MAX_HEARD_BYTES) return;
-    const frame = jsonIn(text);
+    const frame = shallowJson(text);
     if (!isJsonObject(frame)) return;
     if (frame.type === 'joined' && !this.#isJoined) this.#onJoined();
     else if (frame.type === 'error' && !this.#isJoined) this.#onRefused(frame);

@@ -42,7 +42,7 @@ describe('nothing is read of', () => {
 test('depths in the wrong place are not walked', () => {
   expect(readAnnouncement('a', { type: deep, node_id: deep })).toBeUndefined();
   const inner = `{"type":"announce","from":"a","timestamp":1,"nonce":"n","capabilities":${DEEP},"resources":${DEEP}}`;
-  expect(readAnnouncement('a', { type: 'gossip', data: Buffer.from(inner).toString('base64') })?.capabilities).toEqual([]);
+  expect(readAnnouncement('a', { type: 'gossip', data: Buffer.from(inner).toString('base64') })).toBeUndefined();
 });
 
 test('a hundred entries become fifty, long texts short, and control characters blanks', () => {

@@ -61,8 +61,10 @@ test('a crowd of nodes does not drive out those that are there, nor a flood of n
   expect(nodes.isFirst('n0 f1')).toBe(true);
 });
 
-test('what is no peer is no peer', () => {
+test('what is no peer is no peer, and of a list the first are taken', () => {
   const { nodes, ids } = world();
+  nodes.enterAll('a');
+  nodes.enterAll(Array.from({ length: 1_000_000 }, () => 7));
   for (const peer of [null, 'a', [], {}, { node_id: 7 }, { node_id: 'a b' }, { node_id: '' }, { node_id: 'x'.repeat(65) }])
     nodes.enter(peer);
   expect(ids()).toEqual([]);
