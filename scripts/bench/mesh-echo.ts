@@ -51,6 +51,34 @@ export async function engineEcho(): Promise<BenchFigure[]> {
   ];
 }
 
+/** A stream of the engine to a process that echoes, for who measures something else in turns with it. */
+export class OpenEcho implements AsyncDisposable {
+  readonly #echo: Echo;
+  readonly #stack: AsyncDisposableStack;
+
+  private constructor(echo: Echo, stack: AsyncDisposableStack) {
+    this.#echo = echo;
+    this.#stack = stack;
+  }
+
+  static async start(): Promise<OpenEcho> {
+    const stack = new AsyncDisposableStack();
+    const server = stack.use(await EchoServer.start());
+    const engine = stack.use(new Libp2pEngine({ key: newKey(), gate: everybody, listen: { host: '127.0.0.1', port: 0 } }));
+    await engine.start();
+    return new OpenEcho(await engineStream(engine, server), stack);
+  }
+
+  /** Encodes one request, has it echoed, decodes what comes back. */
+  async exchange(): Promise<void> {
+    decodeCbor(await this.#echo(encodeCbor(REQUEST)));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+}
+
 async function timed(echo: Echo): Promise<number[]> {
   const times: number[] = [];
   for (let count = 0; count < ECHOES; count += 1) {

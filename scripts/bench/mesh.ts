@@ -4,7 +4,7 @@ import { generateKeyPairSync, randomBytes, sign, verify } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MeshHub } from '../../test/live/mesh/mesh-hub.ts';
 import type { BenchFigure } from './figure.ts';
-import { engineEcho } from './mesh-echo.ts';
+import { engineEcho, OpenEcho } from './mesh-echo.ts';
 import { bytesOf, MeshPair } from './mesh-pair.ts';
 import { median, quantile } from './statistics.ts';
 
@@ -17,18 +17,16 @@ const SIGNED_BYTES = 600;
 /** A caller may call 200 times a second, and 400 times at once after a rest. */
 const PACE_MS = 10;
 const REST_MS = 3_000;
-const SIGNATURES = 1_000;
 /** The entry hub signs what is asked, the executing hub what is answered; each verifies the other's. */
 const SIGNATURES_A_CALL = 2;
 
 /** The echo of the engine in two processes, then calls between two bundled hubs, each a process on a host of its own. */
 export async function run(): Promise<BenchFigure[]> {
   const echo = await engineEcho();
-  const echoMs = echo.find((figure) => figure.name === 'mesh.echo.engine')?.value ?? Number.NaN;
   await using pair = await new MeshPair().start();
   const [here, there] = pair.members;
-  const { homeMs, awayMs } = await callsInTurns(here, there);
-  const signatureMs = SIGNATURES_A_CALL * signAndVerifyMs();
+  const { homeMs, awayMs, ...needs } = await callsInTurns(here, there);
+  const [echoMs, signatureMs] = [median(needs.echoMs), median(needs.signatureMs)];
   const addedMs = median(awayMs) - median(homeMs);
   const ratio = addedMs / (echoMs + signatureMs);
   const bytes = await bytesPerCall(here, there);
@@ -44,13 +42,13 @@ export async function run(): Promise<BenchFigure[]> {
     { ...common, name: 'mesh.call.away', value: median(awayMs), unit: 'ms', vs: 'p50 over HTTP of a tool of the other hub' },
     { ...common, name: 'mesh.call.away_p95', value: quantile(awayMs, 0.95), unit: 'ms', vs: 'p95 over HTTP of a tool of the other hub' },
     { ...common, name: 'mesh.call.home', value: median(homeMs), unit: 'ms', vs: 'p50 over HTTP of the same tool of the hub itself' },
+    { ...common, name: 'mesh.call.echo', value: echoMs, unit: 'ms', vs: 'p50 of the echo, in turns with the calls' },
     {
       ...common,
       name: 'mesh.call.signatures',
       value: signatureMs,
       unit: 'ms',
-      samples: SIGNATURES,
-      vs: 'two Ed25519 signatures made and verified',
+      vs: 'p50 of two Ed25519 signatures made and verified, in turns with the calls',
     },
     { ...common, name: 'mesh.call.bytes', value: bytes, unit: 'B', vs: 'both directions at the card, with Ethernet headers' },
     {
@@ -68,24 +66,29 @@ function callOf(hub: MeshHub, from: MeshHub): Promise<unknown> {
   return from.result(`lab:count_${hub.name}`, { ticket: 'bench' });
 }
 
-async function callsInTurns(
-  here: MeshHub,
-  there: MeshHub,
-): Promise<{ readonly homeMs: readonly number[]; readonly awayMs: readonly number[] }> {
-  const homeMs: number[] = [];
-  const awayMs: number[] = [];
+/** Milliseconds of each kind of work, each time. */
+type Times = Record<'homeMs' | 'awayMs' | 'echoMs' | 'signatureMs', number[]>;
+
+/** What is done now and then takes several times as long as in a tight loop: all four with the same rests, and as often. */
+async function callsInTurns(here: MeshHub, there: MeshHub): Promise<Times> {
+  await using echo = await OpenEcho.start();
+  const signAndVerify = signer();
+  const turns: readonly [keyof Times, () => unknown][] = [
+    ['homeMs', () => callOf(here, here)],
+    ['awayMs', () => callOf(there, here)],
+    ['echoMs', () => echo.exchange()],
+    ['signatureMs', () => signAndVerify()],
+  ];
+  const times: Times = { homeMs: [], awayMs: [], echoMs: [], signatureMs: [] };
   for (let count = 0; count < WARM_UP + CALLS; count++) {
-    for (const [hub, times] of [
-      [here, homeMs],
-      [there, awayMs],
-    ] as const) {
+    for (const [name, work] of turns) {
       const startMs = performance.now();
-      await callOf(hub, here);
-      if (count >= WARM_UP) times.push(performance.now() - startMs);
+      await work();
+      if (count >= WARM_UP) times[name].push(performance.now() - startMs);
       await sleep(PACE_MS);
     }
   }
-  return { homeMs, awayMs };
+  return times;
 }
 
 async function bytesPerCall(here: MeshHub, there: MeshHub): Promise<number> {
@@ -108,13 +111,11 @@ async function callsPerSecond(here: MeshHub, there: MeshHub): Promise<number> {
   return (1_000 * PARALLEL_CALLS) / (performance.now() - startMs);
 }
 
-function signAndVerifyMs(): number {
+/** Makes and verifies as many signatures as a call needs. */
+function signer(): () => void {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const message = randomBytes(SIGNED_BYTES);
-  const times = Array.from({ length: SIGNATURES }, () => {
-    const startMs = performance.now();
-    verify(null, message, publicKey, sign(null, message, privateKey));
-    return performance.now() - startMs;
-  });
-  return median(times);
+  return () => {
+    for (let count = 0; count < SIGNATURES_A_CALL; count++) verify(null, message, publicKey, sign(null, message, privateKey));
+  };
 }
