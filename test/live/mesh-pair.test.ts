@@ -34,6 +34,17 @@ describe('two hubs', () => {
     expect(await rowsOf(b)).toContain('count_n2');
   });
 
+  test('a picture of a megabyte takes little more than its bytes on the wire', async () => {
+    const before = await b.host.traffic();
+    const { picture } = await a.result('lab:count_n2', { ticket: 'picture', picture_bytes: 1_000_000 });
+    const sentBytes = (await b.host.traffic()).sentBytes - before.sentBytes;
+    figure('pair.picture_of_a_megabyte', sentBytes, 'bytes');
+    expect(Buffer.byteLength(String(picture), 'base64')).toBe(1_000_000);
+    expect(sentBytes).toBeGreaterThan(1_000_000);
+    // Base64 alone would be 1,333,336.
+    expect(sentBytes).toBeLessThan(1_200_000);
+  });
+
   test('a hub that was away is connected, and its tools known, within a second of its start', async () => {
     await b.stop();
     await until(CUT_LIMIT_MS, async () => !(await reaches()), 'the stopped hub to be unreachable');

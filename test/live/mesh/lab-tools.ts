@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A tool that notes each run on the disk, waits, and answers where it ran. */
+/** A tool that notes each run on the disk, waits, and answers what it was given, with a picture where one is wanted. */
 const COUNTER = `
+import { randomBytes } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -18,16 +19,21 @@ export function createTool({ file }) {
         properties: {
           ticket: { type: 'string', description: 'Noted on the disk' },
           wait_ms: { type: 'integer', description: 'Time that the run takes', minimum: 0, maximum: 20000, default: 0 },
+          picture_bytes: { type: 'integer', description: 'Size of a picture', minimum: 0, maximum: 4000000, default: 0 },
         },
         additionalProperties: false,
+      },
+      returns: {
+        type: 'object',
+        properties: { ticket: { type: 'string' }, picture: { type: 'string', contentEncoding: 'base64' } },
       },
       permissions: ['lab:count'],
       execution: { timeout_ms: 30000, idempotent: false, side_effects: true },
     },
-    async execute({ ticket, wait_ms = 0 }) {
+    async execute({ ticket, wait_ms = 0, picture_bytes = 0 }) {
       appendFileSync(file, ticket + '\\n');
       if (wait_ms > 0) await sleep(wait_ms);
-      return { ticket };
+      return { ticket, ...(picture_bytes > 0 && { picture: randomBytes(picture_bytes).toString('base64') }) };
     },
   };
 }`;
