@@ -51,23 +51,14 @@ describe.skipIf(!HAS_CHROMIUM)(`chores at the page${HAS_CHROMIUM ? '' : `: ${CHR
     await cluster.getByLabel('New value of On time').fill('300');
     const row = cluster.getByRole('listitem').filter({ has: opened.page.getByLabel('New value of On time') });
     await row.getByRole('button', { name: 'Write' }).click();
-    await approveIfAsked();
-    await expect.poll(() => world.device(LAMP).get('light', 'OnOff', 'OnTime')).toBe(300);
+    await expect.poll(opened.agreeing(() => world.device(LAMP).get('light', 'OnOff', 'OnTime'))).toBe(300);
     const before = await world.device(LAMP).get('light', 'OnOff', 'OnOff');
     await cluster.getByText('Toggle', { exact: true }).click();
     await cluster.locator('details', { hasText: 'Toggle' }).getByRole('button', { name: 'Send' }).click();
-    await approveIfAsked();
-    await expect.poll(() => world.device(LAMP).get('light', 'OnOff', 'OnOff')).toBe(!before);
+    await expect.poll(opened.agreeing(() => world.device(LAMP).get('light', 'OnOff', 'OnOff'))).toBe(!before);
     await row.getByRole('button', { name: 'Read On time' }).click();
     await expect.poll(() => row.locator('output').textContent()).toMatch(/^\d+$/);
   });
-
-  /** What goes around the tools may be held to be dangerous. */
-  async function approveIfAsked(): Promise<void> {
-    const approve = button('Approve and do it');
-    await approve.waitFor({ timeout: 2_000 }).catch(() => undefined);
-    if (await approve.isVisible()) await approve.click();
-  }
 
   test('a device is removed once somebody agrees, and believes to belong to nobody', async () => {
     await opened.show('devices/desk-plug');

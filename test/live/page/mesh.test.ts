@@ -41,8 +41,13 @@ describe.skipIf(!HAS_CHROMIUM)(`two hubs at the page${HAS_CHROMIUM ? '' : `: ${C
     await other.show('mesh');
     await other.page.getByLabel('Invite').fill(String(await invite.textContent()));
     await other.page.getByRole('button', { name: 'Join', exact: true }).click();
-    await approveIfAsked(other);
-    await other.page.getByRole('listitem').filter({ hasText: 'house' }).waitFor({ timeout: 30_000 });
+    const house = other.page.getByRole('listitem').filter({ hasText: 'house' });
+    await expect
+      .poll(
+        other.agreeing(() => house.isVisible()),
+        { timeout: 30_000 },
+      )
+      .toBe(true);
     const row = opened.page.getByRole('listitem').filter({ hasText: 'shed' });
     await row.waitFor({ timeout: 30_000 });
     await opened.page.getByRole('img', { name: 'This hub and 1 others, of which 1 can be reached' }).waitFor({ timeout: 30_000 });
@@ -56,14 +61,8 @@ describe.skipIf(!HAS_CHROMIUM)(`two hubs at the page${HAS_CHROMIUM ? '' : `: ${C
     const dialog = opened.page.getByRole('dialog', { name: 'Revoke shed?' });
     await dialog.getByLabel('Passphrase of the root key').fill(PASSPHRASE);
     await dialog.getByRole('button', { name: 'Revoke shed' }).click();
-    await approveIfAsked(opened);
-    await expect.poll(() => shed.get('/api/v1/mesh'), { timeout: 30_000 }).toMatchObject({ state: 'revoked' });
+    const state = opened.agreeing(() => shed.get('/api/v1/mesh'));
+    await expect.poll(state, { timeout: 30_000 }).toMatchObject({ state: 'revoked' });
     await opened.page.getByText('No other hub has joined yet. Invite one.').waitFor({ timeout: 30_000 });
   });
-
-  async function approveIfAsked({ page }: OpenPage): Promise<void> {
-    const approve = page.getByRole('button', { name: 'Approve and do it' });
-    await approve.waitFor({ timeout: 3_000 }).catch(() => undefined);
-    if (await approve.isVisible()) await approve.click();
-  }
 });

@@ -5,7 +5,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { LOOKS, type Look } from './look.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const SETTLE_LIMIT_MS = 15_000;
+const SETTLE_LIMIT_MS = 30_000;
 
 /** What the address fragment of a login link carries (docs/monitor.md). */
 export interface PageLogin {
@@ -62,6 +62,19 @@ export class OpenPage implements AsyncDisposable {
   async settled(): Promise<void> {
     await this.page.locator('main').first().waitFor();
     await this.page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+  }
+
+  /** A look that first agrees, once, where the page asks for an approval: whether it does depends on how dangerous the call is. */
+  agreeing<Seen>(look: () => Promise<Seen>): () => Promise<Seen> {
+    const approve = this.page.getByRole('button', { name: 'Approve and do it' });
+    let hasAgreed = false;
+    return async () => {
+      if (!hasAgreed && (await approve.isVisible())) {
+        hasAgreed = true;
+        await approve.click();
+      }
+      return look();
+    };
   }
 
   /** What is wrong for people who cannot see, or see little, as axe-core finds it: rule, element, reason. */

@@ -99,11 +99,9 @@ describe.skipIf(!HAS_CHROMIUM)(`the page in rough weather${HAS_CHROMIUM ? '' : `
       area: `Room ${index % 20}`,
     }));
     await big.page.route('**/api/v1/devices', (route) => route.fulfill({ json: { devices: many } }));
-    const startMs = performance.now();
     await big.page.reload();
     await big.show('home');
-    await expect.poll(() => big.page.locator('atmo-home-tile').count(), { timeout: 10_000 }).toBe(200);
-    expect(performance.now() - startMs).toBeLessThan(10_000);
+    await expect.poll(() => big.page.locator('atmo-home-tile').count()).toBe(200);
     await big.page.getByRole('button', { name: 'Room 7', exact: true }).click();
     await expect.poll(() => big.page.locator('atmo-home-tile').count()).toBe(10);
     expect(await big.overflowPixels()).toBe(0);
