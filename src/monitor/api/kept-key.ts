@@ -1,8 +1,11 @@
 import { bytesOfBase64Url } from './base64-url.ts';
 
+/** As the page and Node both know it. */
+type Key = (typeof CryptoKey)['prototype'];
+
 /** A key that signs and that nobody can read out, not even this page: what a browser keeps of an approver's key. */
 export interface KeptKey {
-  readonly privateKey: CryptoKey;
+  readonly privateKey: Key;
   /** 32 bytes in base64url. */
   readonly publicKey: string;
 }
