@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { OWNER } from '../access/owner/owner-authenticator.ts';
 import type { HubConfig } from '../config/config.ts';
 import { ScriptThreads } from '../connectors/sandbox/script-threads.ts';
+import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { ServiceStack } from '../core/service.ts';
@@ -10,6 +11,7 @@ import type { Clock } from '../core/time/clock.ts';
 import { basicTools } from '../tools/builtin/basic-tools.ts';
 import { registrationTools } from '../tools/builtin/registration-tools.ts';
 import { thermalTool } from '../tools/builtin/sensors/thermal-tool.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { loadManifest } from '../tools/manifest/tool-manifest.ts';
 import type { ProgramSandbox } from '../tools/programs/program-sandbox.ts';
 import { probeBoard, toolsOfBoard } from '../tools/registration/board-probe.ts';
@@ -72,5 +74,15 @@ async function loadOwnTools(
 ): Promise<void> {
   if (!existsSync(manifestFile)) return;
   const sources = { builtins: MANIFEST_BUILTINS, allowedPlugins: plugins, programs, scripts: new ScriptThreads({ clock }) };
-  for (const tool of await loadManifest(manifestFile, sources)) registry.register(tool);
+  for (const tool of await loadManifest(manifestFile, sources)) registerFrom(manifestFile, tool, registry);
+}
+
+/** What the registry refuses is a mistake in the file: CONFIG_INVALID names it and the tool. */
+function registerFrom(file: string, tool: RegisteredTool, registry: Pick<Workshop['registry'], 'register'>): void {
+  try {
+    registry.register(tool);
+  } catch (cause) {
+    const { message, details } = toAtmoError(cause);
+    throw new AtmoError('CONFIG_INVALID', `${file}: ${tool.definition.name}: ${message}`, details, { cause });
+  }
 }

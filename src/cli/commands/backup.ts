@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { StateArchive } from '../../core/storage/state-archive.ts';
@@ -43,6 +44,7 @@ const restore: Command = {
   async run(call) {
     const archive = await archiveOf(call.io);
     const stateDir = archive.stateDir();
+    if (!existsSync(call.operand(0))) throw usage(`There is no file ${call.operand(0)}; look at its name, and at the folder that you are in`);
     const passphrase = await requirePassphrase(call, 'Passphrase of the backup: ');
     const { madeAt, outside, ...report } = await archive.restore({ stateDir, file: call.operand(0), passphrase });
     const elsewhere = outside.map(({ path, restoredAs }) => ({ path, restored_as: restoredAs }));

@@ -116,6 +116,7 @@ function allowed(call: Invocation): readonly string[] {
   throw usage('--allow is missing: name what the token may do, such as --allow device:control:lamp');
 }
 
+const LONGEST_SECONDS = 400 * 86_400;
 const FULL_ID = /^[0-9a-f]{32}$/;
 
 async function fullId(call: Invocation): Promise<string> {
@@ -130,6 +131,12 @@ async function fullId(call: Invocation): Promise<string> {
   );
 }
 
+function lifetimeSeconds(text: string): number {
+  const seconds = durationSeconds(text, '--ttl');
+  if (seconds >= 60 && seconds <= LONGEST_SECONDS) return seconds;
+  throw usage(`--ttl takes 1m to 400d, not ${JSON.stringify(text)}`);
+}
+
 async function mintParams(call: Invocation): Promise<JsonObject> {
   const agent = call.text('agent');
   if (agent === undefined) throw usage('--agent is missing: name the agent, such as --agent kitchen-assistant');
@@ -141,7 +148,7 @@ async function mintParams(call: Invocation): Promise<JsonObject> {
     agent_id: agent,
     ...(permissions.length > 0 && { permissions }),
     ...(role !== undefined && { role }),
-    ...(ttl !== undefined && { ttl_seconds: durationSeconds(ttl, '--ttl') }),
+    ...(ttl !== undefined && { ttl_seconds: lifetimeSeconds(ttl) }),
     ...(maxHops !== undefined && { max_hops: maxHops }),
     ...(rate !== undefined && { rate_per_minute: ratePerMinute(rate, '--rate') }),
     ...(nodes.length > 0 && { allowed_nodes: nodes }),

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
 import { HubClient, type Query } from '../hub/hub-client.ts';
 import { objectsIn } from '../hub/json-list.ts';
@@ -139,11 +139,18 @@ function toolText(tool: JsonObject): Printable {
       does: tool.description,
       category: metadata.category,
       hubs: tool.nodes,
-      needs: tool.requires,
+      needs: needsText(tool.requires),
     }),
     heading('Parameters'),
     textTable(['NAME', 'REQUIRED', 'MEANS', 'SCHEMA'], rows),
     heading('Returns'),
     `${JSON.stringify(tool.returns ?? {}, null, 2)}\n`,
   ];
+}
+
+/** Permissions of the caller, then what the hub has to have. */
+function needsText(requires: Json | undefined): string {
+  const { permissions, capabilities } = isJsonObject(requires) ? requires : {};
+  const texts = [permissions, capabilities].flatMap((list) => (Array.isArray(list) ? list.map(String) : []));
+  return texts.length > 0 ? texts.join(', ') : 'nothing';
 }

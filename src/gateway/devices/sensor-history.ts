@@ -37,7 +37,8 @@ export function historyView({ readings, sight, clock }: HistoryCollaborators, pr
   const id = parseSensorId(sensor);
   if (!sight.mayRead(principal, id)) throw sensorNotFound(id, sight.readings(principal));
   const history = historyQuery(id, query, clock.now());
-  const points = readings.history(history);
+  const points = pointsOf(() => readings.history(history));
+  if (!points) throw sensorNotFound(id, sight.readings(principal));
   const current = readings.current(id);
   if (!current && points.length === 0) throw sensorNotFound(id, sight.readings(principal));
   return {
@@ -47,6 +48,16 @@ export function historyView({ readings, sight, clock }: HistoryCollaborators, pr
     aggregation: history.aggregation,
     points: points.map(({ atMs, value }) => ({ at: timeText(atMs), value })),
   };
+}
+
+/** Undefined for a sensor that the store never heard of. */
+function pointsOf<Points>(read: () => Points): Points | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof AtmoError && error.code === 'SENSOR_NOT_FOUND') return undefined;
+    throw error;
+  }
 }
 
 function historyQuery(sensor: SensorId, query: QueryOf<typeof HISTORY_QUERY>, nowMs: number): HistoryQuery {

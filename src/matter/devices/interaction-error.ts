@@ -45,7 +45,7 @@ export function statusError(answer: { readonly status: number; readonly clusterS
   const name = Status[answer.status] ?? `0x${answer.status.toString(16)}`;
   const details: JsonObject = { ...answer, name };
   const clusterPart = answer.clusterStatus === undefined ? '' : ` (cluster status ${answer.clusterStatus})`;
-  return new AtmoError('CLUSTER_STATUS', `${what}: the device answered ${name}${clusterPart}${hint(answer.status)}`, details);
+  return new AtmoError('CLUSTER_STATUS', `${what}: the device answered ${name}${clusterPart}${hint(answer.status, what)}`, details);
 }
 
 function cancelled(failure: InteractionFailure): AtmoError {
@@ -53,8 +53,13 @@ function cancelled(failure: InteractionFailure): AtmoError {
   return new AtmoError('CANCELLED', `${failure.what} was cancelled${sent}`, { isSent: failure.isSent });
 }
 
-function hint(status: number): string {
+/** What a lock does that wants its PIN for remote operation, and did not get the right one (Application Clusters §5.2.10). */
+const WANTS_PIN = /^DoorLock\.(Lock|Unlock|Unbolt)/;
+
+function hint(status: number, what: string): string {
   switch (status) {
+    case Status.Failure:
+      return WANTS_PIN.test(what) ? '; a lock that wants its PIN answers so without the right one: give it as pin' : '';
     case Status.ConstraintError:
       return ': a value is outside what the device allows';
     case Status.UnsupportedAccess:

@@ -21,10 +21,13 @@ export function permissionProblems(definition: ToolDefinition): readonly string[
   return [...malformed, ...missingPermission(definition), ...unscopedParameters(permissions, names)];
 }
 
+const ACTS_FREELY =
+  'A tool with side effects has to require a permission: name one (requires.permissions), or say that it only reads (execution.side_effects: false)';
+
 function missingPermission({ requires, execution, metadata }: ToolDefinition): readonly string[] {
   if (requires.permissions.length > 0) return [];
   if (metadata.isDangerous) return ['A dangerous tool has to require a permission'];
-  return execution.hasSideEffects ? ['A tool with side effects has to require a permission'] : [];
+  return execution.hasSideEffects ? [ACTS_FREELY] : [];
 }
 
 function unscopedParameters(permissions: readonly string[], names: readonly string[]): readonly string[] {
