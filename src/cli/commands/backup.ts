@@ -44,7 +44,8 @@ const restore: Command = {
   async run(call) {
     const archive = await archiveOf(call.io);
     const stateDir = archive.stateDir();
-    if (!existsSync(call.operand(0))) throw usage(`There is no file ${call.operand(0)}; look at its name, and at the folder that you are in`);
+    if (!existsSync(call.operand(0)))
+      throw usage(`There is no file ${call.operand(0)}; look at its name, and at the folder that you are in`);
     const passphrase = await requirePassphrase(call, 'Passphrase of the backup: ');
     const { madeAt, outside, ...report } = await archive.restore({ stateDir, file: call.operand(0), passphrase });
     const elsewhere = outside.map(({ path, restoredAs }) => ({ path, restored_as: restoredAs }));

@@ -56,7 +56,9 @@ export class AgentCredential implements McpCredential {
 
   constructor({ io, note, clock = systemClock }: AgentParts, name: string, permissions: readonly string[]) {
     if (!AGENT_NAME.test(name))
-      throw usage(`${JSON.stringify(name)} cannot be the name of an agent: 1 to 64 of a-z, 0-9, "_", "." and "-", the first a letter or digit`);
+      throw usage(
+        `${JSON.stringify(name)} cannot be the name of an agent: 1 to 64 of a-z, 0-9, "_", "." and "-", the first a letter or digit`,
+      );
     // The agent's own token is what it is about; the maker's is another.
     this.#io = { ...io, env: { ...io.env, ATMO_TOKEN: undefined } };
     this.#note = note;

@@ -48,9 +48,13 @@ export type HdnDraft = Omit<HdnRecord, 'input_schema' | 'output_schema' | 'creat
 export function fromHdnRecord(record: HdnDraft): ToolDefinition {
   const reference = parseToolName(record.id);
   if (!reference)
-    throw new AtmoError('VALIDATION_ERROR', `The record id ${JSON.stringify(record.id)} is not a tool name: lower case letters, digits and "_", such as good_night`, {
-      pointer: '/id',
-    });
+    throw new AtmoError(
+      'VALIDATION_ERROR',
+      `The record id ${JSON.stringify(record.id)} is not a tool name: lower case letters, digits and "_", such as good_night`,
+      {
+        pointer: '/id',
+      },
+    );
   return normalizeDefinition({
     name: reference.name,
     namespace: reference.namespace ?? (record.created_by === 'agent' ? 'agent' : 'core'),

@@ -49,7 +49,9 @@ describe('what a tool requires', () => {
 
   test('is something where it acts or is dangerous', () => {
     expect(problems([], [])).toEqual([]);
-    expect(problems([], [], { execution: { side_effects: true } })).toEqual([expect.stringContaining('A tool with side effects has to require a permission: name one')]);
+    expect(problems([], [], { execution: { side_effects: true } })).toEqual([
+      expect.stringContaining('A tool with side effects has to require a permission: name one'),
+    ]);
     expect(problems([], [], { dangerous: true })).toEqual(['A dangerous tool has to require a permission']);
   });
 
