@@ -90,7 +90,7 @@ export class HttpServer implements AsyncDisposable {
     const taken = await listenOn(this.#server, { host, port });
     this.#stopLooking = repeat(this.#clock, STALL_MS, () => this.#bounds.cutStalled());
     if (isLoopback(host) || isWildcard(host)) return taken;
-    this.#local = createListener((socket) => this.#enter(socket));
+    this.#local = createListener({ noDelay: true }, (socket) => this.#enter(socket));
     await listenOn(this.#local, { host: LOOPBACK_HOST, port: taken });
     return taken;
   }
