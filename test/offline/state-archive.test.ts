@@ -132,7 +132,7 @@ const canMount = spawnSync('unshare', ['-rm', 'true']).status === 0;
 test.skipIf(!canMount)('a state on a disk that takes no writes any more can still be backed up, with what is in its logs', async () => {
   const [small, from] = [join(dir, 'small'), join(dir, 'read-only.atmo')];
   mkdirSync(small);
-  const child = join(import.meta.dirname, 'journal/children/read-only-backup.ts');
+  const child = join(import.meta.dirname, '../journal/children/read-only-backup.ts');
   const run = spawnSync('unshare', ['-rm', process.execPath, child, small, from, PASSPHRASE], { encoding: 'utf8' });
   expect(run.stderr).toBe('');
   await restoreTo('from-read-only', from);
@@ -143,7 +143,7 @@ test.skipIf(!canMount)('a state on a disk that takes no writes any more can stil
 test.skipIf(!canMount)('a disk without room is named, and nothing is left on it: neither half a backup nor half a restore', () => {
   const full = join(dir, 'full');
   mkdirSync(full);
-  const child = join(import.meta.dirname, 'journal/children/full-disk-archive.ts');
+  const child = join(import.meta.dirname, '../journal/children/full-disk-archive.ts');
   const run = spawnSync('unshare', ['-rm', process.execPath, child, full, stateDir, file, PASSPHRASE], { encoding: 'utf8' });
   expect(run.stderr).toBe('');
   expect(JSON.parse(run.stdout)).toEqual({

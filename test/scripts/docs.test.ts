@@ -21,14 +21,6 @@ describe('documents', () => {
     expect(read('docs/cli.md')).toBe(cliPage());
   });
 
-  test('CONTRIBUTING.md draws the rooms that the architecture test allows', () => {
-    const table = /const ROOMS[^=]*= \{([^}]*)\}/.exec(read('test/architecture.test.ts'))?.[1] ?? '';
-    const rooms = [...table.matchAll(/^ {2}(\w+): \[([^\]]*)\]/gm)];
-    expect(rooms.length).toBeGreaterThan(8);
-    const rows = rooms.map(([, room, allowed = '']) => `| ${room} | ${allowed.replaceAll("'", '') || '–'} |`);
-    expect(rows.filter((row) => !read('CONTRIBUTING.md').includes(row))).toEqual([]);
-  });
-
   test('README.md names each runtime dependency with its reason, and no other', () => {
     const { dependencies, optionalDependencies } = JSON.parse(read('package.json'));
     const table = read('README.md').split('## Dependencies')[1] ?? '';
