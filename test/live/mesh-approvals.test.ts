@@ -145,8 +145,9 @@ describe('a dangerous tool of another hub', () => {
     const { status, answer } = await open('the postman', cook);
     expect([own.status, status]).toEqual([202, 202]);
     const details = (from: unknown) => (from as { error: { details: JsonObject } }).error.details;
-    expect(Object.keys(details(answer)).sort()).toEqual([...Object.keys(details(own.body)), 'node_id'].sort());
-    expect(details(answer)).toMatchObject({ node_id: a.id, needed: 1, given: 0 });
+    expect(Object.keys(details(answer)).sort()).toEqual([...Object.keys(details(own.body)), 'node_id', 'node_name'].sort());
+    expect(details(answer)).toMatchObject({ node_id: a.id, node_name: expect.any(String), needed: 1, given: 0 });
+    expect(answer).toMatchObject({ error: { message: expect.stringMatching(/, by people of the hub \S+$/) } });
     expect(await b.get('/api/v1/approvals')).toEqual({ approvals: [] });
     expect(openings()).toEqual([]);
   });
