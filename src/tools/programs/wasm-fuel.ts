@@ -1,6 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import { signed, unsigned, WASM_MAGIC, WasmReader, wasmSections } from './wasm-bytes.ts';
-import { skipImmediates } from './wasm-instructions.ts';
+import { skipImmediates, skipLocals } from './wasm-instructions.ts';
 
 /** The exported global (i64) that holds what is left; below 0 the module was ended. */
 export const FUEL_GLOBAL = 'atmo:fuel';
@@ -63,8 +63,7 @@ interface Charge {
 
 function meteredBody(body: WasmReader, global: number): Uint8Array {
   const { bytes, at: start, end } = body;
-  // Local variables: how many, of which type.
-  for (let left = body.number(); left > 0; left--) body.skipNumbers(2);
+  if (!skipLocals(body)) throw invalid('max_fuel knows no local variables of managed memory or SIMD; compile without them');
   const parts: Bytes[] = [];
   let from = start;
   for (const { at, instructions } of chargesOf(body)) {

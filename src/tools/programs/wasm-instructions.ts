@@ -17,29 +17,46 @@ const NUMBERS: readonly (readonly [first: number, last: number, count: number])[
   [0x28, 0x3e, 2], // loads and stores
   [0x3f, 0x42, 1], // memory.size, memory.grow, i32.const, i64.const
   [0x45, 0xc4, 0], // comparisons, arithmetic, conversions
-  [0xd0, 0xd0, 1], // ref.null
   [0xd1, 0xd1, 0], // ref.is_null
   [0xd2, 0xd2, 1], // ref.func
 ];
 const BR_TABLE = 0x0e;
 const SELECT_OF_TYPE = 0x1c;
+const REF_NULL = 0xd0;
 const F32_CONST = 0x43;
 const F64_CONST = 0x44;
 const FURTHER = 0xfc;
 /** Behind 0xfc: saturating conversions, memory.init, data.drop, memory.copy, memory.fill, table.init … table.fill. */
 const FURTHER_NUMBERS = [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
+/** i32, i64, f32, f64, funcref, externref: one byte each, where other references take more than one number. */
+const ONE_BYTE_TYPES = [0x7f, 0x7e, 0x7d, 0x7c, 0x70, 0x6f];
 /** A block whose type is a reference takes more than one number. */
 const REFERENCE_TYPES = [0x63, 0x64];
 /** The alignment of a load or store has this bit where another memory than the first follows. */
 const OTHER_MEMORY = 0x40;
+
+/** Passes over the local variables of a function; false for types that are not known here. */
+export function skipLocals(bytes: WasmReader): boolean {
+  for (let left = bytes.number(); left > 0; left--) {
+    bytes.skipNumbers(1);
+    if (!skipTypes(1, bytes)) return false;
+  }
+  return true;
+}
 
 /** Passes over what follows the code of an instruction; false for instructions that are not known here. */
 export function skipImmediates(instruction: number, bytes: WasmReader): boolean {
   if (instruction === F32_CONST) bytes.skip(4);
   else if (instruction === F64_CONST) bytes.skip(8);
   else if (instruction === BR_TABLE) bytes.skipNumbers(bytes.number() + 1);
-  else if (instruction === SELECT_OF_TYPE) bytes.skipNumbers(bytes.number());
+  else if (instruction === SELECT_OF_TYPE) return skipTypes(bytes.number(), bytes);
+  else if (instruction === REF_NULL) return skipTypes(1, bytes);
   else return skipNumbers(instruction, bytes);
+  return true;
+}
+
+function skipTypes(count: number, bytes: WasmReader): boolean {
+  for (let left = count; left > 0; left--) if (!ONE_BYTE_TYPES.includes(bytes.byte())) return false;
   return true;
 }
 

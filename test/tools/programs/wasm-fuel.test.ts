@@ -69,6 +69,33 @@ describe('a module with fuel', () => {
   });
 });
 
+/** Bytes of a type take the place of an instruction for who thinks that each type is one byte, and hide the loop behind it. */
+describe('a loop behind a type of managed memory', () => {
+  const FOREVER = [0x03, 0x40, 0x0c, 0, 0x0b];
+  const types = section(1, 0x29, ...Array.from({ length: 0x29 }, () => [0x60, 0, 0]).flat());
+  const withBody = (...body: number[]) =>
+    Uint8Array.from([...HEAD, ...types, ...section(3, 1, 0), ...section(10, 1, body.length, ...body)]);
+  const NULL = [0xd0, 0x28];
+
+  test.each([
+    // (drop (select (result (ref null 40)) (ref.null 40) (ref.null 40) (i32.const 0))): 40 is the code of i32.load, which has two numbers
+    ['of select', [0, ...NULL, ...NULL, 0x41, 0, 0x1c, 1, 0x63, 0x28, 0x1a, ...FOREVER, 0x0b]],
+    // (local (ref null 40))
+    ['of a local variable', [1, 1, 0x63, 0x28, ...FOREVER, 0x0b]],
+    ['of a null', [0, ...NULL, 0x1a, ...FOREVER, 0x0b]],
+  ])('%s is not run without paying', (_, body) => {
+    const code = withBody(...body);
+    expect(webAssembly.validate(code)).toBe(true);
+    expect(() => meteredModule(code, 100)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+  });
+
+  test('references to functions and to what is outside are metered', () => {
+    // (drop (select (result funcref) (ref.null func) (ref.null func) (i32.const 0))) in a function with an externref
+    const plain = withBody(1, 1, 0x6f, 0xd0, 0x70, 0xd0, 0x70, 0x41, 0, 0x1c, 1, 0x70, 0x1a, ...FOREVER, 0x0b);
+    expect(webAssembly.validate(meteredModule(plain, 100))).toBe(true);
+  });
+});
+
 /** The module of es-module-lexer, which a compiler made: it finds the imports in the text of a program. */
 describe('a module of a compiler', () => {
   const file = createRequire(import.meta.url)
