@@ -24,10 +24,10 @@ import { DeviceCalls } from './device-calls.ts';
 import { deviceChanges } from './device-changes.ts';
 import { deviceEvent } from './device-events.ts';
 import { DeviceInteractions } from './device-interactions.ts';
+import { DeviceReports } from './device-reports.ts';
 import { Listeners } from './listeners.ts';
 import { type KnownDevice, NodeDevices } from './node-devices.ts';
 import { NodeWatch } from './node-watch.ts';
-import { clusterOf } from './peer-clusters.ts';
 import { seekEagerly } from './peer-timing.ts';
 import { ReportTimes } from './report-times.ts';
 import { SlowPoll } from './slow-poll.ts';
@@ -45,7 +45,7 @@ interface MatterDevicesCollaborators {
 export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   readonly #with: MatterDevicesCollaborators;
   readonly #book: DeviceBook;
-  readonly #times: ReportTimes;
+  readonly #reports: DeviceReports;
   readonly #calls: DeviceCalls;
   readonly #watches = new Map<ClientNode, NodeWatch>();
   /** Devices by id, made when first asked after a change: every call looks its device up several times. */
@@ -53,7 +53,6 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   readonly #polls = new Map<NodeWatch, SlowPoll>();
   readonly #end = new AbortController();
   readonly #changes = new Listeners<DeviceChange>();
-  readonly #reports = new Listeners<AttributeReading>();
   readonly #events = new Listeners<DeviceEvent>();
   readonly #stops: (() => void)[] = [];
   /** The same access for administration: paths may name any endpoint of the device's whole node. */
@@ -62,14 +61,15 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   constructor(collaborators: MatterDevicesCollaborators) {
     this.#with = collaborators;
     this.#book = new DeviceBook(collaborators.store, collaborators.wishFor);
-    this.#times = new ReportTimes(collaborators.clock);
+    const times = new ReportTimes(collaborators.clock);
     const shared = {
       interactions: new DeviceInteractions({ clock: collaborators.clock }),
-      times: this.#times,
+      times,
       find: (id: DeviceId) => this.#find(id),
       onOutcome: (node: NodeDevices, isAlive: boolean) => this.#watches.get(node.node)?.noteOutcome(isAlive),
     };
     this.#calls = new DeviceCalls({ ...shared, scope: 'device' });
+    this.#reports = new DeviceReports({ times, cached: (path) => this.#calls.cached(path) });
     this.wholeNodes = new DeviceCalls({ ...shared, scope: 'node' });
   }
 
@@ -141,7 +141,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   }
 
   onReport(listener: (reading: AttributeReading) => void): () => void {
-    return this.#reports.add(listener);
+    return this.#reports.onReport(listener);
   }
 
   onEvent(listener: (event: DeviceEvent) => void): () => void {
@@ -189,7 +189,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
       logger: this.#with.logger,
       onReachability: (reachability) => this.#tell(node, node.setReachability(reachability)),
       onStructure: () => this.#refresh(node),
-      onFresh: () => this.#reportAll(node),
+      onFresh: () => this.#reports.tellAll(node),
     });
     const poll = new SlowPoll({
       node,
@@ -239,7 +239,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
         break;
       case 'update':
         watch.noteUpdate(change.behavior.id, change.properties);
-        this.#report(watch.node, change);
+        this.#reports.tell(watch.node, change);
         break;
       case 'event':
         this.#tellEvent(watch.node, change);
@@ -249,34 +249,6 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   #tellEvent(node: NodeDevices, occurrence: ChangeNotificationService.EventOccurrence): void {
     const event = deviceEvent(node, occurrence, this.#with.clock.now());
     if (event !== undefined) this.#events.tell(event);
-  }
-
-  #report(node: NodeDevices, { endpoint, behavior, properties }: ChangeNotificationService.PropertyUpdate): void {
-    const cluster = clusterOf(endpoint, behavior.id);
-    if (cluster === undefined) return;
-    for (const attribute of cluster.shape.attributes.values()) {
-      if (properties !== undefined && !properties.includes(attribute.property)) continue;
-      this.#times.note(node, { endpoint: endpoint.number, cluster: cluster.shape.name, attribute: attribute.name });
-      this.#tellReading(node, { endpoint: endpoint.number, cluster: cluster.shape.name, attribute: attribute.name });
-    }
-  }
-
-  #reportAll(node: NodeDevices): void {
-    if (this.#reports.isEmpty) return;
-    for (const endpoint of node.node.endpoints) {
-      for (const behavior of Object.keys(endpoint.behaviors.supported)) {
-        const cluster = clusterOf(endpoint, behavior);
-        for (const attribute of cluster?.shape.attributes.keys() ?? []) {
-          this.#tellReading(node, { endpoint: endpoint.number, cluster: cluster?.shape.name ?? '', attribute });
-        }
-      }
-    }
-  }
-
-  #tellReading(node: NodeDevices, place: Omit<AttributePath, 'device'>): void {
-    const known = this.#reports.isEmpty ? undefined : node.holding(place.endpoint);
-    const reading = known && this.#calls.cached({ device: known.device.id, ...place });
-    if (reading !== undefined) this.#reports.tell(reading);
   }
 
   #watchOf(endpoint: Endpoint): NodeWatch | undefined {
