@@ -82,6 +82,36 @@ describe('rooms', () => {
   });
 });
 
+describe('files', () => {
+  test('import each other in a circle at most within a folder', () => {
+    const targets = Map.groupBy(imports, ({ file }) => file);
+    const reached = new Map<string, ReadonlySet<string>>();
+    const reachedFrom = (start: string): ReadonlySet<string> => {
+      const known = reached.get(start);
+      if (known !== undefined) return known;
+      const found = new Set([start]);
+      // What a set is given while it is walked through is walked through too.
+      for (const file of found) for (const { target } of targets.get(file) ?? []) found.add(target);
+      reached.set(start, found);
+      return found;
+    };
+    const abroad = imports.filter(({ file, target }) => dirname(file) !== dirname(target));
+    expect(abroad.filter(({ file, target }) => reachedFrom(target).has(file))).toEqual([]);
+  });
+
+  test('have their tests in a folder of the same name', () => {
+    const APART = /^(live|home|fixtures|openapi-client|scripts|systemd)(\/|$)/;
+    const tests = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.test.ts'));
+    const homes = new Set(['.', ...sources.map(dirname)]);
+    expect(tests.filter((file) => !APART.test(file) && !homes.has(dirname(file)))).toEqual([]);
+  });
+
+  test('have at most 300 lines', () => {
+    const long = sources.filter((file) => readFileSync(join(SRC, file), 'utf8').split('\n').length > 301);
+    expect(long).toEqual([]);
+  });
+});
+
 /** `core, wire`, `–` or `every room but cli, monitor`. */
 function allowedIn(words: string): readonly string[] {
   if (words === '–') return [];

@@ -4,17 +4,9 @@ import type { StateArchive } from '../core/storage/state-archive.ts';
 import type { ProfileProblem } from '../profiles/check/profile-problem.ts';
 import type { DraftFile } from '../profiles/files/profile-draft.ts';
 import type { CheckResult } from './doctor/check-result.ts';
-import type { HubPorts } from './doctor/network-checks.ts';
+import type { HubPorts } from './doctor/hub-ports.ts';
 import type { Ticker } from './terminal/spinner.ts';
-
-/** Where text goes; a stream of the process is one. */
-export interface TextSink {
-  write(text: string): unknown;
-  /** Whether a person looks at it. */
-  readonly isTTY?: boolean;
-  /** Width of that person's terminal. */
-  readonly columns?: number;
-}
+import type { TextSink } from './terminal/text-sink.ts';
 
 /** Everything of the world that the CLI touches, so that tests run it without a process and without sockets. */
 export interface CliIo {

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { CheckResult } from './check-result.ts';
+import type { HubPorts } from './hub-ports.ts';
 import { networkTimeCheck } from './machine-checks.ts';
 
 const IFF_MULTICAST = 0x1000;
@@ -11,14 +12,6 @@ const IFF_MULTICAST = 0x1000;
 const PROBE_GROUP = 'ff01::fb';
 const PROBE_MS = 1_000;
 const MDNS_PORT = 5353;
-
-/** The ports that the hub listens on: TCP, on this machine. */
-export interface HubPorts {
-  /** Absent where the hub is on another machine. */
-  readonly http?: number;
-  readonly mesh: number;
-  readonly isHubThere: boolean;
-}
 
 /** Whether devices and other hubs can be reached from this machine. Nothing that is sent leaves it. */
 export async function networkChecks({ http, mesh, isHubThere }: HubPorts): Promise<readonly CheckResult[]> {

@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import type { CliIo } from '../cli-io.ts';
-import { usage } from '../command.ts';
 import { approverKeyPath, homeOf } from '../login-file.ts';
 import { stateDirs } from '../state-dir.ts';
 
@@ -39,7 +38,10 @@ export function approverKeyFile(env: CliIo['env'], said: string | undefined): st
   const files = [approverKeyPath(homeOf(env)), ...stateDirs(env).map((dir) => join(dir, 'owner.key'))];
   const found = files.find((file) => existsSync(file));
   if (found !== undefined) return found;
-  throw usage('There is no approver key to sign with; "atmo approver key" makes one, or name it with --key-file');
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    'There is no approver key to sign with; "atmo approver key" makes one, or name it with --key-file',
+  );
 }
 
 function readPrivately(path: string): string {

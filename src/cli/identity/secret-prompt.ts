@@ -1,6 +1,6 @@
 import type { ReadStream } from 'node:tty';
 import { AtmoError } from '../../core/errors.ts';
-import type { TextSink } from '../cli-io.ts';
+import type { TextSink } from '../terminal/text-sink.ts';
 
 const ENTER: ReadonlySet<string> = new Set(['\r', '\n', '\u0004']);
 const BACKSPACE: ReadonlySet<string> = new Set(['\b', '\u007f']);

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/time/clock.ts';
 import { systemClock } from '../../core/time/clock.ts';
-import type { CliIo, TextSink } from '../cli-io.ts';
+import type { CliIo } from '../cli-io.ts';
+import type { TextSink } from '../terminal/text-sink.ts';
 import type { McpDoor } from './mcp-door.ts';
 import { type McpMessage, paramsOf, parseLine, statedVersion } from './mcp-message.ts';
 import { McpSession } from './mcp-session.ts';

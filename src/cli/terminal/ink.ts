@@ -1,4 +1,5 @@
-import type { CliIo, TextSink } from '../cli-io.ts';
+import type { CliIo } from '../cli-io.ts';
+import type { TextSink } from './text-sink.ts';
 
 /** What a text says besides its words. */
 export type Tone = 'plain' | 'good' | 'warning' | 'bad' | 'quiet' | 'strong';

@@ -1,5 +1,5 @@
-import type { TextSink } from '../cli-io.ts';
 import { terminalText } from './terminal-text.ts';
+import type { TextSink } from './text-sink.ts';
 import { cutText } from './text-width.ts';
 
 /** Calls `run` every `ms` milliseconds until the function that it answers is called. */

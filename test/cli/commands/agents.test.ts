@@ -1,0 +1,112 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/core/json.ts';
+import { makeGateway } from '../../gateway/gateway-room.ts';
+import { atmo, fetchFrom, withDirectory } from '../cli-room.ts';
+
+const AUTO = {
+  agent_id: 'hall-light',
+  agent_type: 'automation',
+  name: 'Hall light',
+  status: 'active',
+  parameters: { dark: 50, note: '22' },
+  expires_at: '2026-01-02T00:00:00.000Z',
+  runs: 3,
+  last_error: { code: 'DEVICE_UNREACHABLE', message: 'no answer' },
+};
+const SPAWNED = { agent_id: 'hall-light', status: 'active', token: 'at1.abc', expires_at: AUTO.expires_at };
+const CONFIG = { trigger: { type: 'time', at: '07:30' }, actions: [{ tool: 'matter:lamp_turn_on' }] };
+const YAML = "trigger: { type: time, at: '07:30' }\nactions:\n  - tool: matter:lamp_turn_on\n";
+
+/** A hub whose agent tools tell what they were asked. */
+function makeHub() {
+  const room = makeGateway();
+  const asked: [string, JsonObject][] = [];
+  const answers: Record<string, JsonObject> = {
+    list_agents: { agents: [AUTO] },
+    spawn_agent: SPAWNED,
+    kill_agent: { success: true },
+    dismiss_agent: { success: true },
+    adjust_threshold: { success: true, old_value: 50 },
+  };
+  for (const [name, answer] of Object.entries(answers)) {
+    const handler = async (params: JsonObject) => {
+      asked.push([name, params]);
+      return answer;
+    };
+    room.addTool({ name, namespace: 'core', parameters: { type: 'object' }, handler });
+  }
+  const run = (line: string, io = {}) => atmo(line.split(' '), { fetch: fetchFrom(room.gateway), ...io });
+  return { asked, run };
+}
+
+describe('atmo agent', () => {
+  test('spawn takes what the automation does from a JSON or YAML file, or from stdin', async () => {
+    await withDirectory(async (dir) => {
+      const { asked, run } = makeHub();
+      writeFileSync(join(dir, 'a.json'), JSON.stringify(CONFIG));
+      writeFileSync(join(dir, 'a.yaml'), YAML);
+      for (const file of ['a.json', 'a.yaml']) {
+        const { code, out } = await run(`agent spawn hall --config ${join(dir, file)} --allow device:control:lamp --allow sensor:read:x`);
+        expect([code, out]).toEqual([0, 'agent hall-light is active until 2026-01-02T00:00:00.000Z\n']);
+      }
+      await run('agent spawn hall --config - --allow device:control:lamp sensor:read:x --ttl 30d', { stdin: YAML });
+      const permissions = ['device:control:lamp', 'sensor:read:x'];
+      const params = { agent_type: 'automation', name: 'hall', permissions, config: CONFIG };
+      expect(asked.map(([, asking]) => asking)).toEqual([params, params, { ...params, ttl_seconds: 2_592_000 }]);
+    });
+  });
+
+  test('spawn --external prints the token alone, so that $(atmo agent spawn …) works', async () => {
+    const { asked, run } = makeHub();
+    const { out, err } = await run('agent spawn bob --external --allow device:control:lamp');
+    expect(out).toBe('at1.abc\n');
+    expect(err).toContain('until 2026-01-02');
+    expect(asked[0]?.[1]).toEqual({ agent_type: 'external', name: 'bob', permissions: ['device:control:lamp'] });
+  });
+
+  test('spawn says what is missing or cannot be read, before the hub is asked', async () => {
+    const { asked, run } = makeHub();
+    for (const [line, message] of [
+      ['agent spawn hall --allow a:b', '--config is missing'],
+      ['agent spawn hall --config -', '--allow is missing'],
+      ['agent spawn hall --config /no/such --allow a:b', 'There is no file /no/such'],
+      ['agent spawn hall --config - --allow a:b --ttl soon', '--ttl'],
+    ] as const) {
+      const { code, err } = await run(line, { stdin: YAML });
+      expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+    }
+    const { code, err } = await run('agent spawn hall --config - --allow a:b', { stdin: 'trigger: [\n' });
+    expect([code, err]).toEqual([2, expect.stringMatching(/line \d/)]);
+    expect(asked).toEqual([]);
+  });
+
+  test('set sends the value in the type that the parameter has', async () => {
+    const { asked, run } = makeHub();
+    for (const words of ['dark 42.5', 'note 22', 'unknown true', 'unknown warm']) await run(`agent set hall-light ${words}`);
+    const values = asked.filter(([tool]) => tool === 'adjust_threshold').map(([, { param, value }]) => [param, value]);
+    expect(values).toEqual([
+      ['dark', 42.5],
+      ['note', '22'],
+      ['unknown', true],
+      ['unknown', 'warm'],
+    ]);
+  });
+
+  test('kill and dismiss name the agent and the reason', async () => {
+    const { asked, run } = makeHub();
+    expect((await run('agent kill hall-light --reason over')).code).toBe(0);
+    await run('agent dismiss helper');
+    expect(asked).toEqual([
+      ['kill_agent', { agent_id: 'hall-light', reason: 'over' }],
+      ['dismiss_agent', { child: 'helper' }],
+    ]);
+  });
+
+  test('list shows each with its state, parameters and last error', async () => {
+    const { run } = makeHub();
+    expect((await run('agents')).out).toMatch(/hall-light +automation +active +3 .*dark=50, note=22.*DEVICE_UNREACHABLE: no answer/);
+    expect((await run('agents --json')).json()).toEqual({ agents: [AUTO] });
+  });
+});

@@ -1,0 +1,182 @@
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { openApproverKey, rawKeyOf } from '../../../src/cli/identity/approver-key.ts';
+import { CALLER_TOKEN, makeApprovalHub, tokenOf } from '../approval-hub.ts';
+import { withDirectory } from '../cli-room.ts';
+
+const UNLOCK = ['call', 'matter:unlock', '--params', '{"pin":"4711","seconds":5}'];
+
+/** The id that an agent's refused call was told. */
+async function asked(hub: Awaited<ReturnType<typeof makeApprovalHub>>): Promise<string> {
+  const { json } = await hub.atmo([...UNLOCK, '--json'], { ATMO_TOKEN: CALLER_TOKEN });
+  return json().error.details.approval_id;
+}
+
+describe('a dangerous call', () => {
+  test('of the owner is approved by the call, and leaves the proof', async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub();
+      const env = await hub.makeOwner(dir);
+      expect(await hub.atmo([...UNLOCK, '--json'], env)).toMatchObject({ code: 0, err: '' });
+      expect(hub.unlocked).toEqual([{ pin: '4711', seconds: 5 }]);
+      expect(hub.notes.map(({ event }) => event)).toEqual(['approver.enrolled', 'approval.requested', 'approval.given', 'approval.used']);
+      expect(JSON.stringify([hub.notes, hub.heard])).not.toContain('4711');
+    });
+  });
+
+  test('of an agent is refused with exit code 3 and the id, whatever keys lie on the machine', async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub();
+      const env = { ...(await hub.makeOwner(dir)), ATMO_TOKEN: CALLER_TOKEN };
+      const { code, err, out } = await hub.atmo([...UNLOCK, '--json'], env);
+      expect(code).toBe(3);
+      const { approval_id: id } = JSON.parse(out).error.details;
+      expect(err).toContain(`atmo approve ${id}`);
+      expect(hub.viewOf(id)).toMatchObject({ state: 'pending', given: 0, params: { pin: '[secret]', seconds: 5 } });
+      expect(hub.unlocked).toEqual([]);
+    });
+  });
+
+  test("of the owner's token without the owner's key waits as well", async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub();
+      const { ATMO_STATE_DIR } = await hub.makeOwner(dir);
+      expect((await hub.atmo(UNLOCK, { ATMO_TOKEN: readFileSync(join(ATMO_STATE_DIR ?? '', 'owner.token'), 'utf8') })).code).toBe(3);
+      expect(hub.unlocked).toEqual([]);
+    });
+  });
+
+  test('that takes two persons gets one from the owner, the other from somebody else', async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub({ persons: 2 });
+      const env = await hub.makeOwner(dir);
+      const ann = await hub.enrol('ann');
+      expect((await hub.atmo(UNLOCK, env)).code).toBe(3);
+      expect((await hub.atmo(UNLOCK, env)).code).toBe(3);
+      const [request] = hub.queue.list();
+      expect(request?.view).toMatchObject({ state: 'pending', needed: 2, given: 1 });
+      if (request) await hub.say(request.view, ann);
+      expect((await hub.atmo(UNLOCK, env)).code).toBe(0);
+      expect(hub.unlocked).toHaveLength(1);
+    });
+  });
+
+  test('waits for the others where the owner is an approver no more', async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub();
+      const env = await hub.makeOwner(dir);
+      await hub.enrol('ann');
+      await hub.approvers.remove(hub.approvers.keysOf('owner')[0]?.keyId ?? '');
+      expect(await hub.atmo(UNLOCK, env)).toMatchObject({ code: 3, err: expect.stringContaining('APPROVAL_REQUIRED') });
+    });
+  });
+});
+
+describe('a person', () => {
+  test('sees who asks for what, approves in words, and the call goes through once', async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub();
+      const env = await hub.makeOwner(dir);
+      const id = await asked(hub);
+      const listed = await hub.atmo(['approvals'], env);
+      expect(listed.out).toMatch(new RegExp(`${id} +pending +0/1 .*kitchen wants: Unlock the front door`));
+      const shown = await hub.atmo(['approvals', id.slice(0, 8)], env);
+      expect(shown.out).toContain('pin: [secret], seconds: 5');
+      expect(shown.out).toContain('matter:unlock@1.0.0 (dangerous)');
+      const approved = await hub.atmo(['approve', id.slice(0, 8)], env);
+      expect(approved).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(/^approved, 1 of 1 approvals given; the same call of kitchen now runs once, until 2026/),
+      });
+      expect(approved.err).toContain('Approving as owner: kitchen wants: Unlock the front door (pin: [secret], seconds: 5)');
+      expect((await hub.atmo(UNLOCK, { ATMO_TOKEN: CALLER_TOKEN })).code).toBe(0);
+      expect((await hub.atmo(UNLOCK, { ATMO_TOKEN: CALLER_TOKEN })).code).toBe(3);
+      expect(hub.unlocked).toHaveLength(1);
+    });
+  });
+
+  test('denies, and the agent is told by whom', async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub();
+      const env = await hub.makeOwner(dir);
+      const id = await asked(hub);
+      expect(await hub.atmo(['deny', id, '--json'], env)).toMatchObject({ code: 0 });
+      const told = await hub.atmo(UNLOCK, { ATMO_TOKEN: CALLER_TOKEN });
+      expect(told).toMatchObject({ code: 3, err: expect.stringContaining('owner has denied') });
+      expect((await hub.atmo(['approve', id], env)).code).toBe(2);
+      expect((await hub.atmo(['approvals', '--json'], env)).json().approvals).toEqual([]);
+      expect((await hub.atmo(['approvals', '--all', '--json'], env)).json().approvals).toMatchObject([{ state: 'denied' }]);
+    });
+  });
+
+  test('signs with the key that is named, in the environment or as option', async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub({ persons: 2 });
+      const owner = await hub.makeOwner(dir);
+      const file = join(dir, 'ann.key');
+      expect((await hub.atmo(['approver', 'enroll', 'ann', '--new', file, '--label', 'laptop'], owner)).out).toMatch(/^ann may approve/);
+      const id = await asked(hub);
+      const ann = { HOME: join(dir, 'home'), ATMO_TOKEN: tokenOf('ann') };
+      expect((await hub.atmo(['approve', id], ann)).err).toContain('There is no approver key');
+      expect((await hub.atmo(['approve', id, '--json'], { ...ann, ATMO_APPROVER_KEY_FILE: file })).json()).toMatchObject({ given: 1 });
+      expect((await hub.atmo(['approve', id, '--key-file', file], ann)).err).toContain('counts once');
+      expect((await hub.atmo(['approve', id, '--json'], owner)).json()).toMatchObject({ state: 'approved' });
+    });
+  });
+
+  test('with a strange, foreign or open key signs nothing', async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub();
+      const env = await hub.makeOwner(dir);
+      const id = await asked(hub);
+      const file = join(dir, 'stranger.key');
+      openApproverKey(file);
+      expect(await hub.atmo(['approve', id, '--key-file', file], env)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('is not enrolled'),
+      });
+      chmodSync(file, 0o644);
+      expect((await hub.atmo(['approve', id, '--key-file', file], env)).err).toContain('chmod 600');
+      expect((await hub.atmo(['approve', id, '--key-file', join(dir, 'none')], env)).err).toContain('cannot be read');
+      expect((await hub.atmo(['approve', 'ffff'], env)).err).toContain('No request begins with "ffff"');
+      expect((await hub.atmo(['approve', 'f'.repeat(32)], env)).code).toBe(2);
+    });
+  });
+});
+
+describe('approvers', () => {
+  test('are enrolled and removed by the owner, each with a signed approval', async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub();
+      const env = await hub.makeOwner(dir);
+      const made = (await hub.atmo(['approver', 'key', '--json'], env)).json();
+      expect(statSync(made.file).mode & 0o777).toBe(0o600);
+      expect((await hub.atmo(['approver', 'key'], env)).out).toBe(`${made.key}\n`);
+      const enrolled = (await hub.atmo(['approver', 'enroll', 'ann', '--key', made.key, '--json'], env)).json();
+      expect(enrolled).toMatchObject({ person: 'ann', key: made.key });
+      expect((await hub.atmo(['approvers'], env)).out).toMatch(new RegExp(`ann +${enrolled.key_id}[\\s\\S]*owner .*owner.key`));
+      expect((await hub.atmo(['approver', 'remove', enrolled.key_id], env)).out).toContain(`key ${enrolled.key_id} of ann is removed`);
+      expect(hub.notes.filter(({ event }) => event === 'approval.used')).toHaveLength(2);
+      const [{ keyId } = { keyId: '' }] = hub.approvers.list();
+      expect(await hub.atmo(['approver', 'remove', keyId], env)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('last approver key'),
+      });
+    });
+  });
+
+  test('cannot be enrolled by a person alone, nor by an agent', async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub();
+      const env = await hub.makeOwner(dir);
+      const raw = rawKeyOf(openApproverKey(join(dir, 'k')));
+      const alone = await hub.atmo(['approver', 'enroll', 'ben', '--key', raw], { ...env, ATMO_TOKEN: tokenOf('ann') });
+      expect(alone).toMatchObject({ code: 3, err: expect.stringContaining('APPROVAL_REQUIRED') });
+      expect((await hub.atmo(['approver', 'enroll', 'ben', '--key', raw], { ...env, ATMO_TOKEN: CALLER_TOKEN })).code).not.toBe(0);
+      expect((await hub.atmo(['approver', 'enroll', 'ben'], env)).err).toContain('either --key RAW or --new FILE');
+      expect(hub.approvers.list().map(({ person }) => person)).toEqual(['owner']);
+      expect(existsSync(join(dir, 'home/.config'))).toBe(false);
+    });
+  });
+});

@@ -1,0 +1,164 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseCommandLine } from '../../../src/cli/arguments.ts';
+import type { CliIo } from '../../../src/cli/cli-io.ts';
+import { Invocation } from '../../../src/cli/command.ts';
+import { auditCommands } from '../../../src/cli/commands/audit.ts';
+import { HubClient } from '../../../src/cli/hub/hub-client.ts';
+import { Output } from '../../../src/cli/terminal/output.ts';
+import type { AuditNote } from '../../../src/core/storage/audit-sink.ts';
+import { auditTools } from '../../../src/tools/builtin/access/audit-tools.ts';
+import { defineTool } from '../../../src/tools/definition/define-tool.ts';
+import { p } from '../../../src/tools/schema/parameter-builder.ts';
+import { makeGateway, TOKEN } from '../../gateway/gateway-room.ts';
+import { AuditFixture } from '../../journal/audit-fixture.ts';
+import { fetchFrom, withDirectory } from '../cli-room.ts';
+
+/** A journal with `calls` calls behind a real gateway; `run` is `atmo` on it. */
+async function hubWith(fixture: AuditFixture, calls: number) {
+  const audit = await fixture.open();
+  await fixture.fill(audit, calls);
+  const room = makeGateway();
+  for (const tool of auditTools(audit)) room.registry.register(tool);
+  const run = async (argv: readonly string[], { signal, sleep = async () => {} }: Pick<CliIo, 'signal' | 'sleep'> = {}) => {
+    let [out, err] = ['', ''];
+    const io = {
+      stdout: { write: (text: string) => (out += text) },
+      stderr: { write: (text: string) => (err += text) },
+      stdin: (async function* () {})(),
+      env: { ATMO_TOKEN: TOKEN },
+      fetch: fetchFrom(room.gateway),
+      serve: async () => 0,
+      ...(signal && { signal }),
+      sleep,
+    };
+    const { command, operands, options } = parseCommandLine(auditCommands, ['audit', ...argv]);
+    const output = new Output(io, { isJson: argv.includes('--json') });
+    const code = (await command.run(new Invocation({ operands, options, hub: new HubClient(io), output, io }))) ?? 0;
+    return { code, out, err, lines: () => out.split(/\r?\n/).filter((line) => line !== '') };
+  };
+  return { audit, run, room };
+}
+
+describe('atmo audit tail', () => {
+  test('shows the newest rows, the newest last', async () => {
+    await using fixture = new AuditFixture();
+    const { run } = await hubWith(fixture, 3);
+    const { lines } = await run(['tail', '--limit', '2']);
+    expect(lines()).toEqual([
+      '6  2026-01-01T00:00:00.000Z  intent  lamp-bot  matter:lamp_turn_on@1.0.0  {"level":40}',
+      '7  2026-01-01T00:00:00.000Z  outcome  lamp-bot  matter:lamp_turn_on@1.0.0  ok, 1.5 ms',
+    ]);
+    expect((await run(['tail', '--agent', 'nobody'])).out).toBe('(none)\n');
+  });
+
+  test('--follow goes on with each new row once, until it is ended', async () => {
+    await using fixture = new AuditFixture();
+    const { audit, run } = await hubWith(fixture, 1);
+    const ended = new AbortController();
+    let pauses = 0;
+    const pause = async () => {
+      if (++pauses === 4) ended.abort();
+      else await fixture.fill(audit, pauses * 60);
+    };
+    const { lines } = await run(['tail', '--follow', '--json', '--limit', '1'], { signal: ended.signal, sleep: pause });
+    const seqs = lines().map((line) => JSON.parse(line).seq);
+    expect(seqs).toEqual(Array.from({ length: 721 }, (_, index) => index + 3));
+  });
+});
+
+describe('atmo audit verify', () => {
+  test('is 0 for an intact journal, 1 for another, and against a head', async () => {
+    await using fixture = new AuditFixture();
+    const { audit, run } = await hubWith(fixture, 3);
+    const { seq, hash } = audit.head();
+    expect(await run(['verify'])).toMatchObject({ code: 0, out: expect.stringContaining('intact: 7 rows') });
+    expect((await run(['verify', '--head', `${seq}:${hash}`])).code).toBe(0);
+    const other = await run(['verify', '--head', `${seq}:${'0'.repeat(64)}`]);
+    expect(other).toMatchObject({ code: 1, out: expect.stringContaining(`NOT INTACT at row ${seq}`) });
+    await expect(run(['verify', '--head', 'latest'])).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+  });
+});
+
+describe('atmo audit export', () => {
+  test('as JSON lines tells every row in order and the head at the end, page by page', async () => {
+    await using fixture = new AuditFixture();
+    const { audit, run } = await hubWith(fixture, 450);
+    const head = audit.head();
+    const rows = (await run(['export'])).lines().map((line) => JSON.parse(line));
+    expect(rows.slice(0, -1).map(({ seq }) => seq)).toEqual(Array.from({ length: 901 }, (_, index) => index + 1));
+    expect(rows.at(-1)).toEqual({ head });
+  });
+
+  test('as CSV quotes what has to be and runs no formulas', async () => {
+    await using fixture = new AuditFixture();
+    const { audit, run } = await hubWith(fixture, 0);
+    const note: AuditNote = { ...fixture.note('rules.loaded', { text: 'a "b",\nc' }), principalId: '=HYPERLINK("x")' };
+    await audit.record(note);
+    const { seq, hash } = audit.head();
+    const lines = (await run(['export', '--format', 'csv'])).out.split('\r\n');
+    expect(lines[0]).toBe('seq,at,kind,hub,agent,token,chain,tool,request,trace,error,content,hash');
+    expect(lines[2]).toContain(`,"'=HYPERLINK(""x"")",,,,,,,"{""data"":{""text"":""a \\""b\\"",\\nc""},""event"":""rules.loaded""}",`);
+    expect(lines[3]).toMatch(`# head ${seq}:${hash} of hub-0123456789abcdef`);
+  });
+
+  test('goes to a new file that only its user can read, never over another', async () => {
+    await using fixture = new AuditFixture();
+    const { run } = await hubWith(fixture, 2);
+    await withDirectory(async (dir) => {
+      const file = join(dir, 'journal.jsonl');
+      expect(await run(['export', '--output', file])).toMatchObject({ code: 0, out: '' });
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(6);
+      await expect(run(['export', '--output', file])).rejects.toMatchObject({ code: 'CONFLICT' });
+      expect(existsSync(file)).toBe(true);
+    });
+  });
+
+  test('keeps to the time that is asked for', async () => {
+    await using fixture = new AuditFixture();
+    const { audit, run } = await hubWith(fixture, 2);
+    fixture.journal.clock.advance(60_000);
+    await audit.record(fixture.note('later'));
+    const rows = (await run(['export', '--since', '2026-01-01T00:00:30Z'])).lines().map((line) => JSON.parse(line));
+    expect(rows).toMatchObject([{ content: { event: 'later' } }, { head: { seq: 6 } }]);
+  });
+});
+
+test('atmo audit head tells what verify --head takes', async () => {
+  await using fixture = new AuditFixture();
+  const { audit, run } = await hubWith(fixture, 1);
+  const { seq, hash } = audit.head();
+  const { out } = await run(['head']);
+  expect(out).toMatch(new RegExp(`^${seq}:${hash}  \\S+  \\S+\\n$`));
+  expect((await run(['verify', '--head', out])).code).toBe(0);
+});
+
+test('atmo audit replay asks for the calls and is 1 when any differs', async () => {
+  await using fixture = new AuditFixture();
+  const { run, room } = await hubWith(fixture, 0);
+  const asked: unknown[] = [];
+  const text = (description: string) => p.string({ description }).optional();
+  const replay = defineTool(
+    {
+      ...{ namespace: 'hub', name: 'replay_audit', title: 'Replay', description: 'Replays calls', category: 'managing' },
+      ...{ hasSideEffects: false, permissions: ['admin:audit'] },
+      parameters: { request: text('One call'), since: text('From here'), limit: p.integer({ description: 'At most' }).optional() },
+    },
+    async (params) => {
+      asked.push(params);
+      const calls = [
+        { request: 'r1', tool: 'core:echo@1.0.0', at: '2026-01-01T00:00:00Z', verdict: 'differs', recorded_hash: 'ab'.repeat(32) },
+      ];
+      if (params.request === 'r2') return { calls: [], differing: 0 };
+      return { calls, differing: params.request === undefined ? 1 : 0 };
+    },
+  );
+  room.registry.register(replay);
+  expect(await run(['replay', '--since', '2026-01-01T00:00:00Z', '--limit', '5'])).toMatchObject({ code: 1 });
+  const { code, out } = await run(['replay', 'r1']);
+  expect([code, out]).toEqual([0, expect.stringMatching(/^REQUEST.*\nr1 .*core:echo@1\.0\.0 +differs +abababababababab\n$/)]);
+  expect(asked).toEqual([{ since: '2026-01-01T00:00:00Z', limit: 5 }, { request: 'r1' }]);
+  await expect(run(['replay', 'r2'])).rejects.toMatchObject({ code: 'VALIDATION_ERROR', message: expect.stringContaining('"r2"') });
+});

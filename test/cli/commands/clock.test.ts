@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/core/json.ts';
+import { makeGateway } from '../../gateway/gateway-room.ts';
+import { atmo, fetchFrom } from '../cli-room.ts';
+
+function makeHub() {
+  const room = makeGateway();
+  const asked: [string, JsonObject][] = [];
+  for (const name of ['clock_status', 'set_clock'])
+    room.addTool({
+      name,
+      namespace: 'hub',
+      parameters: { type: 'object' },
+      handler: async (params) => {
+        asked.push([name, params]);
+        return { now: '2026-05-01T16:30:00.000Z', trusted: asked.some(([tool]) => tool === 'set_clock'), source: 'owner' };
+      },
+    });
+  return { asked, run: (argv: readonly string[]) => atmo(argv, { fetch: fetchFrom(room.gateway) }) };
+}
+
+test('atmo clock tells the time and whether it is trusted, atmo clock set sets it', async () => {
+  const { run, asked } = makeHub();
+  expect((await run(['clock'])).out).toMatch(/trusted +false/);
+  expect((await run(['clock', 'set', '2026-05-01T18:30:00+02:00'])).out).toMatch(/trusted +true/);
+  expect(asked).toEqual([
+    ['clock_status', {}],
+    ['set_clock', { time: '2026-05-01T18:30:00+02:00' }],
+  ]);
+  expect((await run(['clock', 'set'])).code).toBe(2);
+});

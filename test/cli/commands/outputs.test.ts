@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { atmo } from '../cli-room.ts';
+
+test('what became of outputs is one line, and none where there are none; the exit code is that of success', async () => {
+  const told = async (safe: readonly string[], missed: readonly string[]) =>
+    atmo(['outputs', 'safe'], { safeOutputs: async () => ({ safe, missed }) });
+  expect(await told(['pump off', 'fan on'], ['siren (in use)'])).toMatchObject({
+    code: 0,
+    out: 'outputs safe: pump off, fan on; not set: siren (in use)\n',
+  });
+  expect(await told([], ['siren (in use)'])).toMatchObject({ code: 0, out: 'outputs not set: siren (in use)\n' });
+  expect(await told([], [])).toMatchObject({ code: 0, out: '' });
+});

@@ -1,0 +1,129 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { RuleBook } from '../../../src/access/rules/rule-book.ts';
+import { checkRulesFile } from '../../../src/access/rules/rule-check.ts';
+import type { CliIo } from '../../../src/cli/cli-io.ts';
+import { NO_DEVICE_FACTS } from '../../../src/core/devices/device-facts.ts';
+import { parseDeviceId } from '../../../src/core/ids.ts';
+import { silentLogger } from '../../../src/core/logger.ts';
+import { ruleTools } from '../../../src/tools/builtin/access/rule-tools.ts';
+import { makeDevice, makeGateway } from '../../gateway/gateway-room.ts';
+import { listAuthorizer, makeTool } from '../../tools/tool-room.ts';
+import { atmo, fetchFrom, withDirectory } from '../cli-room.ts';
+
+const rulesCheck: NonNullable<CliIo['rulesCheck']> = async (file, known) => checkRulesFile(file, known);
+const RULES = `timezone: UTC
+rules:
+  - { name: not too bright, effect: deny, reason: it is night, when: { agent: helper, value: { name: brightness, above: 30 } } }
+  - { name: ask, effect: approve, persons: 2, when: { device: lamb, risk: medium } }
+`;
+
+/** A gateway with the real rules of a real file, and one tool that dims a lamp. */
+async function withHub<T>(run: (atmoOf: (...argv: string[]) => ReturnType<typeof atmo>, file: string) => Promise<T>): Promise<T> {
+  return withDirectory(async (dir) => {
+    const file = join(dir, 'rules.yaml');
+    writeFileSync(file, RULES);
+    chmodSync(file, 0o600);
+    const room = makeGateway();
+    const { clock, events, registry, validator } = room;
+    const time = { now: () => clock.now(), isTrusted: () => true };
+    const audit = { record: async () => {} };
+    await using book = new RuleBook({ clock, time, facts: NO_DEVICE_FACTS, events, audit, logger: silentLogger }, file);
+    await book.start();
+    room.directory.devices = [makeDevice('lamp')];
+    const device = parseDeviceId('lamp');
+    registry.register(
+      makeTool({
+        name: 'dim',
+        permissions: ['device:control:lamp'],
+        parameters: { type: 'object', properties: { brightness: { type: 'integer' } }, additionalProperties: false },
+        effects: ({ brightness = 0 }) => [
+          { permission: 'device:control:lamp', risk: 'low', target: 'lamp/1/LevelControl/MoveToLevel', device, values: { brightness } },
+        ],
+      }),
+    );
+    for (const tool of ruleTools({ rules: book, registry, validator, authorizer: listAuthorizer, devices: room.directory }))
+      registry.register(tool);
+    return run((...argv) => atmo(argv, { fetch: fetchFrom(room.gateway), rulesCheck }), file);
+  });
+}
+
+describe('atmo rules', () => {
+  test('lists them with what may be wrong', () =>
+    withHub(async (run) => {
+      const { code, out } = await run('rules');
+      expect(code).toBe(0);
+      expect(out).toMatch(/LINE +RULE +EFFECT +WHEN\n3 +not too bright +deny /);
+      expect(out).toContain('approve by 2');
+      expect(out).toContain('line 4: the rule "ask" names the device "lamb", which there is not; did you mean lamp?');
+      expect(out).toContain('Times are those of UTC');
+      expect((await run('rules', '--json')).json()).toMatchObject({ rules: [{ name: 'not too bright' }, { name: 'ask' }] });
+    }));
+});
+
+describe('atmo rules test', () => {
+  test('exits with 0 for what is allowed and 3 for what is not, and says why', () =>
+    withHub(async (run) => {
+      const allowed = await run('rules', 'test', 'dim', 'brightness=80');
+      expect([allowed.code, allowed.out]).toEqual([0, expect.stringContaining('core:dim@1.0.0 at thu 00:00 is allowed')]);
+      const denied = await run('rules', 'test', 'dim', 'brightness=80', '--agent', 'helper', '--at', 'fri 22:30');
+      expect(denied.code).toBe(3);
+      expect(denied.out).toContain('core:dim@1.0.0 at fri 22:30 is denied by "not too bright" (it is night)');
+      expect(denied.out).toContain('lamp/1/LevelControl/MoveToLevel: deny by "not too bright"');
+      expect(denied.out).toContain('brightness becomes 80, which is above 30');
+      expect((await run('rules', 'test', 'dim', '--params', '{"brightness": 20}', '--agent', 'helper')).code).toBe(0);
+      expect((await run('rules', 'test', 'dim', 'brightness=80', '--agent', 'helper', '--json')).json()).toMatchObject({
+        verdict: { kind: 'deny' },
+        effects: [{ line: 3 }],
+      });
+    }));
+
+  test('mistakes exit with 2', () =>
+    withHub(async (run) => {
+      expect((await run('rules', 'test', 'dim', 'brightness=80', '--at', 'noon')).code).toBe(2);
+      expect((await run('rules', 'test', 'nothing')).code).toBe(2);
+      expect((await run('rules', 'test', 'dim', 'brightness=80', '--params', '{}')).code).toBe(2);
+    }));
+
+  test('without a hub it exits with 5', async () => {
+    expect((await atmo(['rules', 'test', 'dim'])).code).toBe(5);
+  });
+});
+
+describe('atmo rules check', () => {
+  test('says of a file of the hub what may be wrong', () =>
+    withHub(async (run, file) => {
+      const { code, out, err } = await run('rules', 'check', file);
+      expect([code, err]).toEqual([0, '']);
+      expect(out).toContain('did you mean lamp?');
+      expect(out).toContain('2 rules, fine');
+    }));
+
+  test('needs no hub, and says then what it did not check', () =>
+    withDirectory(async (dir) => {
+      writeFileSync(join(dir, 'rules.yaml'), RULES);
+      const io = { rulesCheck, env: { ATMO_STATE_DIR: dir } };
+      const usual = await atmo(['rules', 'check'], io);
+      expect([usual.code, usual.out]).toEqual([0, expect.stringContaining('2 rules, fine')]);
+      expect(usual.err).toContain('No hub answered');
+      writeFileSync(join(dir, 'other.yaml'), 'rules:\n  - { name: a, effect: forbid }\n');
+      const wrong = await atmo(['rules', 'check', join(dir, 'other.yaml')], io);
+      expect([wrong.code, wrong.out]).toEqual([
+        2,
+        expect.stringContaining('other.yaml, line 2: rules.0.effect must be one of allow, deny, approve'),
+      ]);
+      const json = await atmo(['rules', 'check', join(dir, 'other.yaml'), '--json'], io);
+      expect(json.json()).toMatchObject({ ok: false, problem: expect.stringContaining('line 2') });
+    }));
+
+  test('names the places where it looked, and files that are not there', () =>
+    withDirectory(async (dir) => {
+      const io = { rulesCheck, env: { ATMO_STATE_DIR: dir } };
+      expect(await atmo(['rules', 'check'], io)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining(`${dir}/rules.yaml; name the file`),
+      });
+      expect((await atmo(['rules', 'check', join(dir, 'none.yaml')], io)).code).toBe(2);
+    }));
+});
