@@ -1,15 +1,24 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { AtmoError } from '../core/errors.ts';
 import { defaultStateDirectory } from '../journal/state-directory.ts';
+import { parseManifest } from '../tools/manifest/tool-manifest.ts';
 import { configFileOf, type Environment, loadConfig } from './config.ts';
+import { requireOwnFilesApart } from './own-files-apart.ts';
 
-/** What a start would say of a configuration file, or of the one that it would read. */
+/**
+ * What a start would say of a configuration file, or of the one that it would read, and of the manifest of tools that it names. Code
+ * that the manifest names is not loaded.
+ */
 export async function checkConfigFile(env: Environment, given?: string): Promise<{ readonly file: string; readonly problem?: string }> {
   const stateDir = defaultStateDirectory(env);
   const wanted = given === undefined ? env : { ...env, ATMO_CONFIG: given };
   let file = given ?? 'built-in defaults';
   try {
     file = configFileOf(wanted, stateDir) ?? file;
-    loadConfig(wanted, stateDir);
+    const config = loadConfig(wanted, stateDir);
+    requireOwnFilesApart(config, wanted);
+    const { manifestFile } = config.tools;
+    if (existsSync(manifestFile)) parseManifest(readFileSync(manifestFile, 'utf8'), manifestFile);
     return { file };
   } catch (error) {
     if (error instanceof AtmoError && error.code === 'CONFIG_INVALID') return { file, problem: error.message };

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { makeGateway } from '../gateway/gateway-room.ts';
 import { atmo, fetchFrom, withDirectory } from './cli-room.ts';
 
@@ -13,6 +13,7 @@ function makeHome() {
   const returns = { type: 'object', properties: { image: BYTES, thumb: BYTES, format: { type: 'string' } } };
   room.addTool({
     name: 'snap',
+    execution: { async_allowed: true },
     returns,
     parameters: { type: 'object', properties: { note: { type: 'string' }, small: { type: 'boolean' } } },
     handler: async ({ small }) => {
@@ -75,6 +76,19 @@ test('without --output people see how many bytes there are, and short ones as th
   expect(out).toMatch(/^format +jpeg\nimage +900 bytes; --output FILE writes them into a file\nthumb +AAEC\n$/);
   expect((await run('call', 'snap', 'small=true', '--json')).json().result.image).toHaveLength(1_200);
 });
+
+test('atmo jobs ID --output writes the bytes of a job', () =>
+  withDirectory(async (dir) => {
+    const { run } = makeHome();
+    const { job_id: id } = (await run('call', 'snap', '--async', '--json')).json();
+    await vi.waitFor(async () => expect((await run('jobs', id, '--json')).json().status).toBe('succeeded'));
+    expect((await run('jobs', id)).out).toContain('900 bytes; --output FILE');
+    const { code, out } = await run('jobs', id, '--output', `${dir}/door.jpg`);
+    expect([code, out]).toEqual([0, expect.stringContaining(`900 bytes in ${dir}/door.jpg`)]);
+    expect(readFileSync(`${dir}/door.jpg`).equals(PICTURE)).toBe(true);
+    expect((await run('jobs', id, '--output', `${dir}/door.jpg`)).err).toContain('exists already');
+    expect((await run('jobs', '--output', `${dir}/all`)).code).toBe(2);
+  }));
 
 test('a file goes into a parameter by its name', () =>
   withDirectory(async (dir) => {

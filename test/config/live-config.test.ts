@@ -72,6 +72,15 @@ test('a logger and its children write from the level on that holds now', () => {
   expect(lines).toEqual(['after']);
 });
 
+test('a check reads the manifest of tools that the file names', async () => {
+  write('log: debug');
+  const manifest = join(dir, 'tools.yaml');
+  writeFileSync(manifest, 'tools:\n  - name: own\n    source: shell:ls\n');
+  expect(await checkConfigFile({ ATMO_STATE_DIR: dir })).toMatchObject({ problem: expect.stringContaining(`${manifest}:3`) });
+  writeFileSync(manifest, 'tools:\n  - name: own\n    source: builtin:echo\n');
+  expect(await checkConfigFile({ ATMO_STATE_DIR: dir })).toEqual({ file: join(dir, 'config.yaml') });
+});
+
 test('a file without mistakes is told as such, wherever it is', async () => {
   write('log: debug');
   expect(await checkConfigFile({ ATMO_STATE_DIR: dir })).toEqual({ file: join(dir, 'config.yaml') });

@@ -42,7 +42,8 @@ export const call: Command = {
     const tool = invocation.operand(0);
     const file = invocation.text('output');
     const isJob = invocation.isSet('async');
-    if (file !== undefined && isJob) throw usage('Use either --output or --async: a job has its answer later');
+    if (file !== undefined && isJob)
+      throw usage('Use either --output or --async: a job has its answer later, which atmo jobs ID --output FILE writes');
     if (file !== undefined) requireFree(file);
     const { params, tellsSteps, returns } = await askedFor(invocation, tool);
     if (file !== undefined && !saysBase64(returns)) throw usage(`${tool} answers no bytes; --json tells all of what it answers`);

@@ -6,7 +6,7 @@ const WRONG = 2;
 
 const check: Command = {
   name: 'config check',
-  summary: 'check the configuration file and name the line of a mistake; needs no hub',
+  summary: 'check the configuration file and the manifest of tools, and name the line of a mistake; needs no hub',
   examples: ['config check', 'config check new-config.yaml'],
   operands: [{ name: 'FILE', help: 'file to check; the one that the hub would read by default', isOptional: true }],
   async run({ io, output, operands: [file] }) {

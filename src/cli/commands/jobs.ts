@@ -1,19 +1,22 @@
+import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import type { Command } from '../command.ts';
+import { base64Places } from '../../wire/base64-places.ts';
+import { requireFree, withoutBytes, writeBytes } from '../answer-bytes.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/json-list.ts';
 import { textPairs, textTable } from '../terminal/text-table.ts';
 
 export const jobs: Command = {
   name: 'jobs',
   summary: 'list the jobs, or tell the state and result of one',
-  examples: ['jobs', 'jobs 4f0c8d'],
+  examples: ['jobs', 'jobs 4f0c8d', 'jobs 4f0c8d --output door.jpg'],
   operands: [{ name: 'JOB', help: 'job id', isOptional: true }],
-  async run({ hub, output, operands: [id] }) {
-    if (id !== undefined) {
-      const job = await hub.get(`/api/v1/jobs/${encodeURIComponent(id)}`);
-      output.answer(job, () => textPairs(job));
-      return undefined;
-    }
+  options: { output: { value: 'FILE', help: "with JOB: a new file for the bytes of the job's result, such as a picture" } },
+  async run(call) {
+    const { hub, output } = call;
+    const [id] = call.operands;
+    if (id !== undefined) return one(call, id);
+    if (call.text('output') !== undefined) throw usage('--output is about one JOB; name it');
     const answer = await hub.get('/api/v1/jobs');
     const known = [...objectsIn(answer, 'jobs'), ...objectsIn(answer, 'unreachable')];
     output.answer(answer, () => textTable(['JOB', 'TOOL', 'STATUS', 'PROGRESS', 'HUB'], known.map(jobRow)));
@@ -32,6 +35,32 @@ export const jobCancel: Command = {
     return undefined;
   },
 };
+
+async function one(call: Invocation, id: string): Promise<undefined> {
+  const file = call.text('output');
+  if (file !== undefined) requireFree(file);
+  const job = await call.hub.get(`/api/v1/jobs/${encodeURIComponent(id)}`);
+  const { status, result } = job;
+  if (file !== undefined && result === undefined)
+    throw new AtmoError('CONFLICT', `The job ${id} is ${status} and has no result to write into ${file}`, { job_id: id });
+  const isShown = result !== undefined && (file !== undefined || !call.output.isJson);
+  const places = isShown ? base64Places(await returnsOf(call.hub, job), result) : [];
+  if (file !== undefined) await writeBytes(file, places);
+  call.output.answer(job, () => textPairs({ ...job, ...(result !== undefined && { result: withoutBytes(result, places, file) }) }));
+  return undefined;
+}
+
+/** Schema of a job's result; empty where its tool is gone since then. */
+async function returnsOf(hub: Invocation['hub'], { tool, node_id: node }: JsonObject): Promise<JsonObject> {
+  try {
+    const query = typeof node === 'string' ? { node } : {};
+    const { returns } = await hub.get(`/api/v1/tools/${encodeURIComponent(String(tool))}`, query);
+    return isJsonObject(returns) ? returns : {};
+  } catch (error) {
+    if (error instanceof AtmoError && error.code === 'TOOL_NOT_FOUND') return {};
+    throw error;
+  }
+}
 
 function jobRow(job: JsonObject): readonly unknown[] {
   const progress = isJsonObject(job.progress) ? job.progress : {};

@@ -10,9 +10,9 @@ import { objectsIn } from '../hub/json-list.ts';
 import { stateDirs } from '../state-dir.ts';
 import { jsonObject, readInput } from '../terminal/text-input.ts';
 import { cellText, textTable } from '../terminal/text-table.ts';
+import { allTools } from '../tool-pages.ts';
 import { typedParams } from '../tool-params.ts';
 
-const PAGE = 1_000;
 const REFUSED = 3;
 const WRONG = 2;
 
@@ -95,7 +95,7 @@ async function namesOfHub(hub: HubClient): Promise<KnownNames | undefined> {
     const devices = objectsIn(await hub.get('/api/v1/devices'), 'devices');
     const texts = (member: string): readonly string[] =>
       devices.flatMap((device) => (typeof device[member] === 'string' ? [device[member]] : []));
-    const tools = await allTools(hub);
+    const tools = await allTools(hub, {});
     return {
       devices: texts('id'),
       areas: texts('area'),
@@ -107,17 +107,6 @@ async function namesOfHub(hub: HubClient): Promise<KnownNames | undefined> {
     if (error instanceof AtmoError) return undefined;
     throw error;
   }
-}
-
-async function allTools(hub: HubClient): Promise<readonly JsonObject[]> {
-  const found: JsonObject[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await hub.get('/api/v1/tools', { limit: PAGE, cursor });
-    found.push(...objectsIn(page, 'tools'));
-    cursor = typeof page.next_cursor === 'string' ? page.next_cursor : undefined;
-  } while (cursor !== undefined);
-  return found;
 }
 
 function listingText(listing: JsonObject): string {

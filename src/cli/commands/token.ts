@@ -1,12 +1,15 @@
-import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { commandOf } from '../device-verbs.ts';
 import { durationSeconds, ratePerMinute } from '../duration.ts';
 import { grantCheck } from '../grant-check.ts';
+import { lintGrants } from '../grant-lint.ts';
 import { objectsIn } from '../hub/json-list.ts';
 import { hubIdOf } from '../mesh-facts.ts';
 import { readInput } from '../terminal/text-input.ts';
 import { textPairs, textTable } from '../terminal/text-table.ts';
+import { allTools } from '../tool-pages.ts';
 
 const ALLOW = { value: 'PERMISSION', help: 'what it may do, such as device:control:lamp; may be repeated', isRepeated: true } as const;
 const MORE = { name: 'PERMISSION', help: 'more of what --allow began', isOptional: true, isRepeated: true } as const;
@@ -30,10 +33,13 @@ const mint: Command = {
     key: { value: 'RAW', help: "the agent's own Ed25519 key, 32 bytes in base64url: every call then needs a proof" },
   },
   async run(call) {
-    const minted = await call.hub.call('hub:mint_token', await mintParams(call));
+    const params = await mintParams(call);
+    const minted = await call.hub.call('hub:mint_token', params);
     const facts = isJsonObject(minted) ? minted : {};
     call.output.answer(minted, () => `${facts.token}\n`);
-    if (!call.output.isJson) call.output.note(mintNote(facts));
+    if (call.output.isJson) return undefined;
+    for (const problem of await grantProblems(call.hub, params.permissions)) call.output.note(problem);
+    call.output.note(mintNote(facts));
     return undefined;
   },
 };
@@ -154,6 +160,18 @@ async function mintParams(call: Invocation): Promise<JsonObject> {
     ...(nodes.length > 0 && { allowed_nodes: nodes }),
     ...(key !== undefined && { key }),
   };
+}
+
+/** What looks misspelled, as far as the caller may know what there is. */
+async function grantProblems(hub: Invocation['hub'], permissions: Json | undefined): Promise<readonly string[]> {
+  if (!Array.isArray(permissions)) return [];
+  try {
+    const [tools, devices] = await Promise.all([allTools(hub, {}), hub.get('/api/v1/devices')]);
+    return lintGrants(permissions.map(String), { tools, devices: objectsIn(devices, 'devices') });
+  } catch (error) {
+    if (error instanceof AtmoError) return [];
+    throw error;
+  }
 }
 
 function mintNote({ token_id: id, agent_id: agent, expires_at: until }: JsonObject): string {

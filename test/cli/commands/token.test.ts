@@ -46,6 +46,13 @@ describe('atmo token mint', () => {
     expect((await run(['token', 'mint', '--agent', 'helper', '--allow', 'a:b', '--json'])).json()).toEqual(MINTED);
   });
 
+  test('tells what looks misspelled, and makes the token all the same', async () => {
+    const { run } = makeHub();
+    const { code, out, err } = await run(['token', 'mint', '--agent', 'helper', '--allow', 'device:control:lmp']);
+    expect([code, out]).toEqual([0, 'at1.abc\n']);
+    expect(err).toContain('device:control:lmp: no device lmp is known here');
+  });
+
   test('every option reaches the hub in its units', async () => {
     const { run, asked } = makeHub();
     const argv =
