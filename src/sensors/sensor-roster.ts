@@ -57,8 +57,10 @@ function unambiguous(entries: readonly NamedDevice[], chips: readonly string[]):
     const meant = chips.filter((chip) => chip === wanted || withoutPlace(chip) === wanted);
     if (meant.length === 1 || meant.includes(wanted)) return true;
     const there =
-      meant.length === 0 ? `nothing; there is ${chips.join(', ') || 'no sensor of this kind'}` : `${meant.join(' or ')}; write which`;
-    problems.push(`sensors.devices.${id}: ${source} is ${there}`);
+      meant.length === 0
+        ? `was not found; there is ${chips.join(', ') || 'no sensor of this kind'}`
+        : `may be ${meant.join(' or ')}; write which`;
+    problems.push(`sensors.devices.${id}: ${source} ${there}`);
     return false;
   });
   return { usable, problems };

@@ -227,6 +227,6 @@ describe('ids', () => {
   test('that nothing fits are told once', async () => {
     await start({ devices: { attic: { source: 'sim:attic', readings: {} } } });
     await pass(120);
-    expect(log.filter((line) => line.includes('sim:attic is nothing'))).toHaveLength(1);
+    expect(log.filter((line) => line.includes('sim:attic was not found'))).toHaveLength(1);
   });
 });

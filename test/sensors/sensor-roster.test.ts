@@ -55,16 +55,16 @@ describe('what is found', () => {
     expect(idsOf(devices, { discover: false, found: FOUND.slice(0, 2) })).toHaveLength(2);
     expect(roster(devices, { discover: false })).toEqual({
       sensors: [],
-      problems: ['sensors.devices.greenhouse: iio:bme280 is iio:bme280@1-0076 or iio:bme280@1-0077; write which'],
+      problems: ['sensors.devices.greenhouse: iio:bme280 may be iio:bme280@1-0076 or iio:bme280@1-0077; write which'],
     });
   });
 
   test('is told where an entry names nothing', () => {
     expect(roster({ attic: entry('iio:bmp180@1-0077') }, { found: FOUND.slice(0, 1) }).problems).toEqual([
-      'sensors.devices.attic: iio:bmp180@1-0077 is nothing; there is iio:bme280@1-0076',
+      'sensors.devices.attic: iio:bmp180@1-0077 was not found; there is iio:bme280@1-0076',
     ]);
     expect(roster({ attic: entry('w1:28-0') }, { found: [] }).problems).toEqual([
-      'sensors.devices.attic: w1:28-0 is nothing; there is no sensor of this kind',
+      'sensors.devices.attic: w1:28-0 was not found; there is no sensor of this kind',
     ]);
   });
 
