@@ -4,7 +4,7 @@ import type { Clock } from '../../core/time/clock.ts';
 import { repeat } from '../../core/time/repeat.ts';
 import type { AgentCalls } from '../agent-calls.ts';
 import { type AnnouncedTool, announcementPayloads } from './announcement.ts';
-import { HeardNodes } from './heard-nodes.ts';
+import { HeardNodes, NODE_ID } from './heard-nodes.ts';
 import { IncomingCalls } from './incoming-calls.ts';
 import { OutgoingCalls } from './outgoing-calls.ts';
 import type { RelayConnection, RelayRoom } from './relay-connection.ts';
@@ -93,7 +93,7 @@ export class AtmosphereBridge implements Service {
   }
 
   #onMessage(from: string, payload: JsonObject): void {
-    if (from === this.#own.nodeId) return;
+    if (from === this.#own.nodeId || !NODE_ID.test(from)) return;
     if (payload.type === 'tool_response') this.outgoing.settle(from, payload);
     // Calls for others go to all in one dialect: who is not meant says nothing, or its 404 would be the first answer.
     else if (payload.type !== 'tool_call') this.nodes.hear(from, payload);

@@ -20,6 +20,8 @@ const MAX_CAPABILITIES = 50;
 const MAX_NAME = 200;
 const MAX_DESCRIPTION = 500;
 const MAX_TOOLS = 50;
+/** Of all entries of one node, characters: an announcement of fifty tools has half of it. */
+const MAX_TEXT = 65_536;
 const MAX_NONCE = 64;
 const DIRECT = ['capability_announce', 'capability.announce'];
 
@@ -37,18 +39,25 @@ export function readAnnouncement(from: string, payload: JsonObject): HeardAnnoun
   return { nonce, timestampMs: timestamp * 1_000, capabilities: readCapabilities(capabilities) };
 }
 
-/** The first fifty of a list of entries, or of names alone, without those that have no id. */
+/** The first fifty of a list of entries, or of names alone, without those that have no id, as far as one node may have text. */
 export function readCapabilities(list: Json | undefined): readonly HeardCapability[] {
   if (!Array.isArray(list)) return [];
-  return list
-    .slice(0, MAX_CAPABILITIES)
-    .map(readCapability)
-    .filter(({ id }) => id !== '');
+  let length = 0;
+  const heard = list.slice(0, MAX_CAPABILITIES).map(readCapability);
+  return heard.filter((one) => {
+    length += lengthOf(one);
+    return one.id !== '' && length <= MAX_TEXT;
+  });
+}
+
+function lengthOf({ id, label, description, tools }: HeardCapability): number {
+  return [id, label, description, ...tools].reduce((sum, text) => sum + text.length, 0);
 }
 
 /** Text from outside as a line: bounded, without control characters; empty for what is no text. */
 export function heardText(value: Json | undefined, maxLength: number): string {
-  return typeof value === 'string' ? value.slice(0, maxLength).replace(/\p{C}/gu, ' ').trim() : '';
+  // Copied, for a slice of a text keeps all of it in memory.
+  return typeof value === 'string' ? structuredClone(value.slice(0, maxLength).replace(/\p{C}/gu, ' ').trim()) : '';
 }
 
 function gossipIn({ type, data }: JsonObject): JsonObject | undefined {

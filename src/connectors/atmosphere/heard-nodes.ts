@@ -14,7 +14,8 @@ const EXPIRY_MS = 300_000;
 const MAX_NODES = 64;
 const MAX_NONCES = 4_096;
 const MAX_NAME = 64;
-const NODE_ID = /^[A-Za-z0-9_-]{1,64}$/;
+/** Of nodes on a relay: what comes from anybody else is not even remembered. */
+export const NODE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** What was heard on the relay in the last five minutes. Anybody there may have said it: it is told to who asks, and used for nothing. */
 export class HeardNodes {

@@ -57,9 +57,10 @@ export class IncomingCalls implements Disposable {
 
   async #run(calls: AgentCalls, tool: string, params: Json): Promise<{ readonly status: number; readonly body: Json }> {
     try {
+      // First what costs nothing: the list of what is announced is made anew each time.
+      this.#countCall();
       if (!this.#with.isAnnounced(tool)) throw new AtmoError('TOOL_NOT_FOUND', 'No such tool is announced here');
       if (!isJsonObject(params)) throw new AtmoError('VALIDATION_ERROR', 'params is no object');
-      this.#countCall();
       if (this.#running >= MAX_RUNNING) throw new AtmoError('RESOURCE_EXCEEDED', `More than ${MAX_RUNNING} calls of others run at once`);
       return { status: OK, body: await this.#call(calls, tool, params) };
     } catch (thrown) {

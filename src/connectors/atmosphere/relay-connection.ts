@@ -93,6 +93,7 @@ export class RelayConnection implements Service {
     const turn = ++this.#turn;
     const isNow = () => turn === this.#turn;
     this.#isRefused = false;
+    this.#heardBytes = 0;
     this.#heardAtMs = this.#with.clock.monotonic();
     this.#timers = [this.#with.clock.after(ENTER_MS, () => this.#isJoined || this.#lose('the relay does not let us in'))];
     const events = {

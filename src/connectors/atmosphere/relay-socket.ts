@@ -19,6 +19,8 @@ export type OpenSocket = (url: string, events: SocketEvents) => Promise<RelaySoc
 
 /** An announcement of fifty entries by the original has 1.2 MB. Node's own client takes 128 MiB, more than a small board has. */
 const MAX_MESSAGE_BYTES = 4_194_304;
+/** Bytes that wait to go out before pings are passed over. */
+const MAX_WAITING_PONGS = 65_536;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 const GOODBYE_MS = 1_000;
 
@@ -26,11 +28,20 @@ const GOODBYE_MS = 1_000;
 export const openSocket: OpenSocket = async (url, { onOpen, onText, onClose }) => {
   // A CommonJS package: its names are members of `default`, in the bundle there alone.
   const { default: WebSocket } = await import('ws');
-  const socket = new WebSocket(url, { maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
+  const socket = new WebSocket(url, {
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    autoPong: false,
+  });
   let problem = '';
   socket.on('open', onOpen);
   socket.on('message', (data, isBinary) => {
     if (!isBinary) onText(String(data));
+  });
+  socket.on('ping', (data) => {
+    // Who pings without end and reads nothing would fill the memory with answers.
+    if (socket.bufferedAmount < MAX_WAITING_PONGS) socket.pong(data, true, () => {});
   });
   socket.on('error', (error) => {
     problem = error.message;

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { heardText, readAnnouncement, readCapabilities } from '../../../src/connectors/atmosphere/heard-announcement.ts';
 import type { Json } from '../../../src/core/json.ts';
@@ -64,3 +66,24 @@ test('an entry may be a name; what has no id is left out', () => {
 });
 
 test('half a character at the bound is none', () => expect(heardText('ab😀', 3)).toBe('ab'));
+
+test('what is kept of a long text does not keep the rest of it in memory', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const heapBytes = () => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = heapBytes();
+  const kept = Array.from({ length: 20 }, (_, at) => heardText(JSON.parse(`"${at}${'x'.repeat(2_000_000)}"`), 200));
+  expect(heapBytes() - before).toBeLessThan(20_000_000);
+  expect(kept[19]).toHaveLength(200);
+});
+
+test('one node has a bounded amount of text', () => {
+  const tools = (at: number) => Array.from({ length: 50 }, (_, tool) => `${at}-${tool}-${'x'.repeat(190)}`);
+  const entries = Array.from({ length: 50 }, (_, at) => ({ id: `a:${at}`, tools: tools(at) }));
+  const read = readCapabilities(entries);
+  expect(read.length).toBeGreaterThan(3);
+  expect(JSON.stringify(read).length).toBeLessThan(100_000);
+});

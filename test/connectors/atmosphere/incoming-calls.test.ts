@@ -6,6 +6,7 @@ import { ManualClock } from '../../../src/core/time/clock.ts';
 
 function world(run: (tool: string, params: JsonObject, signal: AbortSignal) => Promise<Json> = async () => 42) {
   const asked: unknown[] = [];
+  const lookedUp: string[] = [];
   const answers: [string, JsonObject][] = [];
   const seen = new Set<string>();
   const isFirst = (key: string) => seen.size < seen.add(key).size;
@@ -20,13 +21,14 @@ function world(run: (tool: string, params: JsonObject, signal: AbortSignal) => P
   const clock = new ManualClock();
   const parts = {
     clock,
-    isAnnounced: (tool: string) => tool.startsWith('core:'),
+    isAnnounced: (tool: string) => lookedUp.push(tool) > 0 && tool.startsWith('core:'),
     isFirst,
     answer: (node: string, payload: JsonObject) => void answers.push([node, payload]),
   };
   return {
     clock,
     asked,
+    lookedUp,
     answers,
     incoming: new IncomingCalls({ ...parts, calls }),
     closed: new IncomingCalls({ ...parts, calls: undefined }),
@@ -106,4 +108,11 @@ test('a hub that stops cancels what runs and says nothing more', async () => {
   incoming[Symbol.dispose]();
   await running;
   expect(answers).toEqual([]);
+});
+
+test('a flood of calls of what is not announced is not even looked up', async () => {
+  const { answers, incoming, lookedUp } = world();
+  for (let id = 0; id < 100; id++) await incoming.take('a', { ...call, tool: 'admin:x', request_id: `r${id}` });
+  expect(lookedUp).toHaveLength(60);
+  expect(answers.at(-1)?.[1]).toMatchObject({ status: 429 });
 });

@@ -176,3 +176,13 @@ test('ends for good, also while it pauses', async () => {
   await pass(600_000);
   expect([sockets.length, connection.send({}), told]).toEqual([1, false, ['joined', 'lost']]);
 });
+
+test('a relay that said too much is heard again on the next connection', async () => {
+  const { connection, last, join, pass } = await world();
+  join();
+  for (let at = 0; at < 20; at++) last().events.onText(JSON.stringify({ type: 'message', data: 'x'.repeat(1_000_000) }));
+  last().events.onClose('gone');
+  await pass(1_000);
+  join();
+  expect(connection.problem).toBeUndefined();
+});
