@@ -50,7 +50,9 @@ describe('a membership certificate', () => {
   });
 
   test('by the root key that gives a permission that is none is refused', () => {
-    expect(problemOf(signByRoot(claimsOf(inviter, { permissions: ['*', 'device:*:lamp'] }), root.privateKey))).toContain('not a permission');
+    expect(problemOf(signByRoot(claimsOf(inviter, { permissions: ['*', 'device:*:lamp'] }), root.privateKey))).toContain(
+      'not a permission',
+    );
   });
 
   test('by a hub that may invite speaks for another hub', () => {
