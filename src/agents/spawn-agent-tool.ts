@@ -9,6 +9,38 @@ import { CONFIG_SCHEMA } from './automations/automation-schema.ts';
 const DEFAULT_TTL_SECONDS = 86_400;
 const LONGEST_TTL_SECONDS = 366 * 86_400;
 
+const PARAMETERS = {
+  agent_type: p.enum(AGENT_TYPES, { description: 'automation: runs in this hub; external: a process that holds the token' }),
+  name: p
+    .string({ description: 'Name for people; its id is made of it', minLength: 1, maxLength: 64, pattern: '^[^/\\p{C}]+$' })
+    .optional(),
+  config: { ...p.record({ description: 'What it does' }).optional(), schema: CONFIG_SCHEMA },
+  permissions: p
+    .array(p.string({ description: 'Such as device:control:lamp', maxLength: 320 }), {
+      description: 'What it may do, out of what the caller may; at least one',
+      maxItems: 32,
+    })
+    .optional(),
+  ttl_seconds: p.integer({
+    description: 'Its lifetime; never longer than that of the caller',
+    minimum: 60,
+    maximum: LONGEST_TTL_SECONDS,
+    default: DEFAULT_TTL_SECONDS,
+    unit: 's',
+  }),
+};
+
+const RETURNS = {
+  type: 'object',
+  required: ['agent_id', 'status', 'token', 'expires_at'],
+  properties: {
+    agent_id: { type: 'string', description: "The caller's id, a slash and a name; the name alone when the owner spawns" },
+    status: { type: 'string' },
+    token: { type: 'string', 'x-secret': true, description: 'Its bearer token, shown this once' },
+    expires_at: { type: 'string', format: 'date-time' },
+  },
+};
+
 /** `spawn_agent` (source 000 §8.5): an automation of this hub, or a token for a process elsewhere. */
 export function spawnAgentTool(runner: AgentRunner): RegisteredTool {
   return defineTool(
@@ -24,36 +56,8 @@ export function spawnAgentTool(runner: AgentRunner): RegisteredTool {
       timeoutMs: 10_000,
       preferLocal: true,
       tags: ['automation', 'agent', 'rule', 'schedule'],
-      parameters: {
-        agent_type: p.enum(AGENT_TYPES, { description: 'automation: runs in this hub; external: a process that holds the token' }),
-        name: p
-          .string({ description: 'Name for people; its id is made of it', minLength: 1, maxLength: 64, pattern: '^[^/\\p{C}]+$' })
-          .optional(),
-        config: { ...p.record({ description: 'What it does' }).optional(), schema: CONFIG_SCHEMA },
-        permissions: p
-          .array(p.string({ description: 'Such as device:control:lamp', maxLength: 320 }), {
-            description: 'What it may do, out of what the caller may; at least one',
-            maxItems: 32,
-          })
-          .optional(),
-        ttl_seconds: p.integer({
-          description: 'Its lifetime; never longer than that of the caller',
-          minimum: 60,
-          maximum: LONGEST_TTL_SECONDS,
-          default: DEFAULT_TTL_SECONDS,
-          unit: 's',
-        }),
-      },
-      returns: {
-        type: 'object',
-        required: ['agent_id', 'status', 'token', 'expires_at'],
-        properties: {
-          agent_id: { type: 'string', description: "The caller's id, a slash and a name; the name alone when the owner spawns" },
-          status: { type: 'string' },
-          token: { type: 'string', 'x-secret': true, description: 'Its bearer token, shown this once' },
-          expires_at: { type: 'string', format: 'date-time' },
-        },
-      },
+      parameters: PARAMETERS,
+      returns: RETURNS,
       examples: [
         {
           description: 'Lamp on when the hall gets dark',

@@ -132,24 +132,7 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
       clusterModelsDir: file.matter.cluster_models ?? join(stateDir, 'cluster-models'),
       updatesDir: file.matter.updates ?? join(stateDir, 'updates'),
     },
-    tools: {
-      manifestFile: file.tools.manifest ?? join(stateDir, 'tools.yaml'),
-      bootstrapFiles: bootstrapFilesOf(file.tools.bootstrap, stateDir),
-      ...allowedPermissionsOf(env.ALLOWED_TOOL_PERMS, file.tools.allowed_permissions),
-      disabled: file.tools.disabled,
-      maxConcurrent: file.tools.max_concurrent,
-      maxQueued: file.tools.max_queued,
-      maxConcurrentPerCaller: file.tools.max_concurrent_per_caller,
-      maxCallsPerSession: file.tools.max_calls_per_session,
-      maxParamsBytes: file.tools.max_params_bytes,
-      resultInvalid: file.tools.invalid_results,
-      refusesUndescribed: file.tools.undescribed_parameters === 'refuse',
-      defaultTimeoutMs: file.tools.default_timeout_ms,
-      logsCalls: file.tools.log_calls,
-      features: file.tools.features,
-      plugins: file.tools.plugins,
-      isDynamicRegistrationAllowed: file.tools.dynamic_registration,
-    },
+    tools: toolsOf(file.tools, env, stateDir),
     mesh: meshOf(file.mesh, env.ATMO_MESH_PORT),
     sensors: camelKeys(file.sensors, SENSORS_SECTION) as SensorsConfig,
     connectors: camelKeys(file.connectors, CONNECTORS_SECTION) as ConnectorsConfig,
@@ -163,6 +146,27 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
       fiveMinuteDays: file.history.five_minute_days,
       hourlyDays: file.history.hourly_days,
     },
+  };
+}
+
+function toolsOf(tools: ConfigFile['tools'], env: Environment, stateDir: string): HubConfig['tools'] {
+  return {
+    manifestFile: tools.manifest ?? join(stateDir, 'tools.yaml'),
+    bootstrapFiles: bootstrapFilesOf(tools.bootstrap, stateDir),
+    ...allowedPermissionsOf(env.ALLOWED_TOOL_PERMS, tools.allowed_permissions),
+    disabled: tools.disabled,
+    maxConcurrent: tools.max_concurrent,
+    maxQueued: tools.max_queued,
+    maxConcurrentPerCaller: tools.max_concurrent_per_caller,
+    maxCallsPerSession: tools.max_calls_per_session,
+    maxParamsBytes: tools.max_params_bytes,
+    resultInvalid: tools.invalid_results,
+    refusesUndescribed: tools.undescribed_parameters === 'refuse',
+    defaultTimeoutMs: tools.default_timeout_ms,
+    logsCalls: tools.log_calls,
+    features: tools.features,
+    plugins: tools.plugins,
+    isDynamicRegistrationAllowed: tools.dynamic_registration,
   };
 }
 

@@ -15,6 +15,19 @@ const side = (description: string) => p.integer({ description, minimum: 16, maxi
 /** What hubs with cameras have (source 000 §5, requires). */
 export const CAMERA_ACCESS: Capability = { type: 'camera_access', description: () => 'Cameras of this home' };
 
+const FRAME = {
+  type: 'object',
+  [IMAGE_MEMBER]: 'image',
+  required: ['image', 'format', 'width', 'height', 'timestamp'],
+  properties: {
+    image: { type: 'string', contentEncoding: 'base64' },
+    format: { enum: FRAME_FORMATS },
+    width: { type: 'integer', 'x-unit': 'px' },
+    height: { type: 'integer', 'x-unit': 'px' },
+    timestamp: { type: 'string', format: 'date-time' },
+  },
+};
+
 /** `get_camera_frame` (source 000 §8.9); without its setting where there are no cameras. */
 export function cameraFrameTool(cameras: Cameras): RegisteredTool {
   const tool = defineTool(
@@ -49,18 +62,7 @@ export function cameraFrameTool(cameras: Cameras): RegisteredTool {
         format: p.enum(FRAME_FORMATS, { description: 'raw is RGB, three bytes for each pixel, row by row', default: 'jpeg' }),
         quality: p.integer({ description: 'Quality of JPEG; 100 is best', minimum: 1, maximum: 100, default: 85 }),
       },
-      returns: {
-        type: 'object',
-        [IMAGE_MEMBER]: 'image',
-        required: ['image', 'format', 'width', 'height', 'timestamp'],
-        properties: {
-          image: { type: 'string', contentEncoding: 'base64' },
-          format: { enum: FRAME_FORMATS },
-          width: { type: 'integer', 'x-unit': 'px' },
-          height: { type: 'integer', 'x-unit': 'px' },
-          timestamp: { type: 'string', format: 'date-time' },
-        },
-      },
+      returns: FRAME,
     },
     async ({ camera_id: id, resolution, format, quality }, { signal, clock, permissions }) => {
       requireCamera(cameras, id, permissions);

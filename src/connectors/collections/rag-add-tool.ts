@@ -27,6 +27,32 @@ interface CutDocument {
   readonly texts: readonly string[];
 }
 
+const PARAMETERS = {
+  collection: collectionParameter,
+  documents: p.array(
+    p.object(
+      {
+        id: p.string({ description: 'Its name; made from the content when absent', minLength: 1, maxLength: 200 }).optional(),
+        content: p.string({ description: 'The text', minLength: 1, maxLength: 500_000 }),
+        metadata: p.record({ description: 'What filters ask for, such as {room: "cellar"}', default: {} }),
+      },
+      { description: 'A document' },
+    ),
+    { description: 'The documents', minItems: 1, maxItems: 100 },
+  ),
+  model: modelParameter,
+};
+
+const RETURNS = {
+  type: 'object',
+  required: ['ids', 'parts', 'model_used'],
+  properties: {
+    ids: { type: 'array', items: { type: 'string' } },
+    parts: { type: 'integer', minimum: 0, description: 'Passages that the documents were cut into' },
+    model_used: { type: 'string' },
+  },
+};
+
 /** `rag_add`: documents for `rag_search`. */
 export function ragAddTool({ store, embedder }: CollectionParts): RegisteredTool {
   return defineTool(
@@ -55,30 +81,8 @@ export function ragAddTool({ store, embedder }: CollectionParts): RegisteredTool
           },
         },
       ],
-      parameters: {
-        collection: collectionParameter,
-        documents: p.array(
-          p.object(
-            {
-              id: p.string({ description: 'Its name; made from the content when absent', minLength: 1, maxLength: 200 }).optional(),
-              content: p.string({ description: 'The text', minLength: 1, maxLength: 500_000 }),
-              metadata: p.record({ description: 'What filters ask for, such as {room: "cellar"}', default: {} }),
-            },
-            { description: 'A document' },
-          ),
-          { description: 'The documents', minItems: 1, maxItems: 100 },
-        ),
-        model: modelParameter,
-      },
-      returns: {
-        type: 'object',
-        required: ['ids', 'parts', 'model_used'],
-        properties: {
-          ids: { type: 'array', items: { type: 'string' } },
-          parts: { type: 'integer', minimum: 0, description: 'Passages that the documents were cut into' },
-          model_used: { type: 'string' },
-        },
-      },
+      parameters: PARAMETERS,
+      returns: RETURNS,
     },
     async ({ collection, documents, model: name }, { signal }) => {
       const model = name === undefined ? (store.facts(collection)?.model ?? embedder.modelName()) : embedder.modelName(name);

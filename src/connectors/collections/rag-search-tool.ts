@@ -7,6 +7,44 @@ import type { CollectionParts } from './collection-tools.ts';
 import { nearestParts } from './nearest-parts.ts';
 import { unitVector } from './unit-vector.ts';
 
+const PARAMETERS = {
+  query: p.string({ description: 'What is looked for, as a question or in key words', minLength: 1, maxLength: 10_000 }),
+  collection: collectionParameter,
+  limit: p.integer({ description: 'How many passages at most', minimum: 1, maximum: 100, default: 10 }),
+  min_score: p.number({
+    description: 'Least likeness: 1 is the same meaning, 0 none. What is a good value depends on the model',
+    minimum: 0,
+    maximum: 1,
+    default: 0.5,
+  }),
+  filter: p.record({
+    description: 'What the metadata has to say: {room: "cellar"}, or one of several with {room: ["cellar", "attic"]}',
+    default: {},
+  }),
+};
+
+const RETURNS = {
+  type: 'object',
+  required: ['documents', 'total_searched'],
+  properties: {
+    documents: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['id', 'content', 'score', 'metadata'],
+        properties: {
+          id: { type: 'string' },
+          content: { type: 'string', description: 'The passage' },
+          score: { type: 'number', minimum: 0, maximum: 1 },
+          metadata: { type: 'object' },
+          part: { type: 'integer', minimum: 1, description: 'Which passage of the document it is' },
+        },
+      },
+    },
+    total_searched: { type: 'integer', minimum: 0, description: 'Passages that were compared' },
+  },
+};
+
 /** `rag_search` (source 000 §8.10). */
 export function ragSearchTool({ store, embedder }: CollectionParts): RegisteredTool {
   return defineTool(
@@ -23,42 +61,8 @@ export function ragSearchTool({ store, embedder }: CollectionParts): RegisteredT
       retries: 1,
       tags: ['documents', 'knowledge', 'search', 'rag'],
       examples: [{ description: 'Looks into manuals', params: { query: 'How is the boiler descaled?', collection: 'manuals', limit: 3 } }],
-      parameters: {
-        query: p.string({ description: 'What is looked for, as a question or in key words', minLength: 1, maxLength: 10_000 }),
-        collection: collectionParameter,
-        limit: p.integer({ description: 'How many passages at most', minimum: 1, maximum: 100, default: 10 }),
-        min_score: p.number({
-          description: 'Least likeness: 1 is the same meaning, 0 none. What is a good value depends on the model',
-          minimum: 0,
-          maximum: 1,
-          default: 0.5,
-        }),
-        filter: p.record({
-          description: 'What the metadata has to say: {room: "cellar"}, or one of several with {room: ["cellar", "attic"]}',
-          default: {},
-        }),
-      },
-      returns: {
-        type: 'object',
-        required: ['documents', 'total_searched'],
-        properties: {
-          documents: {
-            type: 'array',
-            items: {
-              type: 'object',
-              required: ['id', 'content', 'score', 'metadata'],
-              properties: {
-                id: { type: 'string' },
-                content: { type: 'string', description: 'The passage' },
-                score: { type: 'number', minimum: 0, maximum: 1 },
-                metadata: { type: 'object' },
-                part: { type: 'integer', minimum: 1, description: 'Which passage of the document it is' },
-              },
-            },
-          },
-          total_searched: { type: 'integer', minimum: 0, description: 'Passages that were compared' },
-        },
-      },
+      parameters: PARAMETERS,
+      returns: RETURNS,
     },
     async ({ query, collection, limit, min_score: minScore, filter }, { signal, permissions }) => {
       const facts = requireCollection(store, collection, permissions);

@@ -9,6 +9,35 @@ import { URGENCIES } from './urgency.ts';
 
 const TIMEOUT_MS = 30_000;
 
+const PARAMETERS = {
+  recipient: p.string({
+    description:
+      'Who is told: a name, address, number, @handle or #channel that the owner configured; a wrong one is answered with all names',
+    minLength: 1,
+    maxLength: 256,
+  }),
+  message: p.string({ description: 'What to tell', minLength: 1, maxLength: 4096 }),
+  urgency: p.enum(URGENCIES, { description: 'How much it matters; critical rings through at night', default: 'medium' }),
+  title: p.string({ description: 'A short heading', minLength: 1, maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f]*$' }).optional(),
+  channels: p
+    .array(p.string({ description: 'Name or kind of a way, such as email', maxLength: 32 }), {
+      description: "Ways to try instead of the owner's order, first to last",
+      maxItems: 16,
+    })
+    .optional(),
+};
+
+const RETURNS = {
+  type: 'object',
+  required: ['delivered', 'delivery_id', 'channel_used', 'timestamp'],
+  properties: {
+    delivered: { type: 'boolean', description: 'True when a provider took the message' },
+    delivery_id: { type: 'string', description: "The provider's id of the message" },
+    channel_used: { type: 'string', description: 'The way that it went' },
+    timestamp: { type: 'string', format: 'date-time' },
+  },
+};
+
 /** `notify` (source 000 §8.1): to somebody whom the owner configured, by the ways that the owner chose. */
 export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {
   return defineTool(
@@ -27,35 +56,8 @@ export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {
       timeoutMs: TIMEOUT_MS,
       retries: 2,
       tags: ['message', 'alert', 'push', 'alarm'],
-      parameters: {
-        recipient: p.string({
-          description:
-            'Who is told: a name, address, number, @handle or #channel that the owner configured; a wrong one is answered with all names',
-          minLength: 1,
-          maxLength: 256,
-        }),
-        message: p.string({ description: 'What to tell', minLength: 1, maxLength: 4096 }),
-        urgency: p.enum(URGENCIES, { description: 'How much it matters; critical rings through at night', default: 'medium' }),
-        title: p
-          .string({ description: 'A short heading', minLength: 1, maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f]*$' })
-          .optional(),
-        channels: p
-          .array(p.string({ description: 'Name or kind of a way, such as email', maxLength: 32 }), {
-            description: "Ways to try instead of the owner's order, first to last",
-            maxItems: 16,
-          })
-          .optional(),
-      },
-      returns: {
-        type: 'object',
-        required: ['delivered', 'delivery_id', 'channel_used', 'timestamp'],
-        properties: {
-          delivered: { type: 'boolean', description: 'True when a provider took the message' },
-          delivery_id: { type: 'string', description: "The provider's id of the message" },
-          channel_used: { type: 'string', description: 'The way that it went' },
-          timestamp: { type: 'string', format: 'date-time' },
-        },
-      },
+      parameters: PARAMETERS,
+      returns: RETURNS,
       examples: [{ description: 'An alarm', params: { recipient: 'anna', message: 'Water in the cellar!', urgency: 'critical' } }],
     },
     async ({ recipient: wanted, message, urgency, title, channels }, context) => {

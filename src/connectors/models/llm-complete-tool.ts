@@ -9,6 +9,21 @@ import { modelParameter, WRITING_LIMIT_MS } from './model-tool.ts';
 /** Longest piece of text that one part tells, in characters. */
 const MAX_PIECE = 4_000;
 
+const RETURNS = {
+  type: 'object',
+  required: ['text', 'model_used'],
+  properties: {
+    text: { type: 'string' },
+    model_used: { type: 'string' },
+    tokens_used: {
+      type: 'object',
+      required: ['prompt', 'completion'],
+      properties: { prompt: { type: 'integer' }, completion: { type: 'integer' } },
+    },
+    finish_reason: { type: 'string', description: '`length` where max_tokens cut it off' },
+  },
+};
+
 /** `llm_complete` (source 000 §8.7): text from a language model, on request told while it is written. */
 export function llmCompleteTool(book: ModelBook): RegisteredTool {
   return defineTool(
@@ -41,20 +56,7 @@ export function llmCompleteTool(book: ModelBook): RegisteredTool {
         temperature: p.number({ description: '0 is sober and repeatable, 2 is wild', minimum: 0, maximum: 2, default: 0.7 }),
         stream: p.boolean({ description: 'Tells the text piece by piece while it is written, as {text}', default: false }),
       },
-      returns: {
-        type: 'object',
-        required: ['text', 'model_used'],
-        properties: {
-          text: { type: 'string' },
-          model_used: { type: 'string' },
-          tokens_used: {
-            type: 'object',
-            required: ['prompt', 'completion'],
-            properties: { prompt: { type: 'integer' }, completion: { type: 'integer' } },
-          },
-          finish_reason: { type: 'string', description: '`length` where max_tokens cut it off' },
-        },
-      },
+      returns: RETURNS,
     },
     async ({ prompt, system, model: name, max_tokens: maxTokens, temperature, stream }, context) => {
       const model = book.pick('llm', name);

@@ -7,6 +7,30 @@ import type { ModelBook } from './model-book.ts';
 import { MAX_MEDIA_PARAMS_BYTES, mediaParameter, modelParameter, WRITING_LIMIT_MS } from './model-tool.ts';
 import { transcribe } from './transcription.ts';
 
+const RETURNS = {
+  type: 'object',
+  required: ['text', 'segments', 'model_used'],
+  properties: {
+    text: { type: 'string' },
+    language: { type: 'string' },
+    segments: {
+      type: 'array',
+      description: 'What was said, stretch by stretch; empty where the service tells none',
+      items: {
+        type: 'object',
+        required: ['text'],
+        properties: {
+          start: { type: 'number', 'x-unit': 's' },
+          end: { type: 'number', 'x-unit': 's' },
+          text: { type: 'string' },
+        },
+      },
+    },
+    confidence: { type: 'number', minimum: 0, maximum: 1, description: 'Mean probability of the words; absent where it is not told' },
+    model_used: { type: 'string' },
+  },
+};
+
 /** `transcribe_audio` (source 000 §8.11) over models that know speech. */
 export function transcribeAudioTool(book: ModelBook, fetchPublic: FetchPublic): RegisteredTool {
   return defineTool(
@@ -39,29 +63,7 @@ export function transcribeAudioTool(book: ModelBook, fetchPublic: FetchPublic): 
         model: modelParameter,
         timestamps: p.boolean({ description: 'Tells of each segment when it was said', default: false }),
       },
-      returns: {
-        type: 'object',
-        required: ['text', 'segments', 'model_used'],
-        properties: {
-          text: { type: 'string' },
-          language: { type: 'string' },
-          segments: {
-            type: 'array',
-            description: 'What was said, stretch by stretch; empty where the service tells none',
-            items: {
-              type: 'object',
-              required: ['text'],
-              properties: {
-                start: { type: 'number', 'x-unit': 's' },
-                end: { type: 'number', 'x-unit': 's' },
-                text: { type: 'string' },
-              },
-            },
-          },
-          confidence: { type: 'number', minimum: 0, maximum: 1, description: 'Mean probability of the words; absent where it is not told' },
-          model_used: { type: 'string' },
-        },
-      },
+      returns: RETURNS,
     },
     async ({ audio, language, model: name, timestamps }, context) => {
       const model = book.pick('speech', name);

@@ -13,6 +13,26 @@ type Turns = Pick<ConcurrencyGate, 'run'>;
 /** Room for the tree of a page: many times its bytes. */
 const PAGE_BYTES = 1_048_576;
 
+const RETURNS = {
+  type: 'object',
+  required: ['items'],
+  properties: {
+    items: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['tag', 'text', 'attributes'],
+        properties: {
+          selector: { type: 'string' },
+          tag: { type: 'string' },
+          text: { type: 'string' },
+          attributes: { type: 'object' },
+        },
+      },
+    },
+  },
+};
+
 /** `html_scraper` (source 003): elements of a page by CSS selectors. The tree of a page may take 90 MB: one is read at a time. */
 export function scraperTool(fetchPublic: FetchPublic, reading: Turns = new ConcurrencyGate({ maxRunning: 1 })): RegisteredTool {
   return defineTool(
@@ -39,25 +59,7 @@ export function scraperTool(fetchPublic: FetchPublic, reading: Turns = new Concu
         }),
         limit: p.integer({ description: 'Most items to tell', minimum: 1, maximum: 1_000, default: 200 }),
       },
-      returns: {
-        type: 'object',
-        required: ['items'],
-        properties: {
-          items: {
-            type: 'array',
-            items: {
-              type: 'object',
-              required: ['tag', 'text', 'attributes'],
-              properties: {
-                selector: { type: 'string' },
-                tag: { type: 'string' },
-                text: { type: 'string' },
-                attributes: { type: 'object' },
-              },
-            },
-          },
-        },
-      },
+      returns: RETURNS,
       examples: [{ description: 'All links of the list', params: { url: 'https://example.org/', selectors: ['ul.news a[href]'] } }],
     },
     async ({ url, selectors, limit }, { signal }) => {

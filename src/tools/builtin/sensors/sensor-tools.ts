@@ -29,6 +29,36 @@ export function sensorTools(parts: SensorParts): readonly RegisteredTool[] {
   return [querySensorTool(parts.readings), readTemperatureTool(parts), listSensorsTool(parts)];
 }
 
+const QUERY = {
+  sensor_id: p.string({ description: 'Sensor id such as hall-sensor/temperature, or its title', maxLength: 200 }),
+  time_range: p
+    .object(
+      {
+        start: p.string({ description: 'First moment, ISO 8601; a day before the end when absent', format: 'date-time' }).optional(),
+        end: p.string({ description: 'Last moment, ISO 8601; now when absent', format: 'date-time' }).optional(),
+      },
+      { description: 'Asks for the history instead of the latest value' },
+    )
+    .optional(),
+  aggregation: p.enum(AGGREGATIONS, { description: 'How to sum up the history', default: 'none' }),
+  every_seconds: p.integer({ description: 'Width of one bucket; the whole range when absent', minimum: 1, unit: 's' }).optional(),
+};
+
+const ANSWER = {
+  type: 'object',
+  required: ['sensor_id', 'values', 'unit', 'sensor_type'],
+  properties: {
+    sensor_id: { type: 'string' },
+    values: {
+      type: 'array',
+      items: { type: 'object', required: ['timestamp', 'value'], properties: { timestamp: freshness.timestamp, value: {} } },
+    },
+    unit: { type: 'string' },
+    sensor_type: { type: 'string' },
+    ...freshness,
+  },
+};
+
 function querySensorTool(readings: ReadingStore): RegisteredTool {
   return defineTool(
     {
@@ -43,34 +73,8 @@ function querySensorTool(readings: ReadingStore): RegisteredTool {
       hasSideEffects: false,
       preferLocal: true,
       tags: ['sensor', 'measurement', 'history'],
-      parameters: {
-        sensor_id: p.string({ description: 'Sensor id such as hall-sensor/temperature, or its title', maxLength: 200 }),
-        time_range: p
-          .object(
-            {
-              start: p.string({ description: 'First moment, ISO 8601; a day before the end when absent', format: 'date-time' }).optional(),
-              end: p.string({ description: 'Last moment, ISO 8601; now when absent', format: 'date-time' }).optional(),
-            },
-            { description: 'Asks for the history instead of the latest value' },
-          )
-          .optional(),
-        aggregation: p.enum(AGGREGATIONS, { description: 'How to sum up the history', default: 'none' }),
-        every_seconds: p.integer({ description: 'Width of one bucket; the whole range when absent', minimum: 1, unit: 's' }).optional(),
-      },
-      returns: {
-        type: 'object',
-        required: ['sensor_id', 'values', 'unit', 'sensor_type'],
-        properties: {
-          sensor_id: { type: 'string' },
-          values: {
-            type: 'array',
-            items: { type: 'object', required: ['timestamp', 'value'], properties: { timestamp: freshness.timestamp, value: {} } },
-          },
-          unit: { type: 'string' },
-          sensor_type: { type: 'string' },
-          ...freshness,
-        },
-      },
+      parameters: QUERY,
+      returns: ANSWER,
       canonicalize: (params, caller) => ({ ...params, sensor_id: resolveSensor(params.sensor_id, readings.sensors(), caller) }),
     },
     async ({ sensor_id: id, time_range: range, aggregation, every_seconds: everySeconds }, { clock }) => {
