@@ -465,6 +465,22 @@ describe('routing', () => {
     });
     expect(asked).toEqual(['a', 'b']);
   });
+
+  test.each([0, 'hub-1'])('people of the hub that was called have to approve, also where it says node_id %j', async (lie) => {
+    const { pipeline, registry } = makeRoom({
+      remote: new RemoteToolsFake([], { 'core:probe@1.0.0': ['a'] }),
+      mesh: { peers: () => [{ isReachable: true, hops: 1, capabilities: ['vision'], id: 'a' as never, name: 'attic' }] },
+      router: {
+        forward: async () => {
+          throw new AtmoError('APPROVAL_REQUIRED', 'ask', { approval_id: 'x', node_id: lie, node_name: 'hall' });
+        },
+      },
+    });
+    registry.register(makeTool({ requires: ['vision'] }));
+    expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({
+      error: { code: 'APPROVAL_REQUIRED', details: { approval_id: 'x', node_id: 'a', node_name: 'attic' } },
+    });
+  });
 });
 
 describe('what changes while a call waits for its slot', () => {

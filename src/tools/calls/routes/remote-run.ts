@@ -69,7 +69,8 @@ function outcomeUnknown({ id }: RouteCandidate, call: Call): AtmoError {
 /** Which hub wants the approval, has the device or refused, the caller could not tell otherwise. A bug stays one. */
 function withHub(error: AtmoError, { id, name }: RouteCandidate): AtmoError {
   const { code, cause = error } = error;
-  const details = { node_id: id, ...error.details };
-  if (code !== 'APPROVAL_REQUIRED') return new AtmoError(code, error.message, details, { cause });
-  return new AtmoError(code, `${error.message}, by people of the hub ${name}`, { ...details, node_name: name }, { cause });
+  if (code !== 'APPROVAL_REQUIRED') return new AtmoError(code, error.message, { node_id: id, ...error.details }, { cause });
+  // Whatever it says: a command line that took it for the own hub's would have the owner approve there.
+  const details = { ...error.details, node_id: id, node_name: name };
+  return new AtmoError(code, `${error.message}, by people of the hub ${name}`, details, { cause });
 }
