@@ -11,7 +11,7 @@ export type AttestationPolicy = 'strict' | 'ask' | 'off';
 export interface CommissionRequest {
   /** QR text `MT:…`, or a manual pairing code of 11 or 21 digits. Secret: never logged. */
   readonly code?: string;
-  /** Instead of a code. */
+  /** Instead of a code. Secret: never logged. */
   readonly passcode?: number;
   /** 12 bits; with `passcode`. */
   readonly discriminator?: number;
@@ -39,6 +39,7 @@ export interface CommissionProgress {
 
 /** What a commissioning brought. */
 export interface CommissionResult {
+  /** Node id on this hub's fabric, decimal. */
   readonly nodeId: string;
   /** One for a plain device, more behind a bridge or in a composed device. */
   readonly devices: readonly Device[];
@@ -49,7 +50,9 @@ export interface CommissionResult {
 /** A commissioning that a crash interrupted and that adoption could not finish. */
 export interface HalfCommissioned {
   readonly id: string;
+  /** Milliseconds since 1970. */
   readonly startedAtMs: number;
+  /** The step that it was interrupted in. */
   readonly step: string;
   /** What the person has to do. */
   readonly advice: string;
@@ -60,6 +63,7 @@ export interface FabricInfo {
   readonly fabricIndex: number;
   readonly label: string;
   readonly vendorId: number;
+  /** 64 bits, decimal. */
   readonly fabricId: string;
   readonly isOurs: boolean;
 }
@@ -68,6 +72,7 @@ export interface FabricInfo {
 export interface ShareCode {
   readonly qrCode: string;
   readonly manualCode: string;
+  /** ISO 8601. */
   readonly expiresAt: string;
 }
 
@@ -107,22 +112,29 @@ export interface DeviceAdministration {
     request: CommissionRequest,
     options: AdminOptions & { onProgress(progress: CommissionProgress): void },
   ): Promise<CommissionResult>;
+  /** What a crash left behind and adoption could not finish. */
   halfCommissioned(): readonly HalfCommissioned[];
-  /** Forgets a half commissioned device after the person has reset it. */
+  /** Forgets a half commissioned device after the person has reset it. NOT_FOUND for another id. */
   forget(id: string): void;
   /** Removes the whole node from the fabric; `isForced` forgets a device that does not answer. Answers the device ids that went. */
   decommission(device: DeviceId, options: AdminOptions & { readonly isForced: boolean }): Promise<readonly DeviceId[]>;
   /** Writes NodeLabel where the device has one, and the hub's own name. */
   rename(device: DeviceId, name: string, options: AdminOptions): Promise<Device>;
+  /** The area that the owner gives; null goes back to none. */
   setArea(device: DeviceId, area: string | null): Device;
+  /** Blinks or beeps for `seconds`, 0 ends it (Application Clusters §1.2). NOT_SUPPORTED where nothing identifies. */
   identify(device: DeviceId, seconds: number, options: AdminOptions): Promise<void>;
+  /** Time of one read of a small attribute over a session that stays open. */
   ping(device: DeviceId, options: AdminOptions): Promise<{ readonly roundTripMs: number }>;
   /** Reads everything again: structure, attributes, software version. */
   interview(device: DeviceId, options: AdminOptions): Promise<readonly Device[]>;
   /** Opens an enhanced commissioning window for `seconds` (180 to 900). */
   share(device: DeviceId, seconds: number, options: AdminOptions): Promise<ShareCode>;
+  /** Ends the window of `share` before its time. */
   closeShare(device: DeviceId, options: AdminOptions): Promise<void>;
+  /** All fabrics of the device, ours among them. */
   fabrics(device: DeviceId, options: AdminOptions): Promise<readonly FabricInfo[]>;
+  /** Removes another controller's fabric. CONFLICT for our own, which only `decommission` removes; NOT_FOUND for an absent one. */
   removeFabric(device: DeviceId, fabricIndex: number, options: AdminOptions): Promise<void>;
   /** General, software, network diagnostics clusters as the device tells them. */
   diagnostics(device: DeviceId, options: AdminOptions): Promise<JsonObject>;
@@ -151,9 +163,11 @@ export interface DeviceAdministration {
   accessControl(device: DeviceId, options: AdminOptions): Promise<readonly JsonObject[]>;
   /** Replaces them; refuses a list that would lock this hub out. */
   setAccessControl(device: DeviceId, entries: readonly JsonObject[], options: AdminOptions): Promise<void>;
+  /** Entries of the endpoint's Binding cluster, in the JSON form of Binding.Binding. */
   bindings(device: DeviceId, endpoint: number, options: AdminOptions): Promise<readonly JsonObject[]>;
   /** Binds a client endpoint to devices, and grants the source access on each target. */
   bind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
+  /** Takes the binding away, and with the last one to a target the access that `bind` granted there. */
   unbind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
 
   credentials(): readonly CredentialSet[];
@@ -162,5 +176,6 @@ export interface DeviceAdministration {
   setThread(name: string, datasetHex: string): void;
   /** Takes the active dataset from an OpenThread Border Router's REST API. */
   importThread(name: string, routerUrl: string, options: AdminOptions): Promise<CredentialSet>;
+  /** False when there was no set of this name. */
   removeCredentials(name: string): boolean;
 }

@@ -14,6 +14,7 @@ export type DeviceChange =
 export interface DeviceDirectory {
   list(): readonly Device[];
   get(id: DeviceId): Device | undefined;
+  /** Its endpoints, clusters and their schemas; undefined where `get` answers nothing. */
   describe(id: DeviceId): DeviceDescription | undefined;
   /** Hears every change from now on; the answer stops it. */
   onChange(listener: (change: DeviceChange) => void): () => void;
@@ -38,10 +39,12 @@ export interface DeviceAccess {
   cached(path: AttributePath): AttributeReading | undefined;
   /** Asks the device, in one interaction for all paths; answers in the order of the paths. */
   read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]>;
+  /** Resolves when the device has taken the value. */
   write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void>;
   /** Answers the response fields, null when the command has none. */
   invoke(path: CommandPath, fields: JsonObject, options: DeviceCallOptions): Promise<JsonObject | null>;
-  /** Hears every attribute report, first values included. */
+  /** Hears every attribute report, first values included; the answer stops it. */
   onReport(listener: (reading: AttributeReading) => void): () => void;
+  /** Hears every Matter event of every device; the answer stops it. */
   onEvent(listener: (event: DeviceEvent) => void): () => void;
 }

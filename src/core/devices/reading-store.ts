@@ -21,7 +21,9 @@ export type ReadingValue = number | boolean | string;
 /** A sensor's present value with its age. */
 export interface Reading {
   readonly sensor: SensorInfo;
+  /** Null where the sensor says that it knows none, or has said nothing yet. */
   readonly value: ReadingValue | null;
+  /** When it was said, milliseconds since 1970; 0 when never. */
   readonly atMs: number;
   readonly reachability: Reachability;
 }
@@ -33,7 +35,7 @@ export type Aggregation = (typeof AGGREGATIONS)[number];
 /** A stretch of a sensor's history and how to sum it up. */
 export interface HistoryQuery {
   readonly sensor: SensorId;
-  /** Both ends belong to the range. */
+  /** Milliseconds since 1970; both ends belong to the range. */
   readonly startMs: number;
   readonly endMs: number;
   /** `avg` is the mean of the readings kept; a reading repeated unchanged within minutes is kept once. */
@@ -46,7 +48,7 @@ export interface HistoryQuery {
 
 /** One point of a history. */
 export interface HistoryPoint {
-  /** Time of the reading, or start of the bucket; the first bucket begins where the range does. */
+  /** Time of the reading, or start of the bucket, milliseconds since 1970; the first bucket begins where the range does. */
   readonly atMs: number;
   readonly value: number | string;
 }
@@ -55,9 +57,16 @@ export interface HistoryPoint {
 export interface ReadingStore {
   /** Announces a sensor or changes what is known of it; null removes it (its history stays). */
   describe(id: SensorId, info: SensorInfo | null): void;
+  /**
+   * Keeps what a sensor said at a time, milliseconds since 1970. What is older than the present value goes to the history alone; null,
+   * and a number that is not finite, is no value. VALIDATION_ERROR without a time.
+   */
   record(id: SensorId, value: ReadingValue | null, atMs: number): void;
+  /** Holds for all sensors of the device. */
   setReachability(device: DeviceId, reachability: Reachability): void;
+  /** Every sensor with its present value, sorted by id. */
   sensors(): readonly Reading[];
+  /** Undefined for a sensor that nobody described, or that was removed. */
   current(id: SensorId): Reading | undefined;
   /**
    * Oldest first; buckets without a reading are absent. Errors: SENSOR_NOT_FOUND, VALIDATION_ERROR (range, width, or

@@ -10,6 +10,7 @@ export interface TrustedHub {
 export interface MeshTrust {
   /** Undefined while the hub is in no mesh. */
   meshId(): string | undefined;
+  /** Undefined for a hub that no certificate vouches for now. */
   hub(id: string): TrustedHub | undefined;
 }
 

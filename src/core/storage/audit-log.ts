@@ -5,7 +5,9 @@ export const AUDIT_KINDS = ['intent', 'outcome', 'refusal', 'note'] as const;
 
 /** One row of the journal of calls, as it was written. */
 export interface AuditRow {
+  /** One more than that of the row before. */
   readonly seq: number;
+  /** ISO 8601. */
   readonly at: string;
   readonly kind: (typeof AUDIT_KINDS)[number];
   /** SHA-256, hex, over the row before and the content of this one. */
@@ -52,10 +54,11 @@ export interface AuditVerification {
   readonly problem?: { readonly seq: number; readonly reason: string };
 }
 
-/** Port: reading the journal of calls. */
+/** Port: reading the journal of calls. Errors: STORAGE_FAILED. */
 export interface AuditLog {
-  /** Newest first. */
+  /** Newest first, at most 1,000 rows whatever `limit` says. */
   read(query: AuditQuery): readonly AuditRow[];
+  /** Of the newest row. */
   head(): AuditHead;
   /** Recomputes the chain; `expected` is a head that was kept elsewhere. Works in slices, so that the hub goes on answering. */
   verify(expected?: Pick<AuditHead, 'seq' | 'hash'>): Promise<AuditVerification>;

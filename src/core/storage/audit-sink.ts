@@ -10,6 +10,7 @@ interface AuditBase {
   readonly toolId: string;
   /** The other hub that runs or ran the call; absent when it is this one. */
   readonly nodeId?: string;
+  /** Milliseconds since 1970. */
   readonly atMs: number;
 }
 
@@ -64,6 +65,9 @@ export interface AuditNote {
 
 /** Port: the journal of calls. */
 export interface AuditSink {
-  /** Resolves when no end of the process can take the row back, for `mustSync` no power cut. A failed dangerous intent stops the call. */
+  /**
+   * Resolves when no end of the process can take the row back, for `mustSync` no power cut. STORAGE_FAILED, SHUTTING_DOWN: a failed
+   * dangerous intent stops the call.
+   */
   record(entry: AuditIntent | AuditOutcome | AuditNote): Promise<void>;
 }

@@ -6,6 +6,7 @@ import type { Json } from '../json.ts';
  * Errors: VALIDATION_ERROR (space, key or ttl), PAYLOAD_TOO_LARGE (value), STORAGE_FAILED.
  */
 export interface KeyValueStore {
+  /** Undefined where there is no entry, or its time is over. */
   get(space: string, key: string): Json | undefined;
   /** `ttlMs` counts from now; absent = for ever. */
   set(space: string, key: string, value: Json, options?: { readonly ttlMs?: number }): void;
