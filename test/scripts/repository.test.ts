@@ -42,6 +42,14 @@ describe('repository', () => {
     expect(matching(/(?<![\w.:/~}-])\/(?:work|root)\/[\w.-]+/)).toEqual([]);
   });
 
+  test('every path of this repository that a page, a source or a unit names is there', () => {
+    const PATH = /(?<![\w/.@-])(?:src|test|scripts|docs|systemd|device-profiles)\/[\w./-]*\w/g;
+    const naming = files.filter((file) => /\.md$|^src\/|^systemd\//.test(file));
+    const named = naming.flatMap((file) => [...readFileSync(join(ROOT, file), 'utf8').matchAll(PATH)].map(([path]) => ({ file, path })));
+    expect(named.length).toBeGreaterThan(100);
+    expect(named.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
   test('no file names a package registry', () => {
     expect(matching(/https?:\/\/[\w.-]*(?:registry|mirror|artifactory|verdaccio|nexus)[\w.-]*/i)).toEqual([]);
     expect(matching(/^\s*registry\s*=/m)).toEqual([]);
