@@ -9,6 +9,7 @@ import type { ProgramSandbox } from '../programs/program-sandbox.ts';
 import { sandboxedModule, visiblePlaces } from '../programs/sandboxed-module.ts';
 import type { ScriptEngine } from '../programs/script-engine.ts';
 import { meteredModule } from '../programs/wasm-fuel.ts';
+import { heapProblem } from '../programs/wasm-heap.ts';
 import { mostMemoryBytes } from '../programs/wasm-memory.ts';
 import { argumentParameters } from '../registration/exec-arguments.ts';
 import type { ExecRecord } from '../registration/exec-record.ts';
@@ -88,6 +89,8 @@ function requireBoundedModule(code: Uint8Array, maxMemoryBytes: number): void {
   const most = mostMemoryBytes(code);
   if (most === undefined) throw invalid('the file is no WebAssembly module');
   if (most > maxMemoryBytes) throw invalid(`its memory can grow to ${most} bytes, and may to ${maxMemoryBytes}; link it with --max-memory`);
+  const problem = heapProblem(code);
+  if (problem !== undefined) throw invalid(problem);
 }
 
 function invalid(problem: string): AtmoError {

@@ -29,7 +29,7 @@ const FURTHER = 0xfc;
 /** Behind 0xfc: saturating conversions, memory.init, data.drop, memory.copy, memory.fill, table.init … table.fill. */
 const FURTHER_NUMBERS = [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
 /** i32, i64, f32, f64, funcref, externref: one byte each, where other references take more than one number. */
-const ONE_BYTE_TYPES = [0x7f, 0x7e, 0x7d, 0x7c, 0x70, 0x6f];
+export const ONE_BYTE_TYPES: readonly number[] = [0x7f, 0x7e, 0x7d, 0x7c, 0x70, 0x6f];
 /** A block whose type is a reference takes more than one number. */
 const REFERENCE_TYPES = [0x63, 0x64];
 /** The alignment of a load or store has this bit where another memory than the first follows. */

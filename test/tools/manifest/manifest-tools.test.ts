@@ -23,6 +23,7 @@ beforeAll(() => {
   write('double.js', 'export const execute = ({ a }) => 2 * a;');
   write('bounded.wasm', Uint8Array.from(WASM));
   write('open.wasm', Uint8Array.from(WASM_OPEN));
+  write('table.wasm', Uint8Array.from([...WASM_OPEN.slice(0, 8), 4, 4, 1, 0x70, 0, 1]));
   write('module.mjs', 'throw new Error("never loaded into the hub");');
 });
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -71,6 +72,7 @@ describe('an entry of a manifest', () => {
     expect(await wasm.call()).toMatchObject({ result: 42 });
     await expect(load(`    source: wasm:./own/open.wasm\n${definition()}`, { scripts })).rejects.toThrow(/--max-memory/);
     await expect(load(`    source: wasm:./own/double.js\n${definition()}`, { scripts })).rejects.toThrow(/no WebAssembly/);
+    await expect(load(`    source: wasm:./own/table.wasm\n${definition()}`, { scripts })).rejects.toThrow(/tables can grow/);
     const metered = await load(`    source: wasm:./own/bounded.wasm\n${definition(', max_fuel: 5')}`, { scripts });
     expect(metered.tool).toMatchObject({ isolation: 'script', definition: { execution: { maxFuel: 5 } } });
     await metered.call();
