@@ -25,6 +25,40 @@ const NODE = '^[A-Za-z0-9_-]{1,64}$';
 const text = { type: 'string' };
 const texts = { type: 'array', items: text };
 
+const HEARD = {
+  type: 'object',
+  required: ['connected', 'mesh_id', 'own_node', 'unverified', 'note', 'nodes', 'dropped'],
+  properties: {
+    connected: { type: 'boolean' },
+    problem: { ...text, description: 'Why the hub is not on the relay' },
+    mesh_id: text,
+    own_node: { ...text, description: 'This hub there' },
+    unverified: { const: true },
+    note: text,
+    nodes: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['node', 'name', 'age_seconds', 'capabilities'],
+        properties: {
+          node: text,
+          name: text,
+          age_seconds: { type: 'integer', 'x-unit': 's' },
+          capabilities: {
+            type: 'array',
+            items: {
+              type: 'object',
+              required: ['id', 'label'],
+              properties: { id: text, label: text, description: text, tools: texts },
+            },
+          },
+        },
+      },
+    },
+    dropped: { type: 'integer', description: 'Messages that were no announcement, came again or were too many' },
+  },
+};
+
 /** `atmosphere_capabilities`: who is on the relay and what they announce. */
 export function capabilitiesTool(bridge: BridgeView): RegisteredTool {
   return defineTool(
@@ -43,39 +77,7 @@ export function capabilitiesTool(bridge: BridgeView): RegisteredTool {
       tags: ['atmosphere', 'relay', 'mesh', 'peers', 'capability'],
       examples: [{ description: 'Who is there', params: {} }],
       parameters: { node: p.string({ description: 'A node of the list, for all that it announces', pattern: NODE }).optional() },
-      returns: {
-        type: 'object',
-        required: ['connected', 'mesh_id', 'own_node', 'unverified', 'note', 'nodes', 'dropped'],
-        properties: {
-          connected: { type: 'boolean' },
-          problem: { ...text, description: 'Why the hub is not on the relay' },
-          mesh_id: text,
-          own_node: { ...text, description: 'This hub there' },
-          unverified: { const: true },
-          note: text,
-          nodes: {
-            type: 'array',
-            items: {
-              type: 'object',
-              required: ['node', 'name', 'age_seconds', 'capabilities'],
-              properties: {
-                node: text,
-                name: text,
-                age_seconds: { type: 'integer', 'x-unit': 's' },
-                capabilities: {
-                  type: 'array',
-                  items: {
-                    type: 'object',
-                    required: ['id', 'label'],
-                    properties: { id: text, label: text, description: text, tools: texts },
-                  },
-                },
-              },
-            },
-          },
-          dropped: { type: 'integer', description: 'Messages that were no announcement, came again or were too many' },
-        },
-      },
+      returns: HEARD,
     },
     async ({ node }, { clock }) => {
       const problem = bridge.problem();
