@@ -233,7 +233,8 @@ function throwError(answer: JsonObject, response: Response): never {
 /** The error in a problem document or in an invoke envelope. */
 export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
   const body = isJsonObject(answer.error) ? answer.error : answer;
-  const code: ErrorCode = typeof body.code === 'string' && body.code in ERROR_CODES ? (body.code as ErrorCode) : 'INTERNAL_ERROR';
+  const code: ErrorCode =
+    typeof body.code === 'string' && Object.hasOwn(ERROR_CODES, body.code) ? (body.code as ErrorCode) : 'INTERNAL_ERROR';
   const message = [body.message, body.detail].find((text) => typeof text === 'string') ?? `The hub answered with HTTP ${httpStatus}`;
   const details = isJsonObject(body.details) ? body.details : {};
   return new AtmoError(code, code === 'APPROVAL_REQUIRED' ? `${message}; ${wayToApprove(details)}, then call again` : message, details);
