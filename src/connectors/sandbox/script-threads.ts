@@ -14,6 +14,8 @@ const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8, stackS
 const KEEP_MS = 30_000;
 /** Each has memory of its own. */
 const MOST_AT_ONCE = 4;
+/** Of an answer as JSON: lists in lists take twenty times their text as values, in the hub's own memory. */
+const MAX_ANSWER_CHARACTERS = 4_194_304;
 /** `threadId` of one that is no more. */
 const ENDED = -1;
 
@@ -39,10 +41,9 @@ export class ScriptThreads implements ScriptEngine {
     const worker = this.#take() ?? (await start());
     const order: ScriptOrder = { ...run, params: JSON.stringify(params), config: JSON.stringify(config), fuelGlobal: FUEL_GLOBAL };
     try {
-      const outcome = await outcomeOf(worker, order, signal);
-      if ('result' in outcome) this.#keep(worker);
-      else void worker.terminate();
-      return answerOf(outcome, run);
+      const answer = answerOf(await outcomeOf(worker, order, signal), run);
+      this.#keep(worker);
+      return answer;
     } catch (error) {
       void worker.terminate();
       throw error;
@@ -108,6 +109,14 @@ function answerOf(outcome: ScriptOutcome, { maxFuel = 0, maxMemoryBytes }: Pick<
 }
 
 function parsed(text: string): Json {
+  if (text.length > MAX_ANSWER_CHARACTERS) {
+    const details = { max_answer_characters: MAX_ANSWER_CHARACTERS, permanent: true };
+    throw new AtmoError(
+      'RESOURCE_EXCEEDED',
+      `The script answered ${text.length} characters of JSON; ${MAX_ANSWER_CHARACTERS} are the most`,
+      details,
+    );
+  }
   try {
     return JSON.parse(text) as Json;
   } catch {
