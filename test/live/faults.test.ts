@@ -190,14 +190,13 @@ describe('a device without link', () => {
 describe('a device without power', () => {
   test('in the middle of calls fails them within 5 s; on another port it is usable 5 s after it is back', async () => {
     const events = await hub.request('/api/v1/events?types=device.reachability');
-    const running = Array.from({ length: 30 }, () => timed(hub.call(TOGGLE)));
+    const running = Array.from({ length: 30 }, () => hub.call(TOGGLE));
     await Promise.race(running);
     const cutMs = performance.now();
     await lamp.powerOff();
-    for (const { result, tookMs } of await Promise.all(running)) {
-      expect(['success', ...UNREACHABLE]).toContain(codeOf(result));
-      expect(tookMs).toBeLessThan(5_000);
-    }
+    for (const result of await Promise.all(running)) expect(['success', ...UNREACHABLE]).toContain(codeOf(result));
+    // Those in line wait from the last answer of the device on, not from their own beginning.
+    expect(performance.now() - cutMs).toBeLessThan(5_000);
     expect(await told(events, 'unreachable')).toMatchObject({ type: 'device.reachability', subject: 'living-room-lamp' });
     expect(performance.now() - cutMs).toBeLessThan(15_000);
     await lamp.powerOn({ port: 5777 });
