@@ -43,15 +43,15 @@ const MAGIC = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
 /** What a module begins with. */
 export const WASM_MAGIC: Uint8Array = Uint8Array.from(MAGIC);
 
-/** The sections of a module with their contents; undefined for what is no module. */
-export function wasmSections(code: Uint8Array): readonly { readonly id: number; readonly content: WasmReader }[] | undefined {
+/** The contents of a module's sections by their id (5.5.2); undefined for what is no module. */
+export function wasmSections(code: Uint8Array): ReadonlyMap<number, WasmReader> | undefined {
   if (MAGIC.some((byte, index) => code[index] !== byte)) return undefined;
   const reader = new WasmReader(code, MAGIC.length);
-  const sections: { readonly id: number; readonly content: WasmReader }[] = [];
+  const sections = new Map<number, WasmReader>();
   while (!reader.isAtEnd) {
     const id = reader.byte();
     const length = reader.number();
-    sections.push({ id, content: new WasmReader(code, reader.at, reader.at + length) });
+    sections.set(id, new WasmReader(code, reader.at, reader.at + length));
     reader.skip(length);
   }
   return sections;

@@ -24,7 +24,7 @@ const END = 0x0b;
 export function meteredModule(code: Uint8Array, maxFuel: number): Uint8Array {
   // What names a global that only the metered module has must not become valid by it.
   if (!isValid(code)) throw invalid('the module is not valid');
-  const contents = new Map(wasmSections(code)?.map(({ id, content }) => [id, content]));
+  const contents = wasmSections(code) ?? new Map<number, WasmReader>();
   if ((contents.get(IMPORT)?.number() ?? 0) > 0) throw invalid('a module with max_fuel imports nothing');
   const globals = contents.get(GLOBAL);
   const count = globals?.number() ?? 0;

@@ -13,9 +13,8 @@ const MAX_TABLE_ENTRIES = 100_000;
  * where that is bounded. An engine that gets no memory for a table or an object of a module ends the whole process, not the thread.
  */
 export function heapProblem(code: Uint8Array): string | undefined {
-  const sections = wasmSections(code) ?? [];
-  const of = (id: number) => sections.find((section) => section.id === id)?.content;
-  const [types, tables] = [of(TYPE_SECTION), of(TABLE_SECTION)];
+  const sections = wasmSections(code);
+  const [types, tables] = [sections?.get(TYPE_SECTION), sections?.get(TABLE_SECTION)];
   if (types && !areFunctions(types)) return 'it has types of managed memory; compile without them';
   if (tables && !(entriesOf(tables) <= MAX_TABLE_ENTRIES)) {
     return `its tables can grow beyond ${MAX_TABLE_ENTRIES} entries; give them a maximum`;

@@ -11,8 +11,8 @@ const PAGE_BYTES = 65_536;
  */
 export function mostMemoryBytes(code: Uint8Array): number | undefined {
   const sections = wasmSections(code);
-  const memory = sections?.find(({ id }) => id === MEMORY_SECTION);
-  return memory ? memories(memory.content) : sections && 0;
+  const memory = sections?.get(MEMORY_SECTION);
+  return memory ? memories(memory) : sections && 0;
 }
 
 function memories(bytes: WasmReader): number {
