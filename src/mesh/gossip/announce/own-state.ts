@@ -63,10 +63,10 @@ export function ownState({ registry, devices, capabilities, links, addresses }: 
     addresses: addresses().slice(0, MAX_ADDRESSES),
     links: [...links()].sort(compareText).slice(0, MAX_LINKS),
     // Behind the others: tools name theirs by their place in the list.
-    capabilities: [...own, ...WIRE_FEATURES.map((type) => ({ type, description: '' }))].map(({ type, description }) => ({
-      type,
-      description: cut(description),
-    })),
+    capabilities: [
+      ...own.map(({ type, description }) => ({ type, description: cut(description) })),
+      ...WIRE_FEATURES.map((type) => ({ type, description: '' })),
+    ],
     tools: inOrder(offered.map((tool) => announcedTool(tool, types))),
     devices: options.announcesDevices ? announcedDevices(devices) : null,
   };
