@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writ
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
-import { isJsonObject } from '../core/json.ts';
+import { isJsonObject, type JsonObject, jsonIn } from '../core/json.ts';
 import type { CliIo } from './cli-io.ts';
 
 /** What `atmo login` leaves for a person: a token of their own, and for which hub. */
@@ -90,11 +90,7 @@ export function writeLogin(home: string, login: Login): void {
 }
 
 /** Nothing for what is left of a login and of no use. */
-function parsed(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : {};
-  } catch {
-    return {};
-  }
+function parsed(text: string): JsonObject {
+  const value = jsonIn(text);
+  return isJsonObject(value) ? value : {};
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, jsonIn } from '../core/json.ts';
 import type { CliIo } from './cli-io.ts';
 import { usage } from './command.ts';
 import { fileParam } from './file-param.ts';
@@ -82,9 +82,6 @@ function listValue(text: string, schema: JsonObject): Json {
 }
 
 function jsonOr(text: string): Json {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = jsonIn(text);
+  return value === undefined ? text : value;
 }

@@ -1,5 +1,5 @@
 import { AtmoError, ERROR_CODES, type ErrorCode } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, jsonIn } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { ownerDecision } from '../identity/owner-consent.ts';
 import { type Credential, findCredential, findOwnerCredential, hubUrl } from '../state-dir.ts';
@@ -207,13 +207,8 @@ export function withQuery(path: string, query: Query): string {
 }
 
 async function readJson(response: Response): Promise<JsonObject> {
-  const text = await response.text();
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isJsonObject(value)) return value;
-  } catch {
-    // Told below: whatever answers there is no hub.
-  }
+  const value = jsonIn(await response.text());
+  if (isJsonObject(value)) return value;
   throw new AtmoError(
     'HUB_UNREACHABLE',
     `What answers at ${response.url || 'the address'} is not a hub (HTTP ${response.status}, no JSON)`,

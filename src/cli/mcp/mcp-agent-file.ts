@@ -1,9 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject } from '../../core/json.ts';
+import { isJsonObject, jsonIn } from '../../core/json.ts';
 import { configDir } from '../login-file.ts';
-import { jsonOf } from './mcp-message.ts';
 
 /** The token that `atmo mcp --agent NAME` keeps, and for which hub. */
 export interface KeptAgent {
@@ -26,7 +25,7 @@ export function agentPath(home: string, name: string): string {
 export function readAgent(path: string): KeptAgent | undefined {
   if (!existsSync(path)) return undefined;
   requirePrivate(path);
-  const kept = jsonOf(readFileSync(path, 'utf8'));
+  const kept = jsonIn(readFileSync(path, 'utf8'));
   if (!isJsonObject(kept)) return undefined;
   const { agent_id: agentId, token, permissions, expires_at: expiresAt, url, hub_key: hubKey } = kept;
   if (typeof agentId !== 'string' || typeof token !== 'string' || typeof expiresAt !== 'string' || typeof url !== 'string')

@@ -1,11 +1,11 @@
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject } from '../../core/json.ts';
+import { isJsonObject, jsonIn } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { errorOf } from '../hub/hub-client.ts';
 import { type KnownHub, requireHub } from '../hub/hub-proof.ts';
 import { untrusted } from '../hub/hub-trust.ts';
 import { sseMessages } from '../hub/sse-reader.ts';
-import { jsonOf, type McpMessage } from './mcp-message.ts';
+import type { McpMessage } from './mcp-message.ts';
 
 /** With which token the bridge speaks. */
 export interface McpCredential {
@@ -101,18 +101,18 @@ export class McpDoor {
 export async function* arrivalsIn(response: Response): AsyncIterable<McpArrival> {
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
     for await (const { data, id } of sseMessages(response.body)) {
-      const message = jsonOf(data);
+      const message = jsonIn(data);
       if (isJsonObject(message)) yield { message, ...(id !== undefined && { eventId: id }) };
     }
     return;
   }
   const text = await response.text();
-  const body = jsonOf(text);
+  const body = jsonIn(text);
   if (isJsonObject(body) && body.jsonrpc === '2.0') yield { message: body };
   else if (!response.ok) throw errorOf(isJsonObject(body) ? body : {}, response.status);
 }
 
 async function isExpired(response: Response): Promise<boolean> {
-  const problem = jsonOf(await response.clone().text());
+  const problem = jsonIn(await response.clone().text());
   return isJsonObject(problem) && problem.code === 'TOKEN_EXPIRED';
 }

@@ -1,5 +1,5 @@
 import type { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, jsonIn } from '../../core/json.ts';
 
 /** Id of a JSON-RPC request. */
 export type McpId = string | number;
@@ -44,7 +44,7 @@ export function failureOf(id: McpId | null, error: AtmoError): McpMessage {
 
 /** The message of a line; an answer for the client where it is none. */
 export function parseLine(line: string): { readonly message: McpMessage } | { readonly refusal: McpMessage } {
-  const value = jsonOf(line);
+  const value = jsonIn(line);
   if (value === undefined) return { refusal: refusal(PARSE_ERROR, 'Parse error: a line has to be one JSON-RPC message in JSON') };
   if (isJsonObject(value) && value.jsonrpc === '2.0') return { message: value };
   return { refusal: refusal(INVALID_REQUEST, 'Invalid request: a line has to be one JSON-RPC 2.0 message, and no batch') };
@@ -53,15 +53,6 @@ export function parseLine(line: string): { readonly message: McpMessage } | { re
 /** A notification of the hub's that the bridge gives in its place. */
 export function notice(method: string, params: JsonObject = {}): McpMessage {
   return Object.keys(params).length === 0 ? { jsonrpc: '2.0', method } : { jsonrpc: '2.0', method, params };
-}
-
-/** The value of a JSON text; undefined for any other. */
-export function jsonOf(text: string): Json | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isId(id: Json | undefined): id is McpId {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../../core/json.ts';
+import { isJsonObject, type Json, jsonIn } from '../../../core/json.ts';
 import type { FieldPath } from './form-field.ts';
 
 /** What stands at a path of a value; undefined when nothing does. */
@@ -39,9 +39,6 @@ function withItem(items: readonly Json[], { index, rest, next }: ItemChange): Js
 /** What a person typed into a field of JSON: JSON, or the text itself where it is none. */
 export function jsonOf(text: string): Json | undefined {
   if (text.trim() === '') return undefined;
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return text;
-  }
+  const value = jsonIn(text);
+  return value === undefined ? text : value;
 }
