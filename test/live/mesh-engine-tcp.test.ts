@@ -64,7 +64,7 @@ describe('who is no hub', () => {
     const dialling = node.services.sockets.upgrader.upgradeOutbound(connection, { signal: AbortSignal.timeout(2_000) });
     await expect(dialling).rejects.toThrow('could not negotiate /noise');
     connection.abort(new Error('over'));
-    await eventually(() => expect(engine.refusals()).toEqual({ handshake_failed: 1 }));
+    await expect.poll(() => engine.refusals()).toEqual({ handshake_failed: 1 });
     expect(engine.peers()).toEqual([]);
   });
 
@@ -75,14 +75,14 @@ describe('who is no hub', () => {
       inboundLimits: { perSourcePerSecond: 3, pending: 9 },
     });
     await Promise.all(Array.from({ length: 5 }, () => knockAndLeave(lab.addressOf(often))));
-    await eventually(() => expect(often.refusals()).toMatchObject({ inbound_rate: 2 }));
+    await expect.poll(() => often.refusals()).toMatchObject({ inbound_rate: 2 });
     const many = await lab.start(lab.identity(), {
       gate: openGate,
       listen: LOOPBACK,
       inboundLimits: { perSourcePerSecond: 9, pending: 2 },
     });
     const sockets = Array.from({ length: 3 }, () => connectTcp(lab.addressOf(many)).on('error', () => undefined));
-    await eventually(() => expect(many.refusals()).toMatchObject({ too_many_pending: 1 }));
+    await expect.poll(() => many.refusals()).toMatchObject({ too_many_pending: 1 });
     for (const socket of sockets) socket.destroy();
   });
 });
@@ -125,7 +125,7 @@ describe('addresses', () => {
       const peer = await dialler.connect({ host, port }, { signal: never });
       expect(peer.address).toBe(`${shown}:${port}`);
     }
-    await eventually(() => expect(listener.peers()).toHaveLength(3));
+    await expect.poll(() => listener.peers()).toHaveLength(3);
     expect(listener.peers().map(({ address }) => address)).toContainEqual(expect.stringMatching(/^127\.0\.0\.1:\d+$/));
   });
 
@@ -135,7 +135,7 @@ describe('addresses', () => {
     const dialler = await lab.engine();
     const { port } = lab.addressOf(listener);
     expect((await dialler.connect({ host, port }, { signal: never })).address).toBe(`[${host}]:${port}`);
-    await eventually(() => expect(listener.peers()[0]?.address).toMatch(/^\[fe80::.*%eth0\]:\d+$/));
+    await expect.poll(() => listener.peers()[0]?.address).toMatch(/^\[fe80::.*%eth0\]:\d+$/);
   });
 
   test('that do not exist fail and say why', async () => {
@@ -157,7 +157,7 @@ describe('a member that misbehaves', () => {
     const header = new Uint8Array(4);
     new DataView(header.buffer).setUint32(0, MAX_FRAME_BYTES + 1);
     raw.send(header);
-    await eventually(() => expect(ends).toHaveBeenCalledTimes(1));
+    await expect.poll(() => ends).toHaveBeenCalledTimes(1);
     expect(engine.refusals()).toEqual({ frame_too_long: 1 });
     expect(engine.peers()).toHaveLength(1);
   });
@@ -169,11 +169,11 @@ describe('a member that misbehaves', () => {
     await using bad = await joinBadly(lab.addressOf(engine));
     const { pubsub } = bad.node.services;
     pubsub.subscribe(GOSSIP_TOPIC);
-    await eventually(() => expect(pubsub.getSubscribers(GOSSIP_TOPIC)).toHaveLength(1));
+    await expect.poll(() => pubsub.getSubscribers(GOSSIP_TOPIC)).toHaveLength(1);
     await pubsub.publish(GOSSIP_TOPIC, new Uint8Array(MAX_GOSSIP_BYTES + 1));
-    await eventually(() => expect(engine.refusals()).toEqual({ gossip_too_long: 1 }));
+    await expect.poll(() => engine.refusals()).toEqual({ gossip_too_long: 1 });
     await pubsub.publish(GOSSIP_TOPIC, new Uint8Array(MAX_GOSSIP_BYTES));
-    await eventually(() => expect(heard).toHaveBeenCalledTimes(1));
+    await expect.poll(() => heard).toHaveBeenCalledTimes(1);
   });
 });
 
@@ -199,7 +199,7 @@ describe('many', () => {
     );
     await lab.pass(1_500);
     await centre.publish(bytes('last'));
-    await eventually(() => expect(heard.size).toBe(16));
+    await expect.poll(() => heard.size).toBe(16);
   });
 
   test('connections one after the other leave nothing behind', async () => {
@@ -213,7 +213,7 @@ describe('many', () => {
       await guest.connect(lab.addressOf(engine), { signal: never });
       await guest[Symbol.asyncDispose]();
     }
-    await eventually(() => expect(engine.peers()).toEqual([]));
+    await expect.poll(() => engine.peers()).toEqual([]);
     expect(engine.refusals()).toEqual({});
   });
 });
@@ -246,11 +246,6 @@ async function knockAndLeave(to: PeerAddress): Promise<void> {
   const socket = connectTcp(to).on('error', () => undefined);
   socket.on('connect', () => socket.destroy());
   await ended(socket);
-}
-
-/** What is true at last, on a machine that others keep busy too. */
-async function eventually(check: () => void): Promise<void> {
-  await vi.waitFor(check, { timeout: 20_000 });
 }
 
 async function echoed(stream: MeshStream): Promise<string> {
