@@ -1,8 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
 const root = new URL('..', import.meta.url).pathname;
-/** What is waited for with `expect.poll` comes, and may take its time on a busy machine; vitest would wait for a second. */
-const patience = { poll: { timeout: 20_000 } };
+/**
+ * Tests and what is made before them may start processes, and machines of continuous integration may be many times slower than a
+ * desk. What is waited for with `expect.poll` comes, and may take its time; vitest would wait for a second.
+ */
+const patience = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 20_000 } } };
 
 /** `unit` touches no socket; `live` talks real Matter and HTTP inside network namespaces made by scripts/in-netns. */
 export default defineConfig({
@@ -15,10 +18,7 @@ export default defineConfig({
           root,
           include: ['test/**/*.test.ts'],
           exclude: ['test/live/**', '**/node_modules/**'],
-          // Some start processes, and machines of continuous integration may be many times slower than a desk.
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          expect: patience,
+          ...patience,
           // Files share a process: loading matter.js for each of a hundred took longer than all the tests.
           isolate: false,
           // Vitest would leave a core idle, which is half of a small machine.
@@ -34,9 +34,7 @@ export default defineConfig({
           fileParallelism: false,
           // They measure time on machines that others share; what fails twice is wrong.
           retry: 1,
-          expect: patience,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...patience,
         },
       },
     ],
