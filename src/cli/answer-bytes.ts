@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { AtmoError } from '../core/errors.ts';
-import { isJsonObject, type Json } from '../core/json.ts';
-import type { Base64Place } from '../wire/base64-places.ts';
+import type { Json, JsonSchema } from '../core/json.ts';
+import { type Base64Place, mapBase64 } from '../wire/base64-places.ts';
 
 /** Nobody reads more base64 than this, characters. */
 const MAX_SHOWN = 256;
@@ -25,16 +25,11 @@ export async function writeBytes(file: string, places: readonly Base64Place[]): 
   });
 }
 
-/** The answer for people: how many bytes there are, and in which file, instead of base64 without end. */
-export function withoutBytes(value: Json, places: readonly Base64Place[], file: string | undefined): Json {
+/** The answer for people, by its schema: how many bytes there are, and in which file, instead of base64 without end. */
+export function withoutBytes(value: Json, returns: JsonSchema, file: string | undefined): Json {
   const where = file === undefined ? '; --output FILE writes them into a file' : ` in ${file}`;
-  const hidden = places.filter(({ text }) => file !== undefined || text.length > MAX_SHOWN);
-  return hidden.reduce((shown, { path, text }) => replaced(shown, path, `${Buffer.byteLength(text, 'base64')} bytes${where}`), value);
-}
-
-function replaced(value: Json, [key, ...rest]: Base64Place['path'], note: string): Json {
-  if (key === undefined) return note;
-  if (Array.isArray(value)) return value.map((item: Json, index) => (index === key ? replaced(item, rest, note) : item));
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, name === key ? replaced(item, rest, note) : item]));
+  return mapBase64(returns, value, ({ text }) => {
+    const isHidden = file !== undefined || text.length > MAX_SHOWN;
+    return isHidden ? `${Buffer.byteLength(text, 'base64')} bytes${where}` : text;
+  });
 }

@@ -55,9 +55,8 @@ export const call: Command = {
     );
     if (answer.status === 'error') return invocation.output.fail(errorOf(answer, 0), answer);
     const result = answer.result ?? null;
-    const places = base64Places(returns, result);
-    if (file !== undefined) await writeBytes(file, places);
-    invocation.output.answer(answer, () => (isJob ? jobText(answer) : resultText(withoutBytes(result, places, file))));
+    if (file !== undefined) await writeBytes(file, base64Places(returns, result));
+    invocation.output.answer(answer, () => (isJob ? jobText(answer) : resultText(withoutBytes(result, returns, file))));
     return undefined;
   },
 };

@@ -44,9 +44,9 @@ async function one(call: Invocation, id: string): Promise<undefined> {
   if (file !== undefined && result === undefined)
     throw new AtmoError('CONFLICT', `The job ${id} is ${status} and has no result to write into ${file}`, { job_id: id });
   const isShown = result !== undefined && (file !== undefined || !call.output.isJson);
-  const places = isShown ? base64Places(await returnsOf(call.hub, job), result) : [];
-  if (file !== undefined) await writeBytes(file, places);
-  call.output.answer(job, () => textPairs({ ...job, ...(result !== undefined && { result: withoutBytes(result, places, file) }) }));
+  const returns = isShown ? await returnsOf(call.hub, job) : {};
+  if (file !== undefined) await writeBytes(file, base64Places(returns, result ?? null));
+  call.output.answer(job, () => textPairs({ ...job, ...(result !== undefined && { result: withoutBytes(result, returns, file) }) }));
   return undefined;
 }
 
