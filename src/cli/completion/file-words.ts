@@ -1,5 +1,4 @@
 import { readdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import type { Candidate } from './completion-request.ts';
 
 /** `key=@` and the beginning of a path; `@@` begins a text. */
@@ -11,7 +10,7 @@ export function fileWords(typed: string): readonly Candidate[] | undefined {
   if (key === undefined || path === undefined) return undefined;
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
   const name = path.slice(folder.length);
-  return entriesOf(folder === '' ? '.' : dirname(`${folder}x`))
+  return entriesOf(folder === '' ? '.' : folder)
     .filter((entry) => entry.name.startsWith(name) && (name !== '' || !entry.name.startsWith('.')))
     .map((entry) => ({ text: `${key}${folder}${entry.name}${entry.isDirectory() ? '/' : ''}`, help: '' }))
     .toSorted((a, b) => (a.text < b.text ? -1 : 1));
