@@ -1,5 +1,5 @@
 import type { Principal } from '../../core/access/principal.ts';
-import { AGGREGATIONS, type HistoryQuery, type Reading, type ReadingStore } from '../../core/devices/reading-store.ts';
+import { AGGREGATIONS, type HistoryPoint, type HistoryQuery, type Reading, type ReadingStore } from '../../core/devices/reading-store.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { parseSensorId, type SensorId } from '../../core/ids.ts';
@@ -37,8 +37,7 @@ export function historyView({ readings, sight, clock }: HistoryCollaborators, pr
   const id = parseSensorId(sensor);
   if (!sight.mayRead(principal, id)) throw sensorNotFound(id, sight.readings(principal));
   const history = historyQuery(id, query, clock.now());
-  const points = pointsOf(() => readings.history(history));
-  if (!points) throw sensorNotFound(id, sight.readings(principal));
+  const points = pointsOf(readings, history);
   const current = readings.current(id);
   if (!current && points.length === 0) throw sensorNotFound(id, sight.readings(principal));
   return {
@@ -50,12 +49,12 @@ export function historyView({ readings, sight, clock }: HistoryCollaborators, pr
   };
 }
 
-/** Undefined for a sensor that the store never heard of. */
-function pointsOf<Points>(read: () => Points): Points | undefined {
+/** None for a sensor that the store never heard of: it tells that in words of its own. */
+function pointsOf(readings: ReadingStore, query: HistoryQuery): readonly HistoryPoint[] {
   try {
-    return read();
+    return readings.history(query);
   } catch (error) {
-    if (error instanceof AtmoError && error.code === 'SENSOR_NOT_FOUND') return undefined;
+    if (error instanceof AtmoError && error.code === 'SENSOR_NOT_FOUND') return [];
     throw error;
   }
 }
