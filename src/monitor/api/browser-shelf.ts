@@ -1,5 +1,5 @@
 import { isKeptKey, keptKeyOf } from './kept-key.ts';
-import { type Login, loginOfJson } from './login.ts';
+import { type Login, loginOf } from './login.ts';
 import { LOGIN_KEY, type LoginShelf } from './login-shelf.ts';
 
 /** For this browser until somebody signs out: IndexedDB, of this origin alone. Seeds become keys that nobody can read out. */
@@ -16,7 +16,7 @@ export function browserShelf(factory: IDBFactory): LoginShelf {
     }
   };
   return {
-    load: async () => loginOf(await run('readonly', (store) => store.get(LOGIN_KEY))),
+    load: async () => keptLogin(await run('readonly', (store) => store.get(LOGIN_KEY))),
     save: async (login) => {
       const kept = typeof login.key === 'string' ? await keptKeyOf(login.key) : undefined;
       await run('readwrite', (store) => store.put({ ...login, ...(kept && { key: kept }) }, LOGIN_KEY));
@@ -25,8 +25,8 @@ export function browserShelf(factory: IDBFactory): LoginShelf {
   };
 }
 
-function loginOf(value: unknown): Login | undefined {
-  const login = loginOfJson(JSON.stringify(value ?? null));
+function keptLogin(value: unknown): Login | undefined {
+  const login = loginOf(value);
   const key = typeof value === 'object' && value !== null && 'key' in value && isKeptKey(value.key) ? value.key : undefined;
   return login && key ? { ...login, key } : login;
 }

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../core/json.ts';
+import { isJsonObject, jsonIn } from '../../core/json.ts';
 import { bytesOfBase64Url } from './base64-url.ts';
 import type { KeptKey } from './kept-key.ts';
 
@@ -24,17 +24,16 @@ export function loginOfFragment(fragment: string): Login | undefined {
   if (text === undefined) return undefined;
   if (!text.includes('.')) return loginOfJson(new TextDecoder().decode(bytesOfBase64Url(text)));
   const [token, person, key] = text.split('~');
-  return loginOfJson(JSON.stringify({ token, person: person || undefined, key: key || undefined }));
+  return loginOf({ token, person: person || undefined, key: key || undefined });
 }
 
 /** A login from its JSON; undefined when it is none. */
 export function loginOfJson(text: string): Login | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return loginOf(jsonIn(text));
+}
+
+/** A login from its members, a seed as its key; undefined when it is none. */
+export function loginOf(value: unknown): Login | undefined {
   if (!isJsonObject(value) || typeof value.token !== 'string' || !TOKEN.test(value.token)) return undefined;
   const { token, person, key } = value;
   return {
@@ -49,5 +48,5 @@ export function loginOfPaste(text: string): Login | undefined {
   const trimmed = text.trim();
   const hash = trimmed.indexOf('#login=');
   if (hash !== -1) return loginOfFragment(trimmed.slice(hash));
-  return trimmed.startsWith('{') ? loginOfJson(trimmed) : loginOfJson(JSON.stringify({ token: trimmed }));
+  return trimmed.startsWith('{') ? loginOfJson(trimmed) : loginOf({ token: trimmed });
 }
