@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { AtmoError, ERROR_CODES, type ErrorCode } from '../core/errors.ts';
+import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
 import type { Invocation } from './command.ts';
+import { codeIn } from './hub/hub-client.ts';
 import { cellText } from './terminal/text-table.ts';
 
 const POLL_MS = 250;
@@ -33,7 +34,6 @@ function resultOf(job: JsonObject): JsonObject {
   if (job.status === 'succeeded') return isJsonObject(job.result) ? job.result : { result: job.result ?? null };
   const error = isJsonObject(job.error) ? job.error : {};
   const otherwise = job.status === 'expired' ? 'JOB_NOT_FOUND' : 'CANCELLED';
-  const code: ErrorCode = typeof error.code === 'string' && error.code in ERROR_CODES ? (error.code as ErrorCode) : otherwise;
   const message = typeof error.message === 'string' ? error.message : `The job ${job.job_id} ended as ${job.status}`;
-  throw new AtmoError(code, message, isJsonObject(error.details) ? error.details : {});
+  throw new AtmoError(codeIn(error) ?? otherwise, message, isJsonObject(error.details) ? error.details : {});
 }

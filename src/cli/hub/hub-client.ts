@@ -228,11 +228,15 @@ function throwError(answer: JsonObject, response: Response): never {
 /** The error in a problem document or in an invoke envelope. */
 export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
   const body = isJsonObject(answer.error) ? answer.error : answer;
-  const code: ErrorCode =
-    typeof body.code === 'string' && Object.hasOwn(ERROR_CODES, body.code) ? (body.code as ErrorCode) : 'INTERNAL_ERROR';
+  const code = codeIn(body) ?? 'INTERNAL_ERROR';
   const message = [body.message, body.detail].find((text) => typeof text === 'string') ?? `The hub answered with HTTP ${httpStatus}`;
   const details = isJsonObject(body.details) ? body.details : {};
   return new AtmoError(code, code === 'APPROVAL_REQUIRED' ? `${message}; ${wayToApprove(details)}, then call again` : message, details);
+}
+
+/** The code of an error in an answer; undefined for one that nobody here knows, whatever it is called. */
+export function codeIn({ code }: JsonObject): ErrorCode | undefined {
+  return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : undefined;
 }
 
 /** Another hub asks people of its own: its owner has nothing to say here, and whoever has a key there can use it from here. */

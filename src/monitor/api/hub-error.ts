@@ -27,5 +27,5 @@ export function messageOf(thrown: unknown): string {
 }
 
 function codeOf(code: unknown): ErrorCode {
-  return typeof code === 'string' && code in ERROR_CODES ? (code as ErrorCode) : 'INTERNAL_ERROR';
+  return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'INTERNAL_ERROR';
 }

@@ -42,6 +42,11 @@ describe('the page calls the hub', () => {
     });
   });
 
+  test.each(['constructor', '__proto__', 'NO_SUCH_CODE'])('and takes the code %s, which it does not know, for no code', async (code) => {
+    const { client } = clientOf(json({ code, detail: 'no' }, 500));
+    await expect(client.get('/x')).rejects.toMatchObject({ code: 'INTERNAL_ERROR', message: 'no' });
+  });
+
   test('and throws that people have to approve, which HTTP calls a success', async () => {
     const envelope = { status: 'error', error: { code: 'APPROVAL_REQUIRED', message: 'wait', details: { approval_id: 'a' } } };
     const { client } = clientOf(json(envelope, 202));
