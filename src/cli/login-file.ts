@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type JsonObject, jsonIn } from '../core/json.ts';
+import { replaceFile } from '../core/storage/durable-file.ts';
 import type { CliIo } from './cli-io.ts';
 
 /** What `atmo login` leaves for a person: a token of their own, and for which hub. */
@@ -75,10 +76,7 @@ export function writeLogin(home: string, login: Login): void {
   try {
     mkdirSync(configDir(home), { recursive: true, mode: 0o700 });
     const { hubKey, ...rest } = login;
-    // One that is there keeps its mode.
-    rmSync(`${path}.partial`, { force: true });
-    writeFileSync(`${path}.partial`, `${JSON.stringify({ ...rest, hub_key: hubKey })}\n`, { mode: 0o600, flag: 'wx' });
-    renameSync(`${path}.partial`, path);
+    replaceFile(path, `${JSON.stringify({ ...rest, hub_key: hubKey })}\n`);
   } catch (cause) {
     throw new AtmoError(
       'STORAGE_FAILED',

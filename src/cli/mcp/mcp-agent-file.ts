@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, jsonIn } from '../../core/json.ts';
+import { replaceFile } from '../../core/storage/durable-file.ts';
 import { configDir } from '../login-file.ts';
 
 /** The token that `atmo mcp --agent NAME` keeps, and for which hub. */
@@ -39,10 +40,7 @@ export function writeAgent(path: string, { agentId, token, permissions, expiresA
   const kept = { agent_id: agentId, token, permissions, expires_at: expiresAt, url, hub_key: hubKey };
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    // One that is there keeps its mode.
-    rmSync(`${path}.partial`, { force: true });
-    writeFileSync(`${path}.partial`, `${JSON.stringify(kept)}\n`, { mode: 0o600, flag: 'wx' });
-    renameSync(`${path}.partial`, path);
+    replaceFile(path, `${JSON.stringify(kept)}\n`);
   } catch (cause) {
     throw new AtmoError('STORAGE_FAILED', `The token cannot be kept in ${path}; free space or mend its permissions`, { path }, { cause });
   }
