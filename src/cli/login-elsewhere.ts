@@ -4,10 +4,8 @@ import { isJsonObject, type JsonObject } from '../core/json.ts';
 import { type Invocation, usage } from './command.ts';
 import { HubClient } from './hub/hub-client.ts';
 import { homeOf, loginPath, writeLogin } from './login-file.ts';
-import { hubUrl, isSafeWay } from './state-dir.ts';
+import { hubUrl, isOwnersToken, isSafeWay } from './state-dir.ts';
 import { readInput } from './terminal/text-input.ts';
-
-const OWNER_PREFIX = 'at0.';
 
 /**
  * Keeps a token that the owner minted for this person, for the hub at ATMO_URL: from another machine than the hub's, over TLS or a
@@ -17,7 +15,7 @@ export async function loginElsewhere(call: Invocation, given: string): Promise<u
   const url = hubUrl(call.io.env);
   if (!isSafeWay(url)) throw usage(`A login is kept for https:// or for the end of a tunnel on this machine, not for ${url}`);
   const token = await readInput(given, call.io);
-  if (token.startsWith(OWNER_PREFIX))
+  if (isOwnersToken(token))
     throw usage("The owner's token stays on the hub; mint one for yourself there: sudo atmo token mint --agent NAME --allow '*' --ttl 90d");
   const facts = await factsOf(call, token);
   const person = call.text('person') ?? String(facts.agent_id);

@@ -8,7 +8,7 @@ import { HubClient } from '../hub/hub-client.ts';
 import { hubOfRawKey, hubOfStateDir, type KnownHub } from '../hub/hub-proof.ts';
 import { rawKeyOf } from '../identity/approver-key.ts';
 import { homeOf, readLogin } from '../login-file.ts';
-import { type Credential, findCredential, hubUrl } from '../state-dir.ts';
+import { type Credential, findCredential, hubUrl, isOwnersToken } from '../state-dir.ts';
 import { agentPath, type KeptAgent, readAgent, writeAgent } from './mcp-agent-file.ts';
 import type { McpCredential } from './mcp-door.ts';
 
@@ -18,7 +18,6 @@ const DAY_SECONDS = 86_400;
 const TTL_SECONDS = 30 * DAY_SECONDS;
 /** So much of its life is left when a token is replaced. */
 const RENEW_BEFORE_MS = 10 * DAY_SECONDS * 1000;
-const OWNER_PREFIX = 'at0.';
 
 /** The token of ATMO_TOKEN. VALIDATION_ERROR without one, PERMISSION_DENIED for the owner's. */
 export function givenCredential(env: CliIo['env']): McpCredential {
@@ -26,7 +25,7 @@ export function givenCredential(env: CliIo['env']): McpCredential {
   if (!token) {
     throw usage('An agent needs a token of its own: say --agent NAME, which makes one, or set ATMO_TOKEN to one of "atmo token mint"');
   }
-  if (token.startsWith(OWNER_PREFIX)) {
+  if (isOwnersToken(token)) {
     throw new AtmoError(
       'PERMISSION_DENIED',
       "ATMO_TOKEN holds the owner's token, which may do everything: no agent gets that. Take it out and say --agent NAME",
