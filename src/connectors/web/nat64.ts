@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
+import { addressBytes } from '../../core/address-bytes.ts';
 
 /** Networks whose addresses stand for IPv4 ones, as texts of addresses and lengths of prefixes. */
 export interface TranslatedNetwork {
@@ -27,19 +28,19 @@ export type EmbeddedIpv4 = (address: string) => string | undefined;
 
 /** The addresses within these networks, and within the well-known one, as what they stand for. */
 export function embeddedIpv4(networks: readonly TranslatedNetwork[]): EmbeddedIpv4 {
-  const known = [WELL_KNOWN, ...networks].map(({ network, prefix }) => ({ start: bytesOf(network).subarray(0, prefix / 8), prefix }));
+  const known = [WELL_KNOWN, ...networks].map(({ network, prefix }) => ({ start: addressBytes(network).subarray(0, prefix / 8), prefix }));
   return (address) => {
-    if (!isIPv6(address)) return undefined;
-    const bytes = bytesOf(address);
-    const found = known.find(({ start }) => bytes.subarray(0, start.length).equals(start));
+    if (!isTranslatable(address)) return undefined;
+    const bytes = addressBytes(address);
+    const found = known.find(({ start }) => start.every((byte, place) => bytes[place] === byte));
     return found && ipv4At(bytes, found.prefix);
   };
 }
 
 /** The networks that a resolver's answers about `ipv4only.arpa` show (RFC 7050 §3). */
 export function networksIn(answers: readonly string[]): readonly TranslatedNetwork[] {
-  return answers.filter(isIPv6).flatMap((network) => {
-    const bytes = bytesOf(network);
+  return answers.filter(isTranslatable).flatMap((network) => {
+    const bytes = addressBytes(network);
     const prefix = Object.keys(PLACES)
       .map(Number)
       .find((length) => ITS_ADDRESSES.has(ipv4At(bytes, length) ?? ''));
@@ -56,15 +57,11 @@ export async function networkTranslation(): Promise<EmbeddedIpv4> {
   return embeddedIpv4(networksIn(answers.map(({ address }) => address)));
 }
 
-function ipv4At(bytes: Buffer, prefix: number): string | undefined {
-  return PLACES[prefix]?.map((place) => bytes[place]).join('.');
+/** An address with a zone is one of a link, and no translator's. */
+function isTranslatable(address: string): boolean {
+  return isIPv6(address) && !address.includes('%');
 }
 
-/** The 16 bytes of an IPv6 address in any of its forms. */
-function bytesOf(address: string): Buffer {
-  const [left = '', right] = (URL.parse(`http://[${address}]`)?.hostname ?? '[::]').slice(1, -1).split('::');
-  const groups = (text = '') => (text === '' ? [] : text.split(':'));
-  const [first, last] = [groups(left), groups(right)];
-  const middle = Array.from({ length: 8 - first.length - last.length }, () => '0');
-  return Buffer.from([...first, ...middle, ...last].map((group) => group.padStart(4, '0')).join(''), 'hex');
+function ipv4At(bytes: Uint8Array, prefix: number): string | undefined {
+  return PLACES[prefix]?.map((place) => bytes[place]).join('.');
 }

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { isIP } from 'node:net';
-import { addressBytes } from './address-bytes.ts';
+import { addressBytes } from '../../core/address-bytes.ts';
 import { der } from './der.ts';
 import { constraintsOf } from './name-scope.ts';
 

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
-import { addressBytes } from './address-bytes.ts';
+import { addressBytes } from '../../core/address-bytes.ts';
 import { der } from './der.ts';
 import { plainAddress } from './tls-names.ts';
 

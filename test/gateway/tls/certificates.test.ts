@@ -2,11 +2,9 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
 import { ManualClock } from '../../../src/core/time/clock.ts';
-import { addressBytes } from '../../../src/gateway/tls/address-bytes.ts';
 import { makeAuthority, makeServerCertificate } from '../../../src/gateway/tls/certificate.ts';
 import { permits, scopeFor, scopeOf } from '../../../src/gateway/tls/name-scope.ts';
 import { OwnCertificates } from '../../../src/gateway/tls/own-certificates.ts';
@@ -45,17 +43,6 @@ describe('a certificate that the hub makes', () => {
     expect(namesIn(leaf)).toEqual(names);
     expect([Date.parse(leaf.validFrom), Date.parse(leaf.validTo)]).toEqual([VALIDITY.fromMs, VALIDITY.untilMs]);
     expect(makeAuthority('another', [], VALIDITY).certificate).not.toBe(makeAuthority('another', [], VALIDITY).certificate);
-  });
-
-  test('has every address byte by byte', () => {
-    expect([...addressBytes('127.0.0.1')]).toEqual([127, 0, 0, 1]);
-    const groups = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
-    fc.assert(
-      fc.property(groups, (parts) => {
-        const text = parts.map((part) => part.toString(16)).join(':');
-        expect([...addressBytes(text)]).toEqual(parts.flatMap((part) => [part >> 8, part & 0xff]));
-      }),
-    );
   });
 });
 
