@@ -41,10 +41,6 @@ export class HeardNodes {
     return [...this.#nodes.values()];
   }
 
-  has(nodeId: string): boolean {
-    return this.list().some((node) => node.nodeId === nodeId);
-  }
-
   /** Of `peers`, `peer_joined` and `peer_updated`: a node with the names that it entered with, until it announces. */
   enter(peer: Json): void {
     if (!isJsonObject(peer) || typeof peer.node_id !== 'string') return;
