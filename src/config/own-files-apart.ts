@@ -23,7 +23,8 @@ export function requireOwnFilesApart(config: HubConfig, env: Readonly<Record<str
   const own = outsideFiles(env, config.stateDir, config);
   const code = folders.some(({ isWritable }) => isWritable) ? codeFiles(config.tools.manifestFile) : [];
   for (const { setting, path, isWritable } of folders) {
-    const held = [...own, ...(isWritable ? code : [])].find((file) => isWithin(realOf(file), realOf(path)));
+    const folder = realOf(path);
+    const held = [...own, ...(isWritable ? code : [])].find((file) => isWithin(realOf(file), folder));
     if (held === undefined) continue;
     const told = `${setting} opens ${path}, where ${held} lies, a file that the hub itself works with; move one of them elsewhere`;
     throw new AtmoError('CONFIG_INVALID', told);
