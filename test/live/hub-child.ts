@@ -1,9 +1,18 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { JsonObject } from '../../src/core/json.ts';
 
 /** A start from source takes seconds of processor time, which a machine that others load gives it in a minute. */
 const READY_LIMIT_MS = 110_000;
+
+/** Makes the state directory of a hub unless it is there, with its configuration file in it. */
+export function writeConfig(stateDir: string, config: JsonObject): void {
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  writeFileSync(join(stateDir, 'config.yaml'), JSON.stringify(config), { mode: 0o600 });
+}
 
 /** The address of a hub that was just started with pipes, once it answers; what it logs goes to `log`, which is told when it ends before. */
 export async function untilReady(child: ChildProcess, log: string[], name = 'the hub'): Promise<URL> {

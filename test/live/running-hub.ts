@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LabHost } from '../../scripts/network-lab/lab-host.ts';
 import { ownerDecision } from '../../src/cli/identity/owner-consent.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
-import { endProcess, untilReady } from './hub-child.ts';
+import { endProcess, untilReady, writeConfig } from './hub-child.ts';
 import { MAIN } from './main-program.ts';
 
 interface RunningHubOptions {
@@ -108,9 +108,4 @@ export class RunningHub implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
-}
-
-function writeConfig(stateDir: string, config: JsonObject): void {
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-  writeFileSync(join(stateDir, 'config.yaml'), JSON.stringify(config), { mode: 0o600 });
 }

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LabHost } from '../../../scripts/network-lab/lab-host.ts';
 import { ownerDecision } from '../../../src/cli/identity/owner-consent.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import type { CallAnswer } from '../../../src/tools/calls/call-answer.ts';
-import { endProcess, untilReady } from '../hub-child.ts';
+import { endProcess, untilReady, writeConfig } from '../hub-child.ts';
 import { MAIN } from '../main-program.ts';
 import { HostDoor } from './host-door.ts';
 import { writeLabTools } from './lab-tools.ts';
@@ -161,10 +161,8 @@ export class MeshHub implements AsyncDisposable {
   }
 
   #configure(): void {
-    mkdirSync(this.stateDir, { recursive: true, mode: 0o700 });
     const mesh = { name: this.name, port: MESH_PORT, ...this.#options.mesh };
-    const config = { matter: { enabled: false }, clock: { trust: 'always' }, ...this.#options.config, mesh };
-    writeFileSync(join(this.stateDir, 'config.yaml'), JSON.stringify(config), { mode: 0o600 });
+    writeConfig(this.stateDir, { matter: { enabled: false }, clock: { trust: 'always' }, ...this.#options.config, mesh });
     writeLabTools(this.stateDir);
   }
 
