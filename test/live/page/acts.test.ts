@@ -16,7 +16,7 @@ describe.skipIf(!HAS_CHROMIUM)(`what a person does at the page${HAS_CHROMIUM ? '
   let opened: OpenPage;
 
   beforeAll(async () => {
-    world = await PageWorld.start({ devices: [LAMP, DOOR], config: 'mesh: { name: house }\n' });
+    world = await PageWorld.start({ devices: [LAMP, DOOR], config: { mesh: { name: 'house' } } });
     opened = await world.open();
   });
   afterAll(async () => {

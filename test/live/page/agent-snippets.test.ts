@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -23,10 +23,9 @@ let snippets: readonly AgentSnippet[];
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'snippets-'));
-  for (const folder of ['state', 'home', 'bin']) mkdirSync(join(dir, folder), { mode: 0o700 });
+  for (const folder of ['home', 'bin']) mkdirSync(join(dir, folder), { mode: 0o700 });
   symlinkSync(join(ROOT, 'scripts/atmo'), join(dir, 'bin/atmo'));
-  writeFileSync(join(dir, 'state/config.yaml'), 'matter: { enabled: false }\n', { mode: 0o600 });
-  hub = await RunningHub.start({ stateDir: join(dir, 'state') });
+  hub = await RunningHub.start({ stateDir: join(dir, 'state'), config: { matter: { enabled: false } } });
   const { token } = await hub.result('hub:mint_token', { agent_id: 'pasted', permissions: ['device:read:*', 'sensor:read:*'] });
   snippets = agentSnippets({ hubUrl: hub.url, token: String(token) });
 });

@@ -19,7 +19,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page${HAS_CHROMIUM ? '' : `: ${CHROMIUM_HINT
   const opened = new Map<Look, OpenPage>();
 
   beforeAll(async () => {
-    world = await PageWorld.start({ devices: DEVICES, config: 'mesh: { name: house }\n' });
+    world = await PageWorld.start({ devices: DEVICES, config: { mesh: { name: 'house' } } });
     await world.hub.result('hub:mesh_create', { passphrase: 'correct horse battery staple', name: 'home' });
     const { token } = await world.hub.result('hub:mint_token', {
       agent_id: 'assistant',

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,10 +18,11 @@ describe.skipIf(!HAS_CHROMIUM)(`two hubs at the page${HAS_CHROMIUM ? '' : `: ${C
 
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), 'shed-'));
-    mkdirSync(join(dir, 'state'), { mode: 0o700 });
-    writeFileSync(join(dir, 'state/config.yaml'), 'mesh: { name: shed, port: 8092 }\nmatter: { enabled: false }\n', { mode: 0o600 });
-    world = await PageWorld.start({ devices: [], config: 'mesh: { name: house }\n' });
-    shed = await RunningHub.start({ stateDir: join(dir, 'state') });
+    world = await PageWorld.start({ devices: [], config: { mesh: { name: 'house' } } });
+    shed = await RunningHub.start({
+      stateDir: join(dir, 'state'),
+      config: { mesh: { name: 'shed', port: 8092 }, matter: { enabled: false } },
+    });
     await world.hub.result('hub:mesh_create', { passphrase: PASSPHRASE, name: 'home' });
     opened = await world.open();
   });

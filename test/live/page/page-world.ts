@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { runTool } from '../../../scripts/network-lab/run-tool.ts';
 import { readApproverKey } from '../../../src/cli/identity/approver-key.ts';
+import type { JsonObject } from '../../../src/core/json.ts';
 import { type DeviceSpec, homeOf, standardHome } from '../../home/home-spec.ts';
 import type { VirtualDevice } from '../../home/virtual-device.ts';
 import { VirtualHome } from '../../home/virtual-home.ts';
@@ -25,8 +26,8 @@ interface PageWorldOptions {
   /** More of them, which wait for somebody to add them. */
   readonly waiting?: readonly string[];
   readonly extra?: readonly DeviceSpec[];
-  /** Settings of the hub, in YAML or JSON. */
-  readonly config?: string;
+  /** Settings of the hub. */
+  readonly config?: JsonObject;
 }
 
 /** A home with real devices, a hub in a process of its own, and a browser: all in one private network. */
@@ -49,12 +50,10 @@ export class PageWorld implements AsyncDisposable {
     const dir = mkdtempSync(join(tmpdir(), 'page-'));
     const spec = homeOf(standardHome(), [...options.devices, ...(options.waiting ?? [])]);
     const devices = [...spec.devices, ...(options.extra ?? [])].map(together);
-    mkdirSync(join(dir, 'hub'), { mode: 0o700 });
-    if (options.config !== undefined) writeFileSync(join(dir, 'hub/config.yaml'), options.config, { mode: 0o600 });
     await runTool(process.execPath, [BUILD_PAGE, '--if-stale']);
     const [home, hub, browser] = await Promise.all([
       VirtualHome.start({ spec: { devices }, dir: join(dir, 'home') }),
-      startHub(join(dir, 'hub')),
+      startHub(join(dir, 'hub'), options.config),
       startChromium({ cameraFile: join(dir, FILM) }),
     ]);
     const world = new PageWorld({ home, hub, browser, dir });
@@ -115,8 +114,8 @@ export class PageWorld implements AsyncDisposable {
   }
 }
 
-function startHub(stateDir: string): Promise<RunningHub> {
-  return RunningHub.start({ stateDir, env: { ATMO_HTTP_PORT: PORT } });
+function startHub(stateDir: string, config?: JsonObject): Promise<RunningHub> {
+  return RunningHub.start({ stateDir, ...(config && { config }), env: { ATMO_HTTP_PORT: PORT } });
 }
 
 /** All devices in one process: they need neither power cuts nor lost links here. */
