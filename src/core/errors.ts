@@ -136,6 +136,11 @@ export const ERROR_CODES = {
 /** A code of the table. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/** True for a code of the table; false for what else an answer may hold, such as the name of a member that every object has. */
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === 'string' && Object.hasOwn(ERROR_CODES, value);
+}
+
 /** What callers see of an error (source 000 §4, error response). */
 export interface ErrorBody {
   readonly code: ErrorCode;

@@ -1,4 +1,4 @@
-import { AtmoError, ERROR_CODES, type ErrorCode } from '../../core/errors.ts';
+import { AtmoError, ERROR_CODES, type ErrorCode, isErrorCode } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, jsonIn } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { ownerDecision } from '../identity/owner-consent.ts';
@@ -236,7 +236,7 @@ export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
 
 /** The code of an error in an answer; undefined for one that nobody here knows, whatever it is called. */
 export function codeIn({ code }: JsonObject): ErrorCode | undefined {
-  return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : undefined;
+  return isErrorCode(code) ? code : undefined;
 }
 
 /** Another hub asks people of its own: its owner has nothing to say here, and whoever has a key there can use it from here. */

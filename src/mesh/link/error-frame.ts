@@ -1,4 +1,4 @@
-import { AtmoError, ERROR_CODES, type ErrorCode } from '../../core/errors.ts';
+import { AtmoError, isErrorCode } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { Frame } from '../../wire/messages/frame.ts';
 import { plainText } from '../gossip/catalogue/plain-text.ts';
@@ -22,7 +22,7 @@ export function errorFrame(id: number, { code, message, details }: AtmoError): E
 
 /** The error that a peer told; a code that this hub does not know is INTERNAL_ERROR. */
 export function errorOfFrame({ code, message, details }: ErrorFrame): AtmoError {
-  const known = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'INTERNAL_ERROR';
+  const known = isErrorCode(code) ? code : 'INTERNAL_ERROR';
   return new AtmoError(known, plainText(message, MAX_MESSAGE_LENGTH), parsed(details));
 }
 

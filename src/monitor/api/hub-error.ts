@@ -1,4 +1,4 @@
-import { AtmoError, ERROR_CODES, type ErrorCode } from '../../core/errors.ts';
+import { AtmoError, type ErrorCode, isErrorCode } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 
 /** What the hub answered instead of a result, or that no hub answered (HUB_UNREACHABLE). */
@@ -27,5 +27,5 @@ export function messageOf(thrown: unknown): string {
 }
 
 function codeOf(code: unknown): ErrorCode {
-  return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'INTERNAL_ERROR';
+  return isErrorCode(code) ? code : 'INTERNAL_ERROR';
 }

@@ -1,4 +1,4 @@
-import { AtmoError, ERROR_CODES, type ErrorCode } from '../../core/errors.ts';
+import { AtmoError, isErrorCode } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { normalizeDefinition } from '../definition/normalize-definition.ts';
 import type { RegisteredTool, ToolContext, ToolDefinition } from '../definition/tool-definition.ts';
@@ -48,10 +48,5 @@ export function fromToolHandler(tool: ToolHandler): RegisteredTool {
 /** The result itself; an unsuccessful one is thrown with its own code where the table has it. */
 export function unwrapResult(result: ToolResult): Json {
   if (result.success) return result.result;
-  const code: ErrorCode = isErrorCode(result.error_code) ? result.error_code : 'INTERNAL_ERROR';
-  throw new AtmoError(code, result.error);
-}
-
-function isErrorCode(code: string | undefined): code is ErrorCode {
-  return code !== undefined && Object.hasOwn(ERROR_CODES, code);
+  throw new AtmoError(isErrorCode(result.error_code) ? result.error_code : 'INTERNAL_ERROR', result.error);
 }

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { ERROR_CODES, type ErrorBody, type ErrorCode } from '../../core/errors.ts';
+import { type ErrorBody, isErrorCode } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonSchema } from '../../core/json.ts';
 import { blake3Hex } from '../hashes.ts';
 import { joinedJson, jsonPieces, MAX_BYTE_STRINGS, writtenJson } from '../json-pieces.ts';
@@ -85,5 +85,5 @@ function errorBody(value: Json, at: Place): ErrorBody {
   if (typeof code !== 'string' || typeof text !== 'string' || !isJsonObject(details) || typeof retryable !== 'boolean') {
     return refuse(at, 'does not have code, message, details and retryable');
   }
-  return { code: Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'INTERNAL_ERROR', message: text, details, retryable };
+  return { code: isErrorCode(code) ? code : 'INTERNAL_ERROR', message: text, details, retryable };
 }

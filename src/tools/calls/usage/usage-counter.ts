@@ -1,4 +1,4 @@
-import { ERROR_CODES, type ErrorCode } from '../../../core/errors.ts';
+import { type ErrorCode, isErrorCode } from '../../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
 
 /** How often something was called, and how the last time went. */
@@ -133,8 +133,4 @@ function fromJson(totals: Map<string, UsageTotals>, rows: Json | undefined): voi
     const lastError = rest[4];
     totals.set(key, { calls, errors, totalMs, lastMs, ...(isErrorCode(lastError) && { lastError }) });
   }
-}
-
-function isErrorCode(value: Json | undefined): value is ErrorCode {
-  return typeof value === 'string' && Object.hasOwn(ERROR_CODES, value);
 }
