@@ -107,10 +107,13 @@ describe('devices of composed and bridging nodes', () => {
     }
   });
 
-  test('ids are the same after a restart, at once and before any device answered', async () => {
+  test('ids are the same after a restart, at once and before any device answered; who asks after the end is told of none', async () => {
     const before = hub.devices.list().map(({ id, name }) => [id, name]);
-    const { store } = hub;
+    const { store, devices } = hub;
+    const [known = expect.unreachable('no device')] = devices.list();
+    expect(devices.describe(known.id)).toMatchObject({ device: { id: known.id } });
     await hub[Symbol.asyncDispose]();
+    expect(devices.describe(known.id)).toBeUndefined();
     hub = new DeviceHub(dir, { store });
     const startedMs = performance.now();
     await hub.start();

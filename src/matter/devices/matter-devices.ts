@@ -95,6 +95,8 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
       watch.node.remember();
     }
     this.#watches.clear();
+    // Who asks from a timer while the node closes is told of no device; asking a closed peer throws.
+    this.#index = undefined;
   }
 
   list(): readonly Device[] {
