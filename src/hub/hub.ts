@@ -121,7 +121,9 @@ export class Hub implements Service {
   /** Takes no new calls, lets running ones end, then stops everything in reverse. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#health = { ...this.#health, status: 'stopping' };
-    const isDrained = await this.#pipeline?.drain(DRAIN_MS);
+    const drained = this.#pipeline?.drain(DRAIN_MS);
+    this.#logger.info('hub.stopping', { waits_at_most_ms: DRAIN_MS });
+    const isDrained = await drained;
     if (isDrained === false) this.#logger.warn('hub.not_drained', { waited_ms: DRAIN_MS });
     await this.#stack[Symbol.asyncDispose]();
   }
