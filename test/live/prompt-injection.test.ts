@@ -67,6 +67,10 @@ describe('an agent with a token for one light', () => {
     expect(everything.filter(({ status }) => status === 500 || status === 0).map(shown)).toEqual([]);
   });
 
+  test('was never locked out, which would have hidden what it is told: its wrong tokens are fewer than that takes', () => {
+    expect(everything.filter(({ body }) => body.includes('Too many wrong tokens')).map(shown)).toEqual([]);
+  });
+
   test('has left everything as it was, and got no right that it did not have', async () => {
     expect(await home.administration()).toEqual(administration);
     expect(await home.grownRights()).toEqual([]);

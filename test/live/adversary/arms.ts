@@ -127,9 +127,9 @@ function spliced(parent: string, child: string): string {
 
 function flips(token: string): readonly string[] {
   const bytes = tokenBytes(token);
-  return Array.from({ length: Math.floor(bytes.length / 10) }, (_, index) => {
+  return Array.from({ length: Math.floor(bytes.length / 20) }, (_, index) => {
     const changed = Uint8Array.from(bytes);
-    changed[index * 10] = (changed[index * 10] ?? 0) ^ 1;
+    changed[index * 20] = (changed[index * 20] ?? 0) ^ 1;
     return tokenText(changed);
   });
 }

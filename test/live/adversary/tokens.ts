@@ -16,7 +16,7 @@ export const TOKENS: readonly Attempt[] = [
   ),
   refused('the link of one token behind that of another', (me) => me.send({ path: '/api/v1/devices', token: me.arms.spliced })),
   refused('a token cut, doubled and mirrored', (me) => each(me.arms.mangled, (token) => me.send({ path: '/api/v1/devices', token }))),
-  refused('every tenth byte of the own token changed', (me) =>
+  refused('every twentieth byte of the own token changed', (me) =>
     each(me.arms.bitFlips, (token) => me.send({ path: '/api/v1/devices', token })),
   ),
   refused('a token that has expired', (me) => me.send({ path: '/api/v1/devices', token: me.arms.expired })),
