@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { AtmoError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
+import { systemCode } from '../core/process/system-code.ts';
 import { isBase64Schema } from '../wire/base64-places.ts';
 import type { CliIo } from './cli-io.ts';
 import { usage } from './command.ts';
@@ -47,6 +48,5 @@ async function readUpTo(source: AsyncIterable<string | Uint8Array>, most: number
 }
 
 function unreadable(error: unknown, { what, name, file }: Pick<FileParam, 'name' | 'file'> & { readonly what: string }): AtmoError {
-  const reason = error instanceof Error && 'code' in error ? error.code : error;
-  return usage(`${what} cannot be read (${reason}); for the text "@${file}" itself write ${name}=@@${file}`);
+  return usage(`${what} cannot be read (${systemCode(error)}); for the text "@${file}" itself write ${name}=@@${file}`);
 }

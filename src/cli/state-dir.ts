@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
+import { systemCode } from '../core/process/system-code.ts';
 import type { CliIo } from './cli-io.ts';
 import { homeOf, loginPath, readLogin } from './login-file.ts';
 
@@ -87,7 +88,7 @@ function requireOpenDirs(env: Environment): undefined {
     try {
       if (isLocal(env)) statSync(file);
     } catch (cause) {
-      if (cause instanceof Error && 'code' in cause && cause.code === 'EACCES') throw unreadable(file, cause);
+      if (systemCode(cause) === 'EACCES') throw unreadable(file, cause);
     }
   }
   return undefined;

@@ -5,6 +5,7 @@ import { parseGrant } from '../core/access/permission.ts';
 import type { AttestationPolicy } from '../core/devices/device-administration.ts';
 import { AtmoError } from '../core/errors.ts';
 import { LOG_LEVELS, type LogLevel } from '../core/logger.ts';
+import { systemCode } from '../core/process/system-code.ts';
 import { parseCheckedYaml } from '../core/settings/checked-yaml.ts';
 import type { ConfigReload } from '../core/settings/config-reload.ts';
 import { camelKeys } from '../core/settings/config-section.ts';
@@ -251,8 +252,12 @@ function readConfigText(env: Environment, stateDir: string): [text: string, file
   try {
     return [readFileSync(found, 'utf8'), found];
   } catch (cause) {
-    const why = cause instanceof Error && 'code' in cause ? cause.code : cause;
-    throw new AtmoError('CONFIG_INVALID', `${found} cannot be read (${why}); it has to be a file that this user may read`, {}, { cause });
+    throw new AtmoError(
+      'CONFIG_INVALID',
+      `${found} cannot be read (${systemCode(cause)}); it has to be a file that this user may read`,
+      {},
+      { cause },
+    );
   }
 }
 

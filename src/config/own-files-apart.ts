@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
 import { isWithin } from '../core/is-within.ts';
+import { realPath } from '../core/storage/real-path.ts';
 import { parseManifest } from '../tools/manifest/tool-manifest.ts';
 import type { HubConfig } from './config.ts';
 import { outsideFiles } from './outside-files.ts';
@@ -23,8 +24,8 @@ export function requireOwnFilesApart(config: HubConfig, env: Readonly<Record<str
   const own = outsideFiles(env, config.stateDir, config);
   const code = folders.some(({ isWritable }) => isWritable) ? codeFiles(config.tools.manifestFile) : [];
   for (const { setting, path, isWritable } of folders) {
-    const folder = realOf(path);
-    const held = [...own, ...(isWritable ? code : [])].find((file) => isWithin(realOf(file), folder));
+    const folder = realPath(path);
+    const held = [...own, ...(isWritable ? code : [])].find((file) => isWithin(realPath(file), folder));
     if (held === undefined) continue;
     const told = `${setting} opens ${path}, where ${held} lies, a file that the hub itself works with; move one of them elsewhere`;
     throw new AtmoError('CONFIG_INVALID', told);
@@ -52,13 +53,5 @@ function codeFiles(manifest: string): readonly string[] {
     return files.map(({ source }) => resolve(dirname(manifest), source.target));
   } catch {
     return [];
-  }
-}
-
-function realOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path);
   }
 }

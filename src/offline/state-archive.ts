@@ -9,6 +9,7 @@ import { AtmoError } from '../core/errors.ts';
 import { EventBus } from '../core/events.ts';
 import { silentLogger } from '../core/logger.ts';
 import { packageVersion } from '../core/process/package-version.ts';
+import { systemCode } from '../core/process/system-code.ts';
 import type { BackupReport, BackupWishes, RestoreReport, StateArchive } from '../core/storage/state-archive.ts';
 import { systemClock } from '../core/time/clock.ts';
 import { isoTime } from '../core/time/iso-time.ts';
@@ -126,8 +127,12 @@ async function openBackup(file: string): Promise<FileHandle> {
     return await open(file, 'r');
   } catch (cause) {
     if (cause instanceof AtmoError) throw cause;
-    const why = cause instanceof Error && 'code' in cause ? cause.code : cause;
-    throw new AtmoError('NOT_FOUND', `${file} cannot be read (${why}); name the file that "atmo backup" wrote`, { file }, { cause });
+    throw new AtmoError(
+      'NOT_FOUND',
+      `${file} cannot be read (${systemCode(cause)}); name the file that "atmo backup" wrote`,
+      { file },
+      { cause },
+    );
   }
 }
 

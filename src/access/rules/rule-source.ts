@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { AtmoError } from '../../core/errors.ts';
+import { systemCode } from '../../core/process/system-code.ts';
 
 const MAX_BYTES = 1_000_000;
 /** Bits of a file's mode with which others than its owner may write it. */
@@ -40,7 +41,7 @@ export class RuleSource {
       // A named pipe would keep the hub waiting for a writer.
       return openSync(this.file, constants.O_RDONLY | constants.O_NONBLOCK);
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      if (systemCode(cause) === 'ENOENT') return undefined;
       throw this.#refused('cannot be read; make it readable for the user that runs the hub', cause);
     }
   }

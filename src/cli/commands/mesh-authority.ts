@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { systemCode } from '../../core/process/system-code.ts';
 import { type Command, usage } from '../command.ts';
 import { givenPassphrase, PASSPHRASE_OPTION, requirePassphrase } from '../identity/passphrase.ts';
 import { hubIdOf } from '../mesh-facts.ts';
@@ -76,7 +77,7 @@ async function writeNew(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? error.code : error;
+    const why = systemCode(error);
     throw usage(`${file} cannot be written (${why === 'EEXIST' ? 'it is there already' : why}); name a new file`);
   }
 }

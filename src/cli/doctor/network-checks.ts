@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { systemCode } from '../../core/process/system-code.ts';
 import type { CheckResult } from './check-result.ts';
 import type { HubPorts } from './hub-ports.ts';
 import { networkTimeCheck } from './machine-checks.ts';
@@ -56,7 +57,7 @@ async function mdnsPortCheck(): Promise<CheckResult> {
     return { check, state: 'ok', found: 'can be shared' };
   } catch (error) {
     const advice = `another program holds it alone: sudo ss -ulpn 'sport = :${MDNS_PORT}' tells which`;
-    return { check, state: 'failed', found: `cannot be shared (${codeOf(error)})`, advice };
+    return { check, state: 'failed', found: `cannot be shared (${systemCode(error)})`, advice };
   } finally {
     socket.close();
   }
@@ -116,12 +117,8 @@ async function bindProblem(port: number): Promise<string | undefined> {
     await once(server, 'listening');
     return undefined;
   } catch (error) {
-    return codeOf(error);
+    return systemCode(error);
   } finally {
     server.close();
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }

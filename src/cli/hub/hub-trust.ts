@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type DetailedPeerCertificate } from 'node:tls';
 import { AtmoError } from '../../core/errors.ts';
+import { systemCode } from '../../core/process/system-code.ts';
 import type { CliIo } from '../cli-io.ts';
 import { configDir, homeOf } from '../login-file.ts';
 import { stateDirs } from '../state-dir.ts';
@@ -47,7 +48,7 @@ export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: s
 /** HUB_UNREACHABLE with what to do, where TLS failed because nobody whom this user trusts has vouched for the hub at `url`. */
 export function untrusted(url: string, thrown: unknown): AtmoError | undefined {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const code = systemCode(cause);
   if (!(cause instanceof Error) || !UNTRUSTED.test(code)) return undefined;
   const advice = 'compare the fingerprint that "sudo atmo tls" shows on the hub, then "atmo tls trust FINGERPRINT" with the same ATMO_URL';
   return new AtmoError(

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { isJsonObject, type Json, type JsonObject, jsonIn } from '../../core/json.ts';
+import { systemCode } from '../../core/process/system-code.ts';
 import type { CliIo } from '../cli-io.ts';
 import { usage } from '../command.ts';
 
@@ -10,11 +11,11 @@ export async function readInput(given: string, io: Pick<CliIo, 'stdin'>): Promis
   try {
     return (await readFile(given.slice(1), 'utf8')).trim();
   } catch (error) {
-    throw usage(unreadable(given.slice(1), error instanceof Error && 'code' in error ? error.code : error));
+    throw usage(unreadable(given.slice(1), systemCode(error)));
   }
 }
 
-function unreadable(file: string, reason: unknown): string {
+function unreadable(file: string, reason: string): string {
   if (reason === 'ENOENT') return `There is no file ${file}; look at its name, and at the folder that you are in`;
   if (reason === 'EACCES') return `The file ${file} cannot be read by you; look at its mode (ls -l ${file})`;
   return `The file ${file} cannot be read (${reason})`;

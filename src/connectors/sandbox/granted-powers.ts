@@ -1,7 +1,7 @@
-import { realpathSync } from 'node:fs';
 import { AtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/is-within.ts';
 import { readSecret } from '../../core/settings/secret-source.ts';
+import { realPath } from '../../core/storage/real-path.ts';
 import type { ProgramPower } from '../../tools/programs/program-sandbox.ts';
 import type { PowerConfig } from './sandbox-config.ts';
 
@@ -34,7 +34,7 @@ export class GrantedPowers {
 
   /** CONFIG_INVALID for code that lies where a program that sees it would see the hub's own state as well. */
   requireCodeApart(paths: readonly string[]): void {
-    const around = paths.find((path) => isWithin(realOf(this.#stateDir), realOf(path)));
+    const around = paths.find((path) => isWithin(realPath(this.#stateDir), realPath(path)));
     if (around === undefined) return;
     throw new AtmoError(
       'CONFIG_INVALID',
@@ -67,18 +67,10 @@ export class GrantedPowers {
 
 /** Whoever reads the state directory has the keys of the home. */
 function requireApart(path: string, stateDir: string, power: string): void {
-  const [folder, state] = [realOf(path), realOf(stateDir)];
+  const [folder, state] = [realPath(path), realPath(stateDir)];
   if (!isWithin(state, folder) && !isWithin(folder, state)) return;
   throw new AtmoError(
     'CONFIG_INVALID',
     `connectors.sandbox.powers.${power} names ${path}, which is or holds a part of the hub's state directory ${stateDir}; choose another folder`,
   );
-}
-
-function realOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

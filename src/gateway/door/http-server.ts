@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, createServer as createListener, type Server as Listener, type Socket } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { systemCode } from '../../core/process/system-code.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { repeat } from '../../core/time/repeat.ts';
 import type { ServedCertificate } from '../tls/served-certificate.ts';
@@ -155,7 +156,7 @@ async function listenOn(server: Listener, { host, port }: HttpAddress): Promise<
   try {
     await once(server, 'listening');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const code = systemCode(error);
     const advice = 'stop what listens there (another hub?), or set ATMO_HTTP_PORT or ATMO_HTTP_HOST';
     throw new AtmoError(
       'CONFIG_INVALID',

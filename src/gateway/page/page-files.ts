@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
+import { systemCode } from '../../core/process/system-code.ts';
 
 /** Where scripts/build-page.ts puts the monitor: beside the bundle in a release, in the checkout's dist otherwise. */
 export const PAGE_DIR = join(import.meta.dirname, '../../../dist/page');
@@ -74,7 +75,7 @@ async function bytesOf(path: string): Promise<Uint8Array<ArrayBuffer> | undefine
   try {
     return await readFile(path);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (systemCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Crypto } from '@matter/main';
 import type { UnfitImage } from '../../core/devices/software-update.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { systemCode } from '../../core/process/system-code.ts';
 import { readUpdateImage, type UpdateImage } from './update-image.ts';
 
 /** More are told as not read: each one is read whole to check it. */
@@ -50,9 +51,9 @@ export class ImageFolder {
         .map(({ name }) => name)
         .toSorted();
     } catch (error) {
-      if (!(error instanceof Error)) throw error;
-      if ('code' in error && error.code === 'ENOENT') return [];
-      throw new AtmoError('STORAGE_FAILED', `The folder of software images ${this.path} cannot be read: ${error.message}`);
+      const code = systemCode(error);
+      if (code === 'ENOENT') return [];
+      throw new AtmoError('STORAGE_FAILED', `The folder of software images ${this.path} cannot be read: ${code}`);
     }
   }
 }

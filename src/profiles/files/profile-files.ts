@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
+import { systemCode } from '../../core/process/system-code.ts';
 import type { ProfileFiles } from './profile-set.ts';
 
 const KINDS = ['capabilities', 'devices'] as const;
@@ -43,7 +44,7 @@ function namesIn(directory: string): readonly string[] {
       .filter((name) => name.endsWith('.json'))
       .sort();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (systemCode(error) === 'ENOENT') return [];
     throw error;
   }
 }

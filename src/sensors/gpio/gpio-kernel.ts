@@ -1,5 +1,6 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import koffi from 'koffi';
+import { systemCode } from '../../core/process/system-code.ts';
 import { LINE_EVENT_BYTES } from './gpio-uapi.ts';
 
 /** Port: the few calls of the kernel that the character device needs. */
@@ -53,5 +54,5 @@ export const linuxGpioKernel: GpioKernel = {
 const callIoctl = koffi.load(null).func('int ioctl(int fd, unsigned long request, ...)');
 
 function isNothingThere(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EAGAIN';
+  return systemCode(error) === 'EAGAIN';
 }

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
+import { systemCode } from '../../core/process/system-code.ts';
 import type { GpioChip, GpioEdge, GpioInput, GpioInputRequest, GpioLineInfo, GpioOutput, GpioOutputRequest } from './gpio-chip.ts';
 import { onlyOnce } from './only-once.ts';
 import type { OnoffLine, OnoffModule } from './onoff-module.ts';
@@ -130,9 +131,9 @@ function tell<Result>(what: string, call: () => Result): Result {
   try {
     return call();
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    const code = systemCode(cause);
     if (code === 'EBUSY') throw new AtmoError('CONFLICT', `${what} is in use already`, {}, { cause });
     if (code === 'EINVAL') throw new AtmoError('NOT_SUPPORTED', `${what} cannot do this`, {}, { cause });
-    throw new AtmoError('DEVICE_UNREACHABLE', `${what} cannot be reached: ${code || cause}`, {}, { cause });
+    throw new AtmoError('DEVICE_UNREACHABLE', `${what} cannot be reached: ${code}`, {}, { cause });
   }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '../../../core/logger.ts';
+import { systemCode } from '../../../core/process/system-code.ts';
 import type { Clock } from '../../../core/time/clock.ts';
 import { type DnsMessage, decodeDnsMessage } from '../dns/dns-message.ts';
 import type { DiscoveryDrops } from './discovery-drops.ts';
@@ -111,7 +112,7 @@ export class DnsLink {
   }
 
   #complain(event: string, error: unknown): void {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const reason = systemCode(error);
     if (this.#isClosed || this.#complaints.has(reason)) return;
     this.#complaints.add(reason);
     this.#parts.logger.warn(event, { interface: this.#place.name, family: this.family, reason });
