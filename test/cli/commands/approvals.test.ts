@@ -117,7 +117,7 @@ describe('a person', () => {
       const file = join(dir, 'ann.key');
       expect((await hub.atmo(['approver', 'enroll', 'ann', '--new', file, '--label', 'laptop'], owner)).out).toMatch(/^ann may approve/);
       const id = await asked(hub);
-      const ann = { HOME: join(dir, 'home'), ATMO_TOKEN: tokenOf('ann') };
+      const ann = { HOME: join(dir, 'home'), ATMO_STATE_DIR: join(dir, 'none'), ATMO_TOKEN: tokenOf('ann') };
       expect((await hub.atmo(['approve', id], ann)).err).toContain('There is no approver key');
       expect((await hub.atmo(['approve', id, '--json'], { ...ann, ATMO_APPROVER_KEY_FILE: file })).json()).toMatchObject({ given: 1 });
       expect((await hub.atmo(['approve', id, '--key-file', file], ann)).err).toContain('counts once');
