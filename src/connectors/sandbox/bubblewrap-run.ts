@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { AtmoError } from '../../core/errors.ts';
 import type { ProgramResult } from '../../tools/programs/program-sandbox.ts';
 import { BoundedOutput } from './bounded-output.ts';
-import { useOfTree } from './process-tree.ts';
+import { childrenOf, useOfTree } from './process-tree.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 
 /** A command in a sandbox, ready to be started. */
@@ -51,7 +51,7 @@ export async function runBubblewrap(run: BubblewrapRun): Promise<ProgramResult> 
   let reason: unknown;
   const stop = (why: unknown) => {
     reason ??= why;
-    child.kill('SIGKILL');
+    kill(child);
   };
   const onAbort = () => stop(run.signal.reason);
   run.signal.addEventListener('abort', onAbort, { once: true });
@@ -109,6 +109,25 @@ function yieldToHub(pid: number | undefined): void {
     setPriority(pid, NICE);
   } catch {
     // It works without, only slower to stop.
+  }
+}
+
+/**
+ * The first process inside asks to end with bubblewrap (PR_SET_PDEATHSIG) only when it has laid out its view, and would never hear
+ * that bubblewrap ended before: it is ended by itself, and with it all of its namespace (pid_namespaces(7)).
+ */
+function kill(child: ChildProcess): void {
+  const { pid } = child;
+  if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const before = childrenOf(pid);
+  child.kill('SIGKILL');
+  // It may have made it just then.
+  for (const first of new Set([...before, ...childrenOf(pid)])) {
+    try {
+      process.kill(first, 'SIGKILL');
+    } catch {
+      // It has ended meanwhile.
+    }
   }
 }
 

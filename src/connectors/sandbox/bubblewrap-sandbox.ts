@@ -127,11 +127,15 @@ export class BubblewrapSandbox implements ProgramSandbox {
   }
 
   #tried(): Promise<Way> {
-    this.#trial ??= this.#try();
+    this.#trial ??= this.#try().catch((error: unknown) => {
+      // What took too long may go well the next time.
+      if (this.#problem === undefined) this.#trial = undefined;
+      throw error;
+    });
     return this.#trial;
   }
 
-  /** NOT_CONFIGURED with what bubblewrap says, until the next start of the hub. */
+  /** NOT_CONFIGURED with what bubblewrap says, until the next start of the hub; SERVICE_UNAVAILABLE where it took too long to say. */
   async #try(): Promise<Way> {
     const reasons: string[] = [];
     for (const way of process.geteuid?.() === 0 ? [...WAYS.map((one) => ({ ...one, isRoot: true })), ...WAYS] : WAYS) {
@@ -153,6 +157,7 @@ export class BubblewrapSandbox implements ProgramSandbox {
     try {
       return await runBubblewrap({ bubblewrap, options: bubblewrapOptions(view), command, hasNetwork: false, bounds, signal });
     } catch (error) {
+      if (signal.aborted) throw new AtmoError('SERVICE_UNAVAILABLE', `bubblewrap made no sandbox within ${TRIAL_MS} ms; try again later`);
       return { exitCode: 1, stderr: toAtmoError(error).message };
     }
   }

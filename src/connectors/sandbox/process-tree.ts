@@ -21,8 +21,8 @@ export function useOfTree(root: number, maxProcesses: number): TreeUse {
   return { processes, memoryBytes };
 }
 
-/** Each thread has children of its own. */
-function childrenOf(pid: number): readonly number[] {
+/** Numbers of the processes that a process started and that live; none where it has ended. Each thread has children of its own. */
+export function childrenOf(pid: number): readonly number[] {
   try {
     const lists = readdirSync(`/proc/${pid}/task`).map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'));
     return lists.flatMap((list) => list.split(' ').filter((one) => one !== '')).map(Number);
