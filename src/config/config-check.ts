@@ -11,6 +11,7 @@ import { requireOwnFilesApart } from './own-files-apart.ts';
  */
 export async function checkConfigFile(env: Environment, given?: string): Promise<{ readonly file: string; readonly problem?: string }> {
   const stateDir = defaultStateDirectory(env);
+  if (given !== undefined && !existsSync(given)) return { file: given, problem: `${given} does not exist` };
   const wanted = given === undefined ? env : { ...env, ATMO_CONFIG: given };
   let file = given ?? 'built-in defaults';
   try {

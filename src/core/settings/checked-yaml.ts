@@ -1,8 +1,9 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
-import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
+import { nearestTexts } from '../edit-distance.ts';
 import { AtmoError } from '../errors.ts';
-import type { JsonSchema } from '../json.ts';
-import { pointerKeys } from '../json-pointer.ts';
+import { isJsonObject, type Json, type JsonSchema } from '../json.ts';
+import { pointerKeys, valueAt } from '../json-pointer.ts';
 import { neededSchema } from './needed-schema.ts';
 
 /**
@@ -13,11 +14,12 @@ export function parseCheckedYaml(text: string, file: string, schema: JsonSchema)
   const { document, lines, value } = parsed(text, file);
   const validate = new Ajv2020(OPTIONS).compile(neededSchema(schema, value));
   if (validate(value)) return value;
-  const error = validate.errors?.[0];
-  const path = pointerKeys(error?.instancePath ?? '');
-  const unknownKey: unknown = error?.params.additionalProperty;
-  const line = lineAt(document, lines, typeof unknownKey === 'string' ? [...path, unknownKey] : path);
-  throw invalid(file, line, (error && missingKey(error, path)) ?? describe(path, error?.message ?? 'is not allowed', error?.params ?? {}));
+  const [error] = validate.errors ?? [];
+  if (error === undefined) throw invalid(file, 1, 'the file is not allowed');
+  const path = pointerKeys(error.instancePath);
+  const key = wrongKey(error);
+  const line = key === undefined ? lineAt(document, lines, path) : lineOfKey(document, lines, path, key);
+  throw invalid(file, line, missingKey(error, path) ?? describe(error, path, schema));
 }
 
 /** The lines of places in a YAML text that `parseCheckedYaml` took, for mistakes that a schema cannot tell. */
@@ -32,13 +34,32 @@ function parsed(text: string, file: string) {
   try {
     const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
     const mistake = document.errors[0];
-    if (mistake) throw invalid(file, lines.linePos(mistake.pos[0]).line, mistake.message.split('\n')[0] ?? 'not YAML');
+    if (mistake) throw invalid(file, lines.linePos(mistake.pos[0]).line, yamlMistake(mistake.message));
     return { document, lines, value: (document.toJS() ?? {}) as unknown };
   } catch (error) {
     // Aliases without end and nesting without end are thrown as errors of other classes.
     if (error instanceof AtmoError) throw error;
     throw invalid(file, 1, error instanceof Error ? (error.message.split('\n')[0] ?? 'not YAML') : 'not YAML');
   }
+}
+
+/** What the parser says, without its own place and picture. */
+function yamlMistake(message: string): string {
+  const words = (message.split('\n')[0] ?? 'not YAML').replace(/ at line \d+, column \d+:?$/, '');
+  return words.startsWith('Tabs') ? `${words}; use spaces` : words;
+}
+
+/** A member that nobody knows, or whose name is not allowed. */
+function wrongKey({ params, propertyName }: ErrorObject): string | undefined {
+  const unknown: unknown = params.additionalProperty;
+  return typeof unknown === 'string' ? unknown : propertyName;
+}
+
+/** Where a key itself stands; what belongs to it may begin lines below. */
+function lineOfKey(document: Document.Parsed, lines: LineCounter, path: readonly string[], name: string): number {
+  const map = document.getIn(path, true);
+  const key = isMap(map) ? map.items.map((pair) => pair.key).find((node) => isScalar(node) && String(node.value) === name) : undefined;
+  return isScalar(key) ? lines.linePos(key.range?.[0] ?? 0).line : lineAt(document, lines, [...path, name]);
 }
 
 /** The nearest place that there is, outwards. */
@@ -65,12 +86,33 @@ function missingKey({ params, data, parentSchema }: ErrorObject, path: readonly 
 
 const placeOf = (path: readonly string[]): string => (path.length > 0 ? path.join('.') : 'the file');
 
-function describe(path: readonly string[], message: string, params: Readonly<Record<string, unknown>>): string {
+function describe(error: ErrorObject, path: readonly string[], schema: JsonSchema): string {
+  const { params, propertyName } = error;
   const where = placeOf(path);
-  if (typeof params.additionalProperty === 'string') return `unknown key "${params.additionalProperty}" in ${where}`;
+  if (typeof params.additionalProperty === 'string') return `unknown key "${params.additionalProperty}" in ${where}${hint(error, schema)}`;
+  if (propertyName !== undefined) return `the name "${propertyName}" in ${where} ${error.message ?? 'is not allowed'}`;
   if (Array.isArray(params.allowedValues)) return `${where} must be one of ${params.allowedValues.join(', ')}`;
-  return `${where} ${message}`;
+  if (error.keyword === 'type') return `${where} must be ${TYPE_WORDS[String(params.type)] ?? params.type}`;
+  return `${where} ${error.message ?? 'is not allowed'}`;
 }
+
+/** The key that was meant, else all that there are; from the whole schema, since what was compiled lacks what the file lacks. */
+function hint({ params, schemaPath }: ErrorObject, schema: JsonSchema): string {
+  const beside = valueAt(schema as Json, decodeURIComponent(schemaPath.slice(1, schemaPath.lastIndexOf('/'))));
+  const known = Object.keys((isJsonObject(beside) && beside.properties) || {});
+  const [near] = nearestTexts(String(params.additionalProperty), known, 1);
+  if (near !== undefined) return `; did you mean "${near}"?`;
+  return known.length === 0 ? '' : `; allowed: ${known.join(', ')}`;
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  object: 'a mapping of keys to values',
+  array: 'a list',
+  string: 'a text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+};
 
 function invalid(file: string, line: number, problem: string): AtmoError {
   return new AtmoError('CONFIG_INVALID', `${file}, line ${line}: ${problem}`, { file, line });

@@ -18,3 +18,27 @@ test('a key that is missing is told with the one that stands in its place', () =
     'config.yaml, line 1: the file has no "host"; "hots" is not known there',
   );
 });
+
+const SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    http: { type: 'object', additionalProperties: false, properties: { port: { type: 'integer' }, host: { type: 'string' } } },
+    inputs: { type: 'object', propertyNames: { pattern: '^[a-z_]+$' } },
+  },
+};
+
+test.each([
+  ['a misspelt key', 'http: {}\nhtp:\n  port: 1\n', 'line 2: unknown key "htp" in the file; did you mean "http"?'],
+  ['a key like no other', 'http:\n  colour:\n    red: 1\n', 'line 2: unknown key "colour" in http; allowed: port, host'],
+  ['a name that is none', 'inputs:\n\n  Front Door:\n    line: 1\n', 'line 3: the name "Front Door" in inputs must match pattern'],
+  ['a value in the place of keys', 'http: 8090\n', 'line 1: http must be a mapping of keys to values'],
+  ['a text in the place of a number', 'http:\n  port: none\n', 'line 2: http.port must be a whole number'],
+  ['a tab', 'http:\n\tport: 1\n', 'line 2: Tabs are not allowed as indentation; use spaces'],
+])('%s is told with its own line and what to do', (_, text, message) => {
+  expect(() => parseCheckedYaml(text, 'config.yaml', SCHEMA)).toThrow(`config.yaml, ${message}`);
+});
+
+test('what the parser says is told without a second place', () => {
+  expect(() => parseCheckedYaml('http: {}\nhttp: {}\n', 'config.yaml', SCHEMA)).toThrow(/^config\.yaml, line 2: Map keys must be unique$/);
+});
