@@ -5,6 +5,7 @@ import type { ClusterModel } from '@matter/model';
 import type { AttestationPolicy } from '../core/devices/device-administration.ts';
 import { AtmoError } from '../core/errors.ts';
 import { openBle } from './ble/open-ble.ts';
+import { requireInterface } from './matter-interface.ts';
 import { MatterRoom, type MatterRoomCollaborators } from './matter-room.ts';
 import { manufacturerModel } from './model/manufacturer-models.ts';
 
@@ -18,9 +19,13 @@ export interface MatterSettings {
   readonly updatesDir: string;
 }
 
-/** The Matter room as the owner configured it. CONFIG_INVALID names a model file with a mistake. */
+/**
+ * The Matter room as the owner configured it. CONFIG_INVALID names a model file with a mistake, SERVICE_UNAVAILABLE a network interface
+ * that is not there.
+ */
 export async function openMatterRoom(collaborators: MatterRoomCollaborators, settings: MatterSettings): Promise<MatterRoom> {
   const { stateDir, attestation, isBleEnabled, clusterModelsDir, updatesDir } = settings;
+  if (settings.interface !== undefined) requireInterface(settings.interface);
   const ble = isBleEnabled ? await openBle(collaborators.logger) : undefined;
   const node = {
     stateDir,

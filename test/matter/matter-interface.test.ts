@@ -1,0 +1,27 @@
+import type { NetworkInterfaceInfo } from 'node:os';
+import { expect, test } from 'vitest';
+import { requireInterface } from '../../src/matter/matter-interface.ts';
+
+const addressed = (internal: boolean): NetworkInterfaceInfo[] => [
+  { address: '192.0.2.7', netmask: '255.255.255.0', family: 'IPv4', mac: '02:00:00:00:00:07', internal, cidr: '192.0.2.7/24' },
+];
+
+test('an interface that has an address is taken', () => {
+  expect(() => requireInterface('wlan0', { lo: addressed(true), wlan0: addressed(false) })).not.toThrow();
+});
+
+test('an interface that is not there is named, with those that are', () => {
+  const present = { lo: addressed(true), end0: addressed(false), wlan0: addressed(false) };
+  expect(() => requireInterface('eth0', present)).toThrow(
+    expect.objectContaining({
+      code: 'SERVICE_UNAVAILABLE',
+      message: expect.stringMatching(
+        /^This machine has no network interface "eth0" with an address; there are end0, wlan0\. Correct matter\.interface/,
+      ),
+    }),
+  );
+});
+
+test('a machine without any network says so', () => {
+  expect(() => requireInterface('eth0', { lo: addressed(true) })).toThrow('there is none at all');
+});
