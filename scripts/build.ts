@@ -1,13 +1,26 @@
-/** Bundles the hub to dist/atmo.mjs, or to `--outdir DIR`, and beside it the monitor page. */
+/** Bundles the hub to dist/atmo.mjs, or to `--outdir DIR`, and beside it the monitor page; with `--if-stale` only when a source is newer. */
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildPage } from './build-page.ts';
 import { bundle, ROOT } from './bundle.ts';
+import { isOlderThan, placeBundle } from './bundle-folder.ts';
 
-const { values } = parseArgs({ options: { outdir: { type: 'string', default: join(ROOT, 'dist') } } });
+const SOURCES = ['src', 'package.json', 'package-lock.json'].map((path) => join(ROOT, path));
+
+const { values } = parseArgs({
+  options: { outdir: { type: 'string', default: join(ROOT, 'dist') }, 'if-stale': { type: 'boolean', default: false } },
+});
 const outDir = resolve(values.outdir);
-rmSync(outDir, { recursive: true, force: true });
-await bundle({ entry: 'src/main.ts', outDir, name: 'atmo' });
-await buildPage(join(outDir, 'page'));
-console.error(`built ${join(outDir, 'atmo.mjs')}`);
+const program = join(outDir, 'atmo.mjs');
+if (!values['if-stale'] || isOlderThan(program, SOURCES)) {
+  const staged = join(outDir, `.build-${process.pid}`);
+  try {
+    await bundle({ entry: 'src/main.ts', outDir: staged, name: 'atmo' });
+    placeBundle(staged, outDir, 'atmo');
+  } finally {
+    rmSync(staged, { recursive: true, force: true });
+  }
+  await buildPage(join(outDir, 'page'));
+  console.error(`built ${program}`);
+}
