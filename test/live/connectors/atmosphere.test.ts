@@ -14,7 +14,7 @@ import { makeRoom, makeTool } from '../../tools/tool-room.ts';
 import { RunningHub } from '../running-hub.ts';
 import { AtmosphereRelay, joinRelay } from './atmosphere-relay.ts';
 
-const LIMIT = { timeout: 20_000, interval: 50 };
+const LIMIT = { interval: 50 };
 let stack = new AsyncDisposableStack();
 afterEach(async () => {
   await stack.disposeAsync();
@@ -50,7 +50,7 @@ describe('two hubs on a relay', () => {
 
     // It announces every half minute; what it entered with is known at once.
     const seen = async () => (await attic.result('atmosphere_capabilities', { node: cellarNode })) as JsonObject;
-    expect(await seen()).toMatchObject({
+    await expect.poll(seen, LIMIT).toMatchObject({
       connected: true,
       unverified: true,
       own_node: atticNode,
@@ -59,7 +59,8 @@ describe('two hubs on a relay', () => {
     expect(JSON.stringify(await seen())).toContain('gpio:pump_turn_on');
     expect(JSON.stringify(await seen())).not.toContain('core:');
     // The one that lets nothing out is there, with nothing.
-    expect(await cellar.result('atmosphere_capabilities')).toMatchObject({ nodes: [{ node: atticNode, name: 'Attic', capabilities: [] }] });
+    const heard = () => cellar.result('atmosphere_capabilities');
+    await expect.poll(heard, LIMIT).toMatchObject({ nodes: [{ node: atticNode, name: 'Attic', capabilities: [] }] });
 
     const call = (tool: string, over: JsonObject = {}) =>
       attic.call('atmosphere_call', { node: cellarNode, app: 'Cellar', tool, params: {}, ...over });
@@ -85,7 +86,7 @@ describe('two hubs on a relay', () => {
     expect(logs).not.toContain(mesh.seedHex);
     await attic.stop();
     await expect.poll(() => relay.nodes, LIMIT).toEqual([cellarNode, 's1']);
-    expect(JSON.stringify(await cellar.result('atmosphere_capabilities'))).not.toContain(`"${atticNode}"`);
+    await expect.poll(async () => JSON.stringify(await heard()), LIMIT).not.toContain(`"${atticNode}"`);
   });
 });
 
@@ -204,7 +205,7 @@ describe('a bridge among others', () => {
     const peer = await peerOn(relay, 'p1');
     const { look } = await bridgeOn(relay);
     await expect.poll(() => relay.nodes, LIMIT).toContain(OWN);
-    expect(JSON.stringify(peer.heard)).toContain('peer_joined');
+    await expect.poll(() => JSON.stringify(peer.heard), LIMIT).toContain('peer_joined');
     relay.cut();
     await expect.poll(async () => (await look()).connected, LIMIT).toBe(false);
     await expect.poll(async () => (await look()).connected, LIMIT).toBe(true);

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import mqtt, { type MqttClient } from 'mqtt';
@@ -14,6 +13,7 @@ export async function startBroker(settings = '') {
   const start = () => startServer('mosquitto', ['-c', file], port);
   let server = await start();
   return {
+    port,
     url: `mqtt://127.0.0.1:${port}`,
     folder,
     stop: () => server.stop(),
@@ -63,25 +63,4 @@ export class BrokerEar implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#client.endAsync(true);
   }
-}
-
-/** A cable to a broker that can be pulled out: no goodbye reaches it, and nothing comes back. */
-export async function cableTo(brokerUrl: string) {
-  const sockets = new Set<Socket>();
-  const server = createServer((near) => {
-    const far = connect(Number(new URL(brokerUrl).port), '127.0.0.1');
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-    }
-    near.pipe(far);
-    far.pipe(near);
-  });
-  const port = await freePort();
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const pull = async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  };
-  return { url: `mqtt://127.0.0.1:${port}`, pull };
 }

@@ -109,19 +109,16 @@ describe.skipIf(ffmpeg === '')(`cameras (${FOREIGN_HINT})`, () => {
     const taking = capture('silent', {}, 1_500).catch(() => {});
     const streaming = Promise.all([capture('yard'), capture('gate')]);
     const seen: string[] = [];
-    for (let looks = 0; looks < 8; looks++) {
-      seen.push(commandLines());
-      await new Promise((resolve) => setTimeout(resolve, 40));
-    }
+    const looking = setInterval(() => seen.push(commandLines()), 40);
     await Promise.all([taking, streaming]);
+    clearInterval(looking);
     const all = seen.join('\n');
     expect(all).toContain('pipe:0');
     expect(all).not.toMatch(/4711|rtsp:\/\/127/);
   });
 
   test('what goes wrong is told without the login', async () => {
-    const failure = async (id: string) =>
-      (await capture(id, {}, 5_000).catch((error: unknown) => error)) as { code: string; message: string };
+    const failure = async (id: string) => (await capture(id).catch((error: unknown) => error)) as { code: string; message: string };
     expect(await failure('locked')).toMatchObject({ code: 'SERVICE_REFUSED', details: { status: 401 } });
     expect(await failure('page')).toMatchObject({ code: 'SERVICE_REFUSED', message: expect.stringContaining('no picture') });
     for (const id of ['stranger', 'gone', 'desk']) {
@@ -137,16 +134,12 @@ describe.skipIf(ffmpeg === '')(`cameras (${FOREIGN_HINT})`, () => {
 
   test('a camera that somebody took over reads no file of the hub and takes no memory from it', async () => {
     await expect(capture('taken')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
-    const startMs = Date.now();
+    // Not its limit of time: the picture itself is refused.
     await expect(capture('bomb', within(640, 640))).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
-    expect(Date.now() - startMs).toBeLessThan(5_000);
   });
 
   test('a camera that does not answer is given up, and the next call gets its turn', async () => {
-    const startMs = Date.now();
-    const first = capture('silent', {}, 400);
-    await expect(first).rejects.toThrow();
-    expect(Date.now() - startMs).toBeLessThan(3_000);
+    await expect(capture('silent', {}, 400)).rejects.toMatchObject({ name: 'TimeoutError' });
     expect(await capture('door')).toMatchObject({ width: 1_280 });
   });
 
@@ -190,7 +183,7 @@ describe.skipIf(ffmpeg === '')(`the camera of the board, with a program in the p
   };
   const capture = (bounds: FrameRequest['within'] = { width: 640, height: 480 }) => {
     const cameras = new Cameras({ nest: { rpicam: 1, stream: false } }, { PATH: `${folder}:/usr/bin:/bin` });
-    return cameras.capture('nest', { ...JPEG, within: bounds }, AbortSignal.timeout(5_000));
+    return cameras.capture('nest', { ...JPEG, within: bounds }, AbortSignal.timeout(20_000));
   };
   const asked = () => /--width (\d+) --height (\d+)/.exec(readFileSync(join(folder, 'arguments'), 'utf8'))?.slice(1);
 

@@ -12,7 +12,7 @@ test('a file that does not fit on the disk leaves the old one, and nothing else'
     for (const name of ['disk', 'state']) mkdirSync(join(home, name));
     const script = 'mount -t tmpfs -o size=256k none "$0" && exec "$1" "$2" "$0" "$3"';
     const line = ['--mount', 'sh', '-c', script, join(home, 'disk'), process.execPath, CHILD, join(home, 'state')];
-    const told = execFileSync('unshare', line, { encoding: 'utf8', timeout: 20_000 });
+    const told = execFileSync('unshare', line, { encoding: 'utf8', timeout: 60_000 });
     expect(JSON.parse(told)).toEqual({ code: 'STORAGE_FAILED', content: 'peas', names: ['list.txt'] });
   } finally {
     rmSync(home, { recursive: true });

@@ -150,7 +150,7 @@ describe('a mail server that does not take the mail', () => {
     const ending = await own(lineServer(dialogue((line) => (line === '.' ? null : undefined))));
     expect(await messageRoom(plain(ending.port)).call('send_email', letter)).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
     const quiet = await own(lineServer(dialogue(() => undefined)));
-    expect(await messageRoom(plain(quiet.port)).call('send_email', letter, 500)).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
+    expect(await messageRoom(plain(quiet.port)).call('send_email', letter, 3_000)).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
   });
 
   test('nothing was sent: it ended before, never said a word, or is not there', async () => {

@@ -126,9 +126,9 @@ describe('notify', () => {
     const ntfy = await service(() => NTFY_ANSWER);
     const { call } = messageRoom(house({ slow: { webhook: { url: hanging.url } }, good: { ntfy: { url: `${ntfy.url}/anna` } } }));
     const urgent = { recipient: 'Anna', message: 'x', urgency: 'high' };
-    expect(await call('notify', urgent, 1_000)).toMatchObject({ result: { channel_used: 'good' } });
+    expect(await call('notify', urgent, 4_000)).toMatchObject({ result: { channel_used: 'good' } });
     const only = messageRoom(house({ slow: { webhook: { url: hanging.url } } }));
-    expect(await only.call('notify', urgent, 400)).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
+    expect(await only.call('notify', urgent, 2_000)).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
   });
 
   test('is tried again only while nothing was delivered', async () => {

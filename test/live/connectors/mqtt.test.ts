@@ -10,9 +10,10 @@ import { systemClock } from '../../../src/core/time/clock.ts';
 import { messageRoom, resultOf } from '../../connectors/messages/message-room.ts';
 import { fakeHome } from '../../connectors/mqtt/fake-home.ts';
 import { codeOf } from '../../tools/tool-room.ts';
-import { BrokerEar, cableTo, startBroker } from './broker.ts';
+import { BrokerEar, startBroker } from './broker.ts';
+import { cableTo } from './cable.ts';
 
-const LIMIT = { timeout: 15_000, interval: 50 };
+const LIMIT = { interval: 50 };
 const owned: AsyncDisposable[] = [];
 afterEach(async () => {
   for (const one of owned.splice(0).reverse()) await one[Symbol.asyncDispose]();
@@ -67,9 +68,16 @@ describe.skipIf(!hasBroker)('notify over MQTT (needs mosquitto)', () => {
   test('with a user that the broker does not know says so', async () => {
     const broker = await own(startBroker('allow_anonymous false\n'));
     const { call } = openHouse({ url: broker.url, user: 'hub', password: 'env:MQTT' }, { MQTT: 'geheim' });
-    const answer = await call('notify', { recipient: 'anna', message: 'x' }, 900);
-    expect(answer).toMatchObject({ error: { code: 'SERVICE_UNAVAILABLE', message: expect.stringMatching(/not authori[sz]ed/i) } });
-    expect(JSON.stringify(answer)).not.toContain('geheim');
+    const answers: string[] = [];
+    // A limit that leaves no time for a second try, and may be over before the broker has said a word to the first.
+    const ask = async () => {
+      const answer = await call('notify', { recipient: 'anna', message: 'x' }, 900);
+      answers.push(JSON.stringify(answer));
+      return answer;
+    };
+    const message = expect.stringMatching(/not authori[sz]ed/i);
+    await expect.poll(ask, LIMIT).toMatchObject({ error: { code: 'SERVICE_UNAVAILABLE', message } });
+    expect(answers.join()).not.toContain('geheim');
   });
 });
 
@@ -125,8 +133,8 @@ describe.skipIf(!hasBroker)('the bridge to Home Assistant (needs mosquitto)', ()
       brightness_scale: 100,
       device: { identifiers: ['atmosphere-flur_lamp'], name: 'Lampe', suggested_area: 'Flur' },
     });
+    await expect.poll(() => ear.last('atmosphere/flur/state/probe/temperature'), LIMIT).toBe('21.5');
     expect(ear.heard.every(({ isRetained }) => isRetained)).toBe(true);
-    expect(ear.last('atmosphere/flur/state/probe/temperature')).toBe('21.5');
     change('probe/temperature', 22);
     await expect.poll(() => ear.last('atmosphere/flur/state/probe/temperature'), LIMIT).toBe('22');
     home.remove('probe');
@@ -145,7 +153,11 @@ describe.skipIf(!hasBroker)('the bridge to Home Assistant (needs mosquitto)', ()
       }, LIMIT)
       .toBeGreaterThan(0);
     expect(call.mock.calls.every(([, params]) => JSON.stringify(params).includes('turn_on'))).toBe(true);
-    call.mockRejectedValueOnce(new AtmoError('DEVICE_UNREACHABLE', 'The lamp is away'));
+    // An earlier ON may still be on its way.
+    call.mockImplementation(async (_tool, params) => {
+      if (JSON.stringify(params).includes('set_brightness')) throw new AtmoError('DEVICE_UNREACHABLE', 'The lamp is away');
+      return { success: true };
+    });
     await ear.say('atmosphere/flur/set/lamp/brightness', '40');
     await expect.poll(() => ear.last(topics.errors), LIMIT).toContain('DEVICE_UNREACHABLE');
     expect(call.mock.calls.at(-1)).toMatchObject([
@@ -175,8 +187,8 @@ describe.skipIf(!hasBroker)('the bridge to Home Assistant (needs mosquitto)', ()
 
   test('is offline by its last will when it dies, and tells everything again when the broker is back', async () => {
     const broker = await own(startBroker());
-    const cable = await cableTo(broker.url);
-    const { change } = await bridged(cable.url);
+    const cable = await cableTo(broker.port);
+    const { change } = await bridged(`mqtt://127.0.0.1:${cable.port}`);
     const ear = await own(BrokerEar.listen(broker.url, 'atmosphere/#'));
     await expect.poll(() => ear.last('atmosphere/flur/state/probe/temperature'), LIMIT).toBe('21.5');
     await broker.stop();

@@ -110,7 +110,8 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
     await expect(ask(lifting, [], { timeoutMs: 400 })).rejects.toMatchObject({ code: 'TIMEOUT' });
     const caller = AbortSignal.timeout(200);
     await expect(ask('SELECT pg_sleep(30)', [], { signal: caller })).rejects.toThrow(caller.reason);
-    expect(performance.now() - started).toBeLessThan(8_000);
+    // A single one that was not ended would have slept so long.
+    expect(performance.now() - started).toBeLessThan(30_000);
   });
 
   test('gives no more bytes than fit', async () => {

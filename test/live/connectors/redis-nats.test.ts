@@ -14,9 +14,10 @@ import { toolId } from '../../../src/tools/definition/tool-name.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { ToolRegistry } from '../../../src/tools/tool-registry.ts';
 import { makeTool } from '../../tools/tool-room.ts';
+import { cableTo } from './cable.ts';
 import { freePort, startServer } from './started-server.ts';
 
-const LIMIT = { timeout: 10_000, interval: 50 };
+const LIMIT = { timeout: 20_000, interval: 50 };
 const owned: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const end of owned.splice(0).reverse()) await end();
@@ -169,7 +170,9 @@ describe.skipIf(!findDebianTool('nats-server'))('events over a real NATS', () =>
 
   test('what happens while the server is away arrives when it is there', async () => {
     const port = await freePort();
-    const events = await publisherTo(port);
+    const cable = await cableTo(port);
+    owned.push(cable.pull);
+    const events = await publisherTo(cable.port);
     events.emit('agi.tool.invoked', 'core:echo@1.0.0', { turn: 1 });
     const server = await serve(port);
     const first = await subscriber(port);
@@ -179,9 +182,11 @@ describe.skipIf(!findDebianTool('nats-server'))('events over a real NATS', () =>
     await server.stop();
     await vi.waitFor(() => expect(problems).toContain('nats.away'), LIMIT);
     events.emit('agi.tool.invoked', 'core:echo@1.0.0', { turn: 3 });
-    await serve(port);
     // Core NATS keeps nothing: who listens before the hub is back hears it.
+    await cable.pull();
+    await serve(port);
     const second = await subscriber(port);
+    await cable.plug();
     await vi.waitFor(() => expect(second.heard.some(({ text }) => text.includes('"turn":3'))).toBe(true), LIMIT);
   });
 });

@@ -4,7 +4,8 @@ import { connect as connectTo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DebianToolName, findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
 
-const START_LIMIT_MS = 10_000;
+/** For programs of others, which start as fast as the machine lets them. */
+const START_LIMIT_MS = 60_000;
 
 /** A program of Debian that serves on a loopback port until it is stopped. */
 export interface StartedServer {
