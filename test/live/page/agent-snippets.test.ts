@@ -154,7 +154,7 @@ describe('what the page says to paste', () => {
     async () => {
       const run = async (client: string) => {
         const { text } = snippets.find((one) => one.client === client) ?? expect.unreachable();
-        return (await promisify(execFile)('sh', ['-c', text], { env: environment(), timeout: 20_000 })).stdout;
+        return (await promisify(execFile)('sh', ['-c', text], { env: environment(), timeout: 60_000 })).stdout;
       };
       expect(messageIn(await run('curl'))).toMatchObject({ id: 1, result: { serverInfo: {} } });
       const { tools } = JSON.parse(await run('OpenAI functions')) as { tools: readonly Json[] };

@@ -65,7 +65,7 @@ describe.skipIf(!HAS_CHROMIUM)(`chores at the page${HAS_CHROMIUM ? '' : `: ${CHR
     await button('Remove').click();
     await opened.page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
     await button('Approve and do it').click();
-    await opened.page.getByRole('heading', { name: 'Not here' }).waitFor({ timeout: 20_000 });
+    await opened.page.getByRole('heading', { name: 'Not here' }).waitFor();
     expect(await world.device(PLUG).get(0, 'OperationalCredentials', 'CommissionedFabrics')).toBe(0);
   });
 
@@ -76,7 +76,7 @@ describe.skipIf(!HAS_CHROMIUM)(`chores at the page${HAS_CHROMIUM ? '' : `: ${CHR
       [12, '12'],
     ] as const) {
       await world.device(THERMOMETER).set(1, 'TemperatureMeasurement', 'MeasuredValue', celsius * 100);
-      await expect.poll(async () => JSON.stringify(await device('garden-thermometer')), { timeout: 10_000 }).toContain(`"value":${shown}`);
+      await expect.poll(async () => JSON.stringify(await device('garden-thermometer'))).toContain(`"value":${shown}`);
     }
     await opened.show('devices/garden-thermometer');
     await opened.page.getByText(/^Lowest -3.5 °C, highest 31.5 °C, mean/).waitFor();

@@ -5,6 +5,9 @@ import { AtmoError } from '../../../src/core/errors.ts';
 /** Whether this machine can run the tests of the page. */
 export const HAS_CHROMIUM = findChromium() !== undefined;
 
+/** A browser is the heaviest of all programs here, and what a machine that others load starts last. */
+const START_LIMIT_MS = 100_000;
+
 interface BrowserOptions {
   /** File of frames (`.mjpeg`, `.y4m`) that the camera of the browser shows; without it there is a test picture. */
   readonly cameraFile?: string;
@@ -18,6 +21,7 @@ export async function startChromium({ cameraFile }: BrowserOptions = {}): Promis
   if (cameraFile !== undefined) camera.push(`--use-file-for-fake-video-capture=${cameraFile}`);
   return chromium.launch({
     executablePath,
+    timeout: START_LIMIT_MS,
     // Root cannot have the sandbox, and containers have a small /dev/shm.
     args: [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), '--disable-dev-shm-usage', '--disable-gpu', ...camera],
     // Proxies of the machine are not there in the private network.
