@@ -9,7 +9,7 @@ import { VirtualHome } from '../home/virtual-home.ts';
 import { SPARKLE_MODEL } from '../matter/sparkle-model.ts';
 import { RunningHub } from './running-hub.ts';
 
-const SOON = { timeout: 10_000, interval: 100 };
+const SOON = { interval: 100 };
 
 let dir: string;
 let home: VirtualHome;

@@ -100,9 +100,12 @@ describe('a commissioned device', () => {
   test('a command sent while the link is down does not arrive, the next one after it is up does', async () => {
     const before = await toggleCount(lamp);
     await lamp.linkDown();
-    await expect(toggle(peer)).rejects.toThrow();
-    expect(await toggleCount(lamp)).toBe(before);
-    await lamp.linkUp();
+    try {
+      await expect(toggle(peer)).rejects.toThrow();
+      expect(await toggleCount(lamp)).toBe(before);
+    } finally {
+      await lamp.linkUp();
+    }
     await expect
       .poll(
         () =>

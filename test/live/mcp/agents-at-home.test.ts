@@ -137,11 +137,14 @@ describe('after the hub was killed under the bridge', () => {
     await client.listen(SENSOR);
     await client.call('home_overview');
     await home.killHub();
-    const askedMs = performance.now();
-    await expect(client.call('control_tool', lamp('on'))).rejects.toThrow(/HUB_UNREACHABLE/);
-    // Clients wait for a minute by themselves.
-    expect(performance.now() - askedMs).toBeLessThan(10_000);
-    await home.restartHub();
+    try {
+      const askedMs = performance.now();
+      await expect(client.call('control_tool', lamp('on'))).rejects.toThrow(/HUB_UNREACHABLE/);
+      // Clients wait for a minute by themselves.
+      expect(performance.now() - askedMs).toBeLessThan(10_000);
+    } finally {
+      await home.restartHub();
+    }
     await expect.poll(async () => (await client.call('control_tool', lamp('on'))).isError ?? false, PATIENCE).toBe(false);
     expect(await lampIsOn()).toBe(true);
     client.notices.length = 0;

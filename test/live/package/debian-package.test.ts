@@ -119,7 +119,8 @@ describe.skipIf(missing !== undefined)(`the package on a Debian with systemd${mi
       const stuckPid = await property('MainPID');
       void machine.run('atmo call get_stuck');
       await until(async () => Number(await property('NRestarts')) > 0 && (await isUp()), BOOT_LIMIT_MS / 2);
-      expect(await machine.must('journalctl -u atmosphere-edge')).toMatch(/Watchdog timeout[\s\S]*outputs safe: pump off[\s\S]*Started/);
+      const journal = () => machine.must('journalctl -u atmosphere-edge');
+      await expect.poll(journal, { interval: 500 }).toMatch(/Watchdog timeout[\s\S]*outputs safe: pump off[\s\S]*Started/);
       expect(await property('MainPID')).not.toBe(stuckPid);
       expect(await machine.must('atmo status')).toContain('http://127.0.0.1:8081');
       await machine.must('rm /etc/systemd/system/atmosphere-edge.service.d/watchdog.conf && systemctl daemon-reload');
