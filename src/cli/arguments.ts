@@ -86,6 +86,9 @@ function checkOperands(command: Command, given: readonly string[]): void {
   }
 }
 
+/** What other programs call the command that lists things; here it is the plural. */
+const LISTING = new Set(['list', 'ls', 'show']);
+
 function unknownCommand(commands: readonly Command[], words: readonly string[]) {
   const [first, second] = words;
   if (first === undefined)
@@ -93,6 +96,9 @@ function unknownCommand(commands: readonly Command[], words: readonly string[]) 
   const group = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
   if (group.length > 0 && second === undefined) return usage(`atmo ${first} wants one of: ${group.join(', ')}`);
   const typed = group.length > 0 ? `${first} ${second}` : first;
+  const list = commands.find(({ name }) => name === `${first}s`);
+  if (list !== undefined && LISTING.has(second ?? ''))
+    return usage(`There is no command ${JSON.stringify(typed)}; did you mean "atmo ${list.name}"?`);
   const near = nearestTexts(typed, group.length > 0 ? group : commands.map(({ name }) => name), 1);
   const hint = near.map((name) => `did you mean "atmo ${name}"?`)[0] ?? 'atmo --help lists what there is';
   return usage(`There is no command ${JSON.stringify(typed)}; ${hint}`);

@@ -13,15 +13,18 @@ interface KnownThings {
 const MAX_SLIPS = 2;
 
 /**
- * One sentence for each grant that looks misspelled: an action nearly like one that a tool requires, a device or an area that this
- * hub does not know. Such grants are allowed: tools and devices come later, and other hubs have theirs.
+ * One sentence for each grant that looks misspelled: an action nearly like one that a tool requires, or without the thing that tools
+ * require it of, a device or an area that this hub does not know. Such grants are allowed: tools and devices come later, and other hubs have theirs.
  */
 export function lintGrants(grants: readonly string[], known: KnownThings): readonly string[] {
-  const actions = new Set(known.tools.flatMap(requiredActions));
+  const required = known.tools.flatMap(requiredPermissions);
+  const actions = new Set(required.map(actionOf));
   const names = namesOf(known.devices);
   return grants.flatMap((text) => {
     const grant = parseGrant(text);
-    return grant === undefined ? [] : [...actionProblem(text, grant, actions), ...nameProblem(text, grant, names)];
+    return grant === undefined
+      ? []
+      : [...actionProblem(text, grant, actions), ...thingProblem(text, grant, required), ...nameProblem(text, grant, names)];
   });
 }
 
@@ -31,6 +34,12 @@ function actionProblem(text: string, grant: Grant, actions: ReadonlySet<string>)
   const [near] = actions.has(action) ? [] : nearestTexts(action, actions, 1);
   if (near === undefined || editDistance(action, near) > MAX_SLIPS) return [];
   return [`${text}: no tool requires ${action}; did you mean ${near}?`];
+}
+
+/** `device:control` covers no device: tools require it of one. */
+function thingProblem(text: string, grant: Grant, required: readonly string[]): readonly string[] {
+  const isOfThings = grant.kind === 'action' && !required.includes(text) && required.some((permission) => actionOf(permission) === text);
+  return isOfThings ? [`${text}: tools require it of one thing; did you mean ${text}:*?`] : [];
 }
 
 function nameProblem(text: string, grant: Grant, { devices, areas }: ReturnType<typeof namesOf>): readonly string[] {
@@ -46,10 +55,11 @@ function missing(sentence: string, name: string, known: readonly string[]): read
   return [near === undefined ? sentence : `${sentence}; did you mean ${near}?`];
 }
 
-function requiredActions({ requires }: JsonObject): readonly string[] {
-  const permissions = isJsonObject(requires) && Array.isArray(requires.permissions) ? requires.permissions.map(String) : [];
-  return permissions.map((permission) => permission.split(':').slice(0, 2).join(':'));
+function requiredPermissions({ requires }: JsonObject): readonly string[] {
+  return isJsonObject(requires) && Array.isArray(requires.permissions) ? requires.permissions.map(String) : [];
 }
+
+const actionOf = (permission: string): string => permission.split(':').slice(0, 2).join(':');
 
 function namesOf(devices: readonly JsonObject[]): { readonly devices: readonly string[]; readonly areas: readonly string[] } {
   return {

@@ -23,6 +23,7 @@ const WIDER_TOKEN = 'atmo token show - tells what a token may do; atmo token min
 const STEPS_BY_MESSAGE: readonly (readonly [code: ErrorCode, said: RegExp, step: string])[] = [
   ['NOT_FOUND', /^There is no hub /, 'atmo mesh peers lists them'],
   ['NOT_FOUND', /^There is no agent /, 'atmo agents lists them'],
+  ['VALIDATION_ERROR', /^Sensor id /, 'atmo sensors lists them'],
 ];
 
 /** What to type after an error, unless its message says so itself. */

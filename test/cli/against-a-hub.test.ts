@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { nextStep } from '../../src/cli/next-step.ts';
 import { AtmoError, type ErrorCode } from '../../src/core/errors.ts';
 import { jobTools } from '../../src/tools/builtin/job-tools.ts';
 import { AGENT_TOKEN, makeDevice, makeGateway, makeReading } from '../gateway/gateway-room.ts';
@@ -168,6 +169,9 @@ describe('exit codes', () => {
     const { run } = makeHome();
     expect((await run(['call', 'dimm'])).err).toMatch(/^TOOL_NOT_FOUND: .*\n→ atmo tools --search 'what it does' finds one\n$/);
     expect((await run(['devices', 'cellar'])).err).toContain('→ atmo devices lists them');
+    expect(nextStep(new AtmoError('VALIDATION_ERROR', 'Sensor id "hall" is not of the form <device id>/<reading>'))).toBe(
+      'atmo sensors lists them',
+    );
     expect((await atmo(['devices'])).err).not.toContain('→');
   });
 

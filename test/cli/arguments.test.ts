@@ -106,6 +106,8 @@ describe('mistakes in the command line', () => {
   test.each([
     [['devcies'], 'did you mean "atmo devices"?'],
     [['device', 'renam', 'x', 'y'], 'did you mean "atmo device rename"?'],
+    [['device', 'list'], 'did you mean "atmo devices"?'],
+    [['agent', 'ls'], 'did you mean "atmo agents"?'],
     [['device'], 'atmo device wants one of: device rename'],
     [['call'], 'TOOL is missing'],
     [['read', 'a/b', 'c'], '"c" is one argument too many'],

@@ -13,6 +13,7 @@ describe('a grant', () => {
   test.each([
     ['device:contrl:hall-lamp', 'device:contrl:hall-lamp: no tool requires device:contrl; did you mean device:control?'],
     ['sensors:read:*', 'sensors:read:*: no tool requires sensors:read; did you mean sensor:read?'],
+    ['device:control', 'device:control: tools require it of one thing; did you mean device:control:*?'],
     ['device:control:hal-lamp', 'device:control:hal-lamp: no device hal-lamp is known here; did you mean hall-lamp?'],
     ['device:control:fountain', 'device:control:fountain: no device fountain is known here'],
     ['device:control:@area/front-hal', 'device:control:@area/front-hal: no area front-hal is known here; did you mean front-hall?'],

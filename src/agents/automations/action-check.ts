@@ -30,7 +30,8 @@ export function checkActions(actions: readonly Action[], principal: Principal, p
       checkAction(action, principal, ports);
     } catch (thrown) {
       const { code, message, details } = toAtmoError(thrown);
-      throw new AtmoError(code, `actions/${index} (${action.tool}): ${message}`, { ...details, action: index });
+      const whose = code === 'TOOL_NOT_FOUND' ? ', with the permissions of this agent' : '';
+      throw new AtmoError(code, `actions/${index} (${action.tool})${whose}: ${message}`, { ...details, action: index });
     }
   }
 }

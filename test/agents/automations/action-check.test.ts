@@ -17,6 +17,18 @@ test('an action of another hub is held against what is known of it here: its par
   expect(() => check({ lamp: 'Attic lamp' }, 'device:control:attic-lamp')).toThrow('device_id');
 });
 
+test('a tool that the agent could not see is told as one that is missing with its permissions', () => {
+  const resolve = () => {
+    throw new AtmoError('TOOL_NOT_FOUND', 'There is no tool "matter:dim"');
+  };
+  const check = () =>
+    checkActions([{ tool: 'matter:dim', params: {}, on_error: 'stop' }], agent('device:read:hall-lamp'), {
+      ...ports,
+      registry: { ...ports.registry, resolve },
+    });
+  expect(check).toThrow('actions/0 (matter:dim), with the permissions of this agent: There is no tool');
+});
+
 test('an action may name a device that another hub has, where the agent may know of it', () => {
   const canonicalize = () => {
     throw new AtmoError('DEVICE_NOT_FOUND', 'There is no such device here');
