@@ -55,7 +55,16 @@ function describeMissing(schema: JsonSchema, error: ErrorObject): SchemaProblem 
   const name = String(error.params.missingProperty);
   const pointer = `${error.instancePath}/${pointerSegment(name)}`;
   const part = atPointer(schemaBeside(schema, error), `/properties/${pointerSegment(name)}`);
-  return problem(isSchemaObject(part) ? part : {}, pointer, `${fieldName(pointer)} is missing`);
+  return problem(isSchemaObject(part) ? part : {}, pointer, `${fieldName(pointer)} is missing${whatItIs(part)}`);
+}
+
+const MAX_WORDS = 120;
+
+/** Of a text without a list of values or a form, its length says least: what it is stands in its description. */
+function whatItIs(part: unknown): string {
+  if (!isSchemaObject(part) || part.type !== 'string' || typeof part.description !== 'string') return '';
+  const isToldByAllowed = [part.enum, part.const, part.pattern, part.format].some((keyword) => keyword !== undefined);
+  return isToldByAllowed ? '' : ` (${part.description.split('\n', 1)[0]?.slice(0, MAX_WORDS)})`;
 }
 
 function describeUnknown(schema: JsonSchema, error: ErrorObject): SchemaProblem {

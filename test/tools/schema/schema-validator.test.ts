@@ -54,6 +54,13 @@ describe('what is wrong is said with field, range and example', () => {
     expect(problemsOf(schema, value)[0]).toMatchObject(problem);
   });
 
+  test('a text that is missing is told by its description, of which its length says little', () => {
+    const device = { type: 'string', maxLength: 64, description: 'Device id or name\nsecond line' };
+    const way = { type: 'string', enum: ['up', 'down'], description: 'Direction' };
+    const messages = problemsOf(object({ device, way }, ['device', 'way']), {}).map(({ message }) => message);
+    expect(messages).toEqual(['Parameter "device" is missing (Device id or name)', 'Parameter "way" is missing']);
+  });
+
   test('tens of thousands of mistakes cost no more than the first of them', async () => {
     const item = { anyOf: [{ type: 'string' }, { type: 'null' }] };
     const list = Array(15_000).fill(1);

@@ -67,6 +67,7 @@ function mintParameters(roles: readonly string[]) {
     agent_id: p.string({
       description: 'Name of the agent; a slash and the name of the one who makes it come before it for a child',
       pattern: AGENT_NAME.source,
+      examples: ['kitchen-assistant'],
     }),
     permissions: p
       .array(permission, { description: "What it may do; all of the role's when left out", minItems: 1, maxItems: 64 })
