@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Device } from '../../src/core/devices/device-model.ts';
 import type { AtmoError } from '../../src/core/errors.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
@@ -20,6 +20,10 @@ beforeAll(async () => {
   ({ hub, virtual: lamp, device } = one);
 });
 afterAll(() => one?.[Symbol.asyncDispose]());
+beforeEach(async () => {
+  await lamp.linkUp();
+  await until(() => hub.devices.get(device.id)?.reachability === 'reachable');
+});
 
 const outcome = (work: Promise<unknown>): Promise<string> =>
   work.then(
@@ -61,7 +65,6 @@ describe('a call that was given up', () => {
   });
 
   test('by its deadline neither runs later, and the next call runs once', async () => {
-    await until(() => hub.devices.get(device.id)?.reachability === 'reachable');
     const before = (await lamp.commands()).length;
     await lamp.linkDown();
     const startedMs = performance.now();
