@@ -67,6 +67,10 @@ export class MeshHub implements AsyncDisposable {
     return this.#process?.pid ?? 0;
   }
 
+  get isRunning(): boolean {
+    return this.#process?.exitCode === null && this.#process.signalCode === null;
+  }
+
   /** `host:port` under which members reach it. */
   get meshAddress(): string {
     return `${this.host.address()}:${MESH_PORT}`;
