@@ -226,9 +226,10 @@ test('a peer whose process is killed is noticed at once', async () => {
   const down = Promise.withResolvers<number>();
   engine.onPeerDown(() => down.resolve(performance.now()));
   await engine.connect({ host: '127.0.0.1', port: Number(port) }, { signal: never });
-  const killedMs = performance.now();
   child.kill('SIGKILL');
-  expect((await down.promise) - killedMs).toBeLessThan(500);
+  await ended(child);
+  const endedMs = performance.now();
+  expect((await down.promise) - endedMs).toBeLessThan(500);
 });
 
 async function linesOf(stream: NodeJS.ReadableStream): Promise<readonly string[]> {

@@ -52,9 +52,9 @@ async function ask(from: LabHost, address: string): Promise<{ readonly datagrams
   return { datagrams: Number(datagrams), caller: caller.replace('::ffff:', '') };
 }
 
-/** Whether a caller on `from` gets through within half a second. */
+/** Whether a caller on `from` gets through within half a second, and not whether its process hears of it by then. */
 async function reaches(from: LabHost, address: string): Promise<boolean> {
-  const program = `const s = require('node:net').connect(7000, '${address}', () => process.exit(0)); s.on('error', () => process.exit(1)); setTimeout(() => process.exit(1), 500);`;
+  const program = `const s = require('node:net').connect(7000, '${address}', () => process.exit(0)); s.on('error', () => process.exit(1)); setTimeout(() => setImmediate(() => process.exit(1)), 500);`;
   const [command, ...args] = from.command([process.execPath, '-e', program]);
   return run(command, args).then(
     () => true,
