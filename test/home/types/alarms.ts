@@ -5,7 +5,7 @@ import { SmokeCoAlarmDevice } from '@matter/main/devices/smoke-co-alarm';
 import { WaterLeakDetectorDevice } from '@matter/main/devices/water-leak-detector';
 import type { DeviceType } from '../part.ts';
 
-const SELF_TEST_SECONDS = 1;
+const SELF_TEST_SECONDS = 3;
 
 /** Runs its self test for a second, then tells that it is over. */
 class SelfTestingAlarm extends SmokeCoAlarmServer.with('SmokeAlarm', 'CoAlarm') {

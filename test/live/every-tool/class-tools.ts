@@ -4,8 +4,6 @@ import type { OwnedHome } from './owned-home.ts';
 import { PIN } from './rows/moving-rows.ts';
 import type { Fact } from './tool-row.ts';
 
-const SOON = { timeout: 8_000, interval: 50 };
-
 interface ClassRow {
   readonly tool: string;
   readonly params: JsonObject;
@@ -148,7 +146,7 @@ export function describeClassTools(ownedHome: () => OwnedHome): void {
       const wanted = raw.map((fact) => fact[3]);
       expect(await shown(), 'the device showed the effect already before the call').not.toEqual(wanted);
       expect(await hub.result(tool, params)).toMatchObject(result);
-      await expect.poll(shown, SOON).toEqual(wanted);
+      await expect.poll(shown).toEqual(wanted);
     });
 
     test.for(REFUSALS)('%s %j is refused', async ([tool, params, code, hint]) => {

@@ -34,11 +34,11 @@ export const MOVING: readonly DeviceRows[] = [
     ),
     does(
       'front_door_unlock_for',
-      { seconds: 1, pin: PIN },
+      { seconds: 5, pin: PIN },
       {
         raw: [lock('LockState', 2)],
         later: [lock('LockState', 1)],
-        sent: { cluster: 'DoorLock', command: 'unlockWithTimeout', fields: { timeout: 1, pinCode: PIN_OCTETS } },
+        sent: { cluster: 'DoorLock', command: 'unlockWithTimeout', fields: { timeout: 5, pinCode: PIN_OCTETS } },
       },
     ),
     tells('front_door_read_lock', [lock('DoorState', 0)], { lock_state: 'locked', door_state: 'door_open' }),

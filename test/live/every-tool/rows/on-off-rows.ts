@@ -29,7 +29,7 @@ export function lightingRows(slug: string, part: string): readonly ToolRow[] {
     does(`${slug}_remove_scene`, { scene: 3 }, { raw: [scenes(0)] }),
     does(
       `${slug}_turn_on_for`,
-      { seconds: 0.8 },
+      { seconds: 5.2 },
       {
         given: [off],
         raw: [on],
@@ -37,7 +37,7 @@ export function lightingRows(slug: string, part: string): readonly ToolRow[] {
         sent: {
           cluster: 'OnOff',
           command: 'onWithTimedOff',
-          fields: { onTime: 8, offWaitTime: 0, onOffControl: { acceptOnlyWhenOn: false } },
+          fields: { onTime: 52, offWaitTime: 0, onOffControl: { acceptOnlyWhenOn: false } },
         },
         state: { is_on: true },
       },
