@@ -15,7 +15,7 @@ import { THREAD_DATASET } from '../matter/thread-dataset.ts';
 import { VirtualAdapter } from '../matter/virtual-adapter.ts';
 
 const hasDbus = spawnSync('dbus-daemon', ['--version']).status === 0;
-const signal = AbortSignal.timeout(60_000);
+const { signal } = new AbortController();
 
 let dir: string;
 let bus: PrivateBus;

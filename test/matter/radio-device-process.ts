@@ -5,6 +5,9 @@ import { createInterface } from 'node:readline';
 import { expect, vi } from 'vitest';
 import { LabHost } from '../../scripts/network-lab/lab-host.ts';
 
+/** As for other devices: a start from source takes seconds of processor time. */
+const START_LIMIT_MS = 110_000;
+
 export interface RadioDeviceOptions {
   /** Unix socket that is its radio. */
   readonly socket: string;
@@ -35,7 +38,7 @@ export class RadioDevice implements AsyncDisposable {
     const host = new LabHost(options.medium, options.hostNumber);
     await host.start();
     const device = new RadioDevice(host, options);
-    device.#qrCode = ((await device.told('ready')) as { qrPairingCode: string }).qrPairingCode;
+    device.#qrCode = ((await device.told('ready', START_LIMIT_MS)) as { qrPairingCode: string }).qrPairingCode;
     return device;
   }
 
@@ -44,8 +47,8 @@ export class RadioDevice implements AsyncDisposable {
   }
 
   /** Waits until it told `key` and answers the first value. */
-  async told(key: string): Promise<unknown> {
-    await vi.waitFor(() => expect(this.lines.some((line) => key in line)).toBe(true), { timeout: 20_000 });
+  async told(key: string, limitMs = 20_000): Promise<unknown> {
+    await vi.waitFor(() => expect(this.lines.some((line) => key in line)).toBe(true), { timeout: limitMs });
     return this.lines.find((line) => key in line)?.[key];
   }
 
