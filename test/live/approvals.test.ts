@@ -45,7 +45,7 @@ async function powerCut(): Promise<void> {
 function atmo(home: string, ...argv: readonly string[]): Promise<{ code: number; json: JsonObject }> {
   const env = { PATH: process.env.PATH, HOME: join(dir, home), ATMO_STATE_DIR: join(dir, 'state'), ATMO_HTTP_PORT: PORT };
   return new Promise((resolve) => {
-    execFile(process.execPath, [MAIN, ...argv, '--json'], { env, timeout: 20_000 }, (error, stdout, stderr) => {
+    execFile(process.execPath, [MAIN, ...argv, '--json'], { env, timeout: 60_000 }, (error, stdout, stderr) => {
       const code = typeof error?.code === 'number' ? error.code : 0;
       resolve({ code, json: stdout === '' ? { stderr } : (JSON.parse(stdout) as JsonObject) });
     });

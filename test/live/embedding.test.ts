@@ -144,7 +144,7 @@ describe('a program with a hub inside itself', () => {
   test('is bound by rules, the rate of a token, time limits and slots', async () => {
     const rules = { rules: [{ name: 'no hashes', effect: 'deny', reason: 'not today', when: { tool: 'core:hash', kind: 'agent' } }] };
     writeFileSync(join(stateDir, 'rules.yaml'), JSON.stringify(rules), { mode: 0o600 });
-    const { orchestrator } = await startHub({ features: {}, default_timeout_ms: 200, max_concurrent: 1, max_queued: 1 });
+    const { orchestrator } = await startHub({ features: {}, default_timeout_ms: 2_000, max_concurrent: 1, max_queued: 1 });
     const { output } = await call(ownerToken(), 'hub:mint_token', {
       agent_id: 'a',
       permissions: ['x:y'],
@@ -195,7 +195,7 @@ describe('a program with a hub inside itself', () => {
     writeFileSync(file, example);
     try {
       const env = { ...process.env, ATMO_STATE_DIR: stateDir, ATMO_TOKEN: String((minted.output as JsonObject).token) };
-      const { stdout } = await promisify(execFile)(process.execPath, [file], { env, timeout: 30_000 });
+      const { stdout } = await promisify(execFile)(process.execPath, [file], { env, timeout: 110_000 });
       expect(JSON.parse(stdout)).toEqual({ tool_call_id: 'call_1', success: true, output: { rung: 2 } });
     } finally {
       rmSync(file);

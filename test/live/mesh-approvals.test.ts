@@ -130,7 +130,7 @@ function atmo(...argv: readonly string[]): Promise<{ readonly code: number; read
   const environment = { PATH: process.env.PATH, HOME: join(mesh.dir, 'ann'), ATMO_STATE_DIR: b.stateDir, ATMO_HTTP_PORT: CLI_PORT };
   const [command, ...args] = b.host.command([process.execPath, MAIN, ...argv, '--json']);
   return new Promise((resolve) => {
-    execFile(command, args, { env: environment, timeout: 20_000 }, (error, stdout, stderr) => {
+    execFile(command, args, { env: environment, timeout: 60_000 }, (error, stdout, stderr) => {
       const code = typeof error?.code === 'number' ? error.code : 0;
       resolve({ code, json: stdout === '' ? { stderr } : (JSON.parse(stdout) as JsonObject) });
     });
