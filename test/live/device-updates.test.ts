@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { DeviceSpec, UpdatesSpec } from '../home/home-spec.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
+import { EventTap } from './every-tool/event-tap.ts';
 import { RunningHub } from './running-hub.ts';
 
 const device = (name: string, number: number, updates?: UpdatesSpec): DeviceSpec => ({
@@ -55,15 +56,11 @@ async function start(deviceId: string, file: string): Promise<string> {
   return String(answer.job_id);
 }
 
-async function follow(
-  jobId: string,
-  until: (job: JsonObject) => boolean,
-): Promise<{ readonly job: JsonObject; readonly notes: ReadonlySet<string> }> {
-  const notes = new Set<string>();
+/** The job once it is as wanted, or over. */
+async function follow(jobId: string, until: (job: JsonObject) => boolean): Promise<JsonObject> {
   for (;;) {
     const job = (await hub.get(`/api/v1/jobs/${jobId}`)) as JsonObject;
-    notes.add(String((job.progress as JsonObject | undefined)?.note ?? '').split(':')[0] ?? '');
-    if (until(job) || !['queued', 'running'].includes(String(job.status))) return { job, notes };
+    if (until(job) || !['queued', 'running'].includes(String(job.status))) return job;
     await delay(50);
   }
 }
@@ -129,19 +126,23 @@ test('what does not fit is refused before the device hears of it', async () => {
 });
 
 test('a device downloads the image over Matter, restarts, and tells the new version itself', async () => {
-  const { job, notes } = await follow(await start('door', 'v2.ota'), ended);
+  await using told = await EventTap.open(hub);
+  const jobId = await start('door', 'v2.ota');
+  const job = await follow(jobId, ended);
   expect(job).toMatchObject({
     status: 'succeeded',
     result: { device: 'door', file: 'v2.ota', from: { number: 1 }, to: { number: 2, text: 'v2' } },
   });
-  expect([...notes]).toEqual(expect.arrayContaining(['downloading', 'applying']));
+  const steps = () =>
+    told.of('job.changed', jobId).map(({ data }) => String((data.progress as JsonObject | undefined)?.note).split(':')[0]);
+  await expect.poll(steps).toEqual(expect.arrayContaining(['downloading', 'applying']));
   expect(await home.device('Door').get(0, 'BasicInformation', 'SoftwareVersion')).toBe(2);
   expect(await refusal({ device_id: 'door', file: 'v2.ota' })).toMatchObject({ code: 'CONFLICT' });
   expect((await hub.result('hub:list_updates')).offers).not.toContainEqual(expect.objectContaining({ device: 'door' }));
 });
 
 test('a device that restarts with its old software is told as such', async () => {
-  const { job } = await follow(await start('stubborn', 'v2.ota'), ended);
+  const job = await follow(await start('stubborn', 'v2.ota'), ended);
   expect(job).toMatchObject({
     status: 'failed',
     error: { code: 'CLUSTER_STATUS', message: expect.stringContaining('did not install it') },
@@ -151,7 +152,7 @@ test('a device that restarts with its old software is told as such', async () =>
 /** Starts the update with the large image, and waits until some of it has gone. */
 async function halfway(): Promise<string> {
   const jobId = await start('unlucky', 'large.ota');
-  const { job } = await follow(jobId, ({ progress }) => Number((progress as JsonObject | undefined)?.fraction) > 0.02);
+  const job = await follow(jobId, ({ progress }) => Number((progress as JsonObject | undefined)?.fraction) > 0.02);
   expect(job, JSON.stringify(job.error)).toMatchObject({ status: 'running' });
   return jobId;
 }
@@ -161,7 +162,7 @@ test('a device that loses power in the middle is told within seconds, with how f
   const jobId = await halfway();
   await home.device('Unlucky').powerOff();
   const offAtMs = Date.now();
-  const { job } = await follow(jobId, ended);
+  const job = await follow(jobId, ended);
   const message = expect.stringMatching(/stopped answering after \d+ of 8\d+ bytes/);
   expect(job).toMatchObject({ status: 'failed', error: { code: 'DEVICE_UNREACHABLE', message } });
   expect(Date.now() - offAtMs).toBeLessThan(40_000);
@@ -173,7 +174,7 @@ test('it takes the same image once it is back, from a hub that has restarted too
   await home.device('Unlucky').powerOn();
   hub = await RunningHub.start({ stateDir: join(dir, 'state') });
   await expect.poll(() => hub.call('hub:ping_device', { device_id: 'unlucky' }), { timeout: 60_000 }).toMatchObject({ status: 'success' });
-  const { job } = await follow(await start('unlucky', 'large.ota'), ended);
+  const job = await follow(await start('unlucky', 'large.ota'), ended);
   expect(job).toMatchObject({ status: 'succeeded', result: { from: { number: 1 }, to: { number: 5 } } });
 }, 150_000);
 
@@ -183,14 +184,14 @@ test('a cancelled update ends, and the device goes on as it was and comes for th
   const again = await refusal({ device_id: 'unlucky', file: 'v2.ota' });
   expect(again).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('is being updated') });
   await hub.request(`/api/v1/jobs/${jobId}`, { method: 'DELETE' });
-  const { job } = await follow(jobId, ended);
+  const job = await follow(jobId, ended);
   expect(job, JSON.stringify(job.error)).toMatchObject({ status: 'cancelled' });
   const unlucky = home.device('Unlucky');
   await expect.poll(() => unlucky.get(0, 'OtaSoftwareUpdateRequestor', 'UpdateState'), { timeout: 30_000 }).toBe(1);
   expect(await unlucky.get(0, 'BasicInformation', 'SoftwareVersion')).toBe(5);
   // Without an error in its transfer it would wait for minutes first.
-  await putImage('small.ota', 7);
+  await putImage('next.ota', 7, { bytes: 8_000_000 });
   const isDownloading = ({ progress }: JsonObject): boolean => String((progress as JsonObject | undefined)?.note).startsWith('downloading');
-  const next = (await follow(await start('unlucky', 'small.ota'), isDownloading)).job;
+  const next = await follow(await start('unlucky', 'next.ota'), isDownloading);
   expect(isDownloading(next), JSON.stringify(next)).toBe(true);
 }, 60_000);
