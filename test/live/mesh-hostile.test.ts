@@ -138,7 +138,9 @@ describe('hubs under attack', () => {
         figure('hostile.p95_ratio', attackedMs / calmMs, '×');
         figure('hostile.rss_growth', rssMegabytes(victim.pid) - rss, 'MB');
         expect(report.frames).toBe(FRAMES);
-        expect(report.flood_cut_ms).toBeLessThanOrEqual(FLOOD_LIMIT_MS);
+        expect(report.flood_uncut).toBe(0);
+        // As fast as the flood itself, which others on the processors slow down.
+        if (IS_LONG) expect(report.flood_cut_ms).toBeLessThanOrEqual(FLOOD_LIMIT_MS);
         expect(victim.pid).toBe(pid);
         expect(await friend.result(`lab:count_${victim.name}`, { ticket: 'after' })).toMatchObject({ ticket: 'after' });
         expect(rssMegabytes(victim.pid) - rss).toBeLessThanOrEqual(RSS_LIMIT_MB);
