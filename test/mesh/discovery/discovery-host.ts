@@ -28,6 +28,8 @@ export class DiscoveryHost implements AsyncDisposable {
   readonly heardMs = new Map<string, number>();
   /** When its program began to open sockets. */
   startedMs = 0;
+  /** How long the program itself took to load, which tells how slow the machine is. */
+  loadedInMs = 0;
   drops: Record<string, number> = {};
   readonly #network: LabHost;
   #program: ChildProcess | undefined;
@@ -61,6 +63,7 @@ export class DiscoveryHost implements AsyncDisposable {
   /** Begins to announce; resolves when the program is ready. */
   async announce(): Promise<void> {
     const [command, ...args] = this.command([process.execPath, PROGRAM, this.name]);
+    const spawnedMs = Date.now();
     const program = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     const { promise, resolve } = Promise.withResolvers<void>();
     createInterface({ input: program.stdout }).on('line', (line) => {
@@ -70,6 +73,7 @@ export class DiscoveryHost implements AsyncDisposable {
     });
     this.#program = program;
     await promise;
+    this.loadedInMs = this.startedMs - spawnedMs;
   }
 
   /** Ends the program: with a goodbye, or as if power was cut. */
