@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
-import { homeOf, standardHome } from '../home/home-spec.ts';
+import { homeOf, standardHome, together } from '../home/home-spec.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
 import { until } from '../matter/device-hub.ts';
@@ -25,7 +25,7 @@ let thermometer: VirtualDevice;
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'agents-'));
-  const spec = homeOf(standardHome(), ['Living room lamp', 'Garden thermometer']);
+  const spec = together(homeOf(standardHome(), ['Living room lamp', 'Garden thermometer']));
   home = await VirtualHome.start({ spec, dir: join(dir, 'home') });
   hub = await startHub();
   lamp = home.device('Living room lamp');

@@ -7,7 +7,7 @@ import type { Device } from '../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { DeviceId } from '../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
-import { homeOf, standardHome } from '../home/home-spec.ts';
+import { homeOf, standardHome, together } from '../home/home-spec.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
 import { DeviceHub, until } from '../matter/device-hub.ts';
@@ -37,7 +37,7 @@ async function refusal(work: Promise<unknown>): Promise<AtmoError> {
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'device-control-'));
-  home = await VirtualHome.start({ spec: homeOf(standardHome(), NAMES), dir: join(dir, 'home') });
+  home = await VirtualHome.start({ spec: together(homeOf(standardHome(), NAMES)), dir: join(dir, 'home') });
   hub = new DeviceHub(dir);
   await hub.start();
   for (const name of NAMES) {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DeviceChange } from '../../src/core/devices/device-directory.ts';
-import { homeOf, standardHome } from '../home/home-spec.ts';
+import { homeOf, standardHome, together } from '../home/home-spec.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
 import { DeviceHub, until } from '../matter/device-hub.ts';
 
@@ -15,7 +15,7 @@ let hub: DeviceHub;
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'device-structure-'));
-  home = await VirtualHome.start({ spec: homeOf(standardHome(), NAMES), dir: join(dir, 'home') });
+  home = await VirtualHome.start({ spec: together(homeOf(standardHome(), NAMES)), dir: join(dir, 'home') });
   hub = new DeviceHub(dir);
   await hub.start();
   for (const name of NAMES) await hub.commission(home.device(name));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ClientNode } from '@matter/main/node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BareController } from '../home/bare-controller.ts';
-import { standardHome } from '../home/home-spec.ts';
+import { homeOf, standardHome, together } from '../home/home-spec.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
 
@@ -12,14 +12,35 @@ const PIN = new Uint8Array(Buffer.from('1234'));
 const WRONG_PIN = new Uint8Array(Buffer.from('9999'));
 const IN_MOTION = { interval: 100 };
 
+const NAMES = [
+  'Air purifier',
+  'Bedroom blind',
+  'Bedroom fan',
+  'Bedroom lamp',
+  'Boiler',
+  'Car charger',
+  'Fridge',
+  'Front door',
+  'Garden valve',
+  'Microwave',
+  'Oven',
+  'Party light',
+  'Robot',
+  'Smoke alarm',
+  'Television',
+  'Thermostat',
+  'Wall button',
+  'Washer',
+  'Well pump',
+];
+
 let dir: string;
 let home: VirtualHome;
 let controller: BareController;
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'virtual-home-'));
-  const devices = standardHome().devices.filter(({ bridged }) => !bridged);
-  home = await VirtualHome.start({ spec: { devices: devices.map((device) => ({ ...device, group: 'all' })) }, dir: join(dir, 'home') });
+  home = await VirtualHome.start({ spec: together(homeOf(standardHome(), NAMES)), dir: join(dir, 'home') });
   controller = await BareController.start(join(dir, 'controller'));
 });
 

@@ -5,7 +5,7 @@ import type { Browser } from 'playwright-core';
 import { runTool } from '../../../scripts/network-lab/run-tool.ts';
 import { readApproverKey } from '../../../src/cli/identity/approver-key.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { type DeviceSpec, homeOf, standardHome } from '../../home/home-spec.ts';
+import { type DeviceSpec, homeOf, standardHome, together } from '../../home/home-spec.ts';
 import type { VirtualDevice } from '../../home/virtual-device.ts';
 import { VirtualHome } from '../../home/virtual-home.ts';
 import { RunningHub } from '../running-hub.ts';
@@ -49,10 +49,10 @@ export class PageWorld implements AsyncDisposable {
   static async start(options: PageWorldOptions): Promise<PageWorld> {
     const dir = mkdtempSync(join(tmpdir(), 'page-'));
     const spec = homeOf(standardHome(), [...options.devices, ...(options.waiting ?? [])]);
-    const devices = [...spec.devices, ...(options.extra ?? [])].map(together);
+    const devices = together({ devices: [...spec.devices, ...(options.extra ?? [])] });
     await runTool(process.execPath, [BUILD_PAGE, '--if-stale']);
     const [home, hub, browser] = await Promise.all([
-      VirtualHome.start({ spec: { devices }, dir: join(dir, 'home') }),
+      VirtualHome.start({ spec: devices, dir: join(dir, 'home') }),
       startHub(join(dir, 'hub'), options.config),
       startChromium({ cameraFile: join(dir, FILM) }),
     ]);
@@ -116,9 +116,4 @@ export class PageWorld implements AsyncDisposable {
 
 function startHub(stateDir: string, config?: JsonObject): Promise<RunningHub> {
   return RunningHub.start({ stateDir, ...(config && { config }), env: { ATMO_HTTP_PORT: PORT } });
-}
-
-/** All devices in one process: they need neither power cuts nor lost links here. */
-function together({ group: _group, ...spec }: DeviceSpec): DeviceSpec {
-  return { ...spec, group: 'page' };
 }
