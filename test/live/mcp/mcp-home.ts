@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { homeOf, standardHome } from '../../home/home-spec.ts';
+import { homeOf, standardHome, together } from '../../home/home-spec.ts';
 import { VirtualHome } from '../../home/virtual-home.ts';
 import { MAIN } from '../main-program.ts';
 import { RunningHub } from '../running-hub.ts';
@@ -26,7 +26,7 @@ export class McpHome implements AsyncDisposable {
   static async start(): Promise<McpHome> {
     const dir = mkdtempSync(join(tmpdir(), 'mcp-live-'));
     mkdirSync(join(dir, 'owner'), { mode: 0o700 });
-    const devices = await VirtualHome.start({ spec: homeOf(standardHome(), [...DEVICES]), dir: join(dir, 'home') });
+    const devices = await VirtualHome.start({ spec: together(homeOf(standardHome(), [...DEVICES])), dir: join(dir, 'home') });
     const home = new McpHome(devices, await startHub(dir), dir);
     for (const name of DEVICES) {
       const { pairing } = devices.device(name);
