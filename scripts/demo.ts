@@ -111,13 +111,26 @@ The hub without devices, which uses those of the first:
   ./scripts/atmo tools --search 'make the living room bright'`);
   const over = new AbortController();
   const weather = passDays(home, over.signal);
-  await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
+  await interrupted;
   over.abort();
   await weather;
 }
 
+/** Commissions and calls, step by step; false when the devices say otherwise. */
+async function demonstrate(home: DemoHome): Promise<boolean> {
+  const devices = await devicesOf(world);
+  const ended = once(world, 'exit').then(() => Promise.reject(new AtmoError('INTERNAL_ERROR', 'A hub ended; its reason stands above')));
+  const hubs = [hubAt(first), hubAt(second)] as const;
+  await Promise.race([Promise.all(hubs.map((hub) => hub.untilReady())), ended]);
+  ended.catch(() => undefined);
+  const terminal = terminalAt(first);
+  return runSteps({ devices, hub: hubs[0], home, terminal, second: { hub: hubs[1], terminal: terminalAt(second) } });
+}
+
 // `scripts/demo` lets nothing else through.
 const isCheck = process.argv.includes('--check');
+const EXIT_INTERRUPTED = 130;
+const interrupted = Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
 const dir = mkdtempSync(join(tmpdir(), 'atmo-demo-'));
 const first = doorAt(await freePort(DEFAULT_PORT, 0), join(dir, 'hub'));
 const second = doorAt(await freePort(0), join(dir, 'second'));
@@ -133,28 +146,18 @@ const doors = [
   await forward(`tcp:${first.port}`, `unix:${join(dir, 'api.sock')}`),
   await forward(`tcp:${second.port}`, `unix:${join(dir, 'second.sock')}`),
 ];
+let exitCode = 1;
 try {
-  const devices = await devicesOf(world);
-  const ended = once(world, 'exit').then(() => Promise.reject(new AtmoError('INTERNAL_ERROR', 'A hub ended; its reason stands above')));
-  const hubs = [hubAt(first), hubAt(second)] as const;
-  await Promise.race([Promise.all(hubs.map((hub) => hub.untilReady())), ended]);
-  ended.catch(() => undefined);
   const home = new HomeOverSocket(join(dir, 'home.sock'));
-  const isVerified = await runSteps({
-    devices,
-    hub: hubs[0],
-    home,
-    terminal: terminalAt(first),
-    second: { hub: hubs[1], terminal: terminalAt(second) },
-  });
-  process.exitCode = isVerified ? 0 : 1;
-  if (isVerified && !isCheck) await untilInterrupted(first, second, home);
+  const outcome = await Promise.race([demonstrate(home), interrupted]);
+  if (outcome === true) exitCode = 0;
+  else if (outcome !== false) exitCode = EXIT_INTERRUPTED;
+  if (outcome === true && !isCheck) await untilInterrupted(first, second, home);
 } catch (error) {
   console.error(`demo: ${error instanceof Error ? error.message : error}`);
-  process.exitCode = 1;
 } finally {
   await end(world);
   for (const door of doors) door.close();
   rmSync(dir, { recursive: true, force: true });
 }
-process.exit();
+process.exit(exitCode);
