@@ -78,7 +78,7 @@ describe.skipIf(!HAS_CHROMIUM)(`what waits for a person${HAS_CHROMIUM ? '' : `: 
     await owner.page.getByRole('button', { name: 'Unlock Front door' }).click();
     await owner.page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     await owner.page.getByRole('dialog').waitFor({ state: 'detached' });
-    expect(await owner.page.locator('article[aria-busy=true]').count()).toBe(0);
+    await expect.poll(() => owner.page.locator('article[aria-busy=true]').count()).toBe(0);
     expect(await world.hub.get('/api/v1/approvals')).toEqual(before);
   });
 
