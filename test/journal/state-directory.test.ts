@@ -47,6 +47,12 @@ describe('the state directory', () => {
     }
   });
 
+  test('where no folder can be made is refused', () => {
+    expect(() => prepareStateDirectory('/proc/atmosphere-edge/state', silentLogger)).toThrow(
+      expect.objectContaining({ code: 'STORAGE_FAILED', message: expect.stringContaining('/proc/atmosphere-edge') }),
+    );
+  });
+
   test.skipIf(process.getuid?.() !== 0)('that belongs to another user is refused with the command that mends it', async () => {
     await using fixture = new JournalFixture();
     const { root } = prepareStateDirectory(fixture.path('state'), silentLogger);
