@@ -178,7 +178,17 @@ test('it takes the same image once it is back, from a hub that has restarted too
   expect(job).toMatchObject({ status: 'succeeded', result: { from: { number: 1 }, to: { number: 5 } } });
 }, 150_000);
 
-test('a cancelled update ends, and the device goes on as it was and comes for the next image at once', async () => {
+async function revive(name: string): Promise<void> {
+  await home.device(name).restart();
+  const reachability = async () => ((await hub.get(`/api/v1/devices/${name.toLowerCase()}`)) as JsonObject).reachability;
+  await expect.poll(reachability, { timeout: 40_000 }).toBe('reachable');
+}
+
+test('a cancelled update ends, and the device goes on as it was and comes for the next image at once', async ({ task }) => {
+  // A second try begins with a device that lives, whatever the first has left of it.
+  if ((task.result?.retryCount ?? 0) > 0) await revive('Unlucky');
+  const unlucky = home.device('Unlucky');
+  const versionBefore = await unlucky.get(0, 'BasicInformation', 'SoftwareVersion');
   await putImage('large.ota', 6, { bytes: 8_000_000 });
   const jobId = await halfway();
   const again = await refusal({ device_id: 'unlucky', file: 'v2.ota' });
@@ -186,12 +196,11 @@ test('a cancelled update ends, and the device goes on as it was and comes for th
   await hub.request(`/api/v1/jobs/${jobId}`, { method: 'DELETE' });
   const job = await follow(jobId, ended);
   expect(job, JSON.stringify(job.error)).toMatchObject({ status: 'cancelled' });
-  const unlucky = home.device('Unlucky');
   await expect.poll(() => unlucky.get(0, 'OtaSoftwareUpdateRequestor', 'UpdateState'), { timeout: 30_000 }).toBe(1);
-  expect(await unlucky.get(0, 'BasicInformation', 'SoftwareVersion')).toBe(5);
+  expect(await unlucky.get(0, 'BasicInformation', 'SoftwareVersion')).toBe(versionBefore);
   // Without an error in its transfer it would wait for minutes first.
   await putImage('next.ota', 7, { bytes: 8_000_000 });
   const isDownloading = ({ progress }: JsonObject): boolean => String((progress as JsonObject | undefined)?.note).startsWith('downloading');
   const next = await follow(await start('unlucky', 'next.ota'), isDownloading);
   expect(isDownloading(next), JSON.stringify(next)).toBe(true);
-}, 60_000);
+});
