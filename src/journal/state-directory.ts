@@ -1,9 +1,9 @@
-import { accessSync, chmodSync, constants, existsSync, lstatSync, mkdirSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { systemCode } from '../core/process/system-code.ts';
+import { makePrivateFolder } from '../core/storage/private-folder.ts';
 import { guardStorage } from './storage-error.ts';
 
 /** Where a hub keeps what must last. All folders are its user's alone. */
@@ -38,7 +38,7 @@ export function prepareStateDirectory(path: string, logger: Logger): StateDirect
 }
 
 function makePrivate(folder: string, logger: Logger): void {
-  if (!lstatSync(folder, { throwIfNoEntry: false })) makeFolder(folder);
+  if (!lstatSync(folder, { throwIfNoEntry: false })) makePrivateFolder(folder);
   const stat = lstatSync(folder);
   if (!stat.isDirectory()) refuse(folder, 'is a file or a link, not a directory: name the directory itself');
   const uid = process.getuid?.();
@@ -51,17 +51,6 @@ function makePrivate(folder: string, logger: Logger): void {
   if ((stat.mode & 0o077) === 0) return;
   chmodSync(folder, 0o700);
   logger.warn('state_directory_closed', { folder, modeBefore: (stat.mode & 0o777).toString(8), mode: '700' });
-}
-
-/** One folder at a time: `recursive` tries for ever where a file system makes no folder and says ENOENT, as /proc does. */
-function makeFolder(folder: string): void {
-  if (!existsSync(dirname(folder))) makeFolder(dirname(folder));
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    // Another hub that starts at the same moment has made it.
-    if (systemCode(error) !== 'EEXIST') throw error;
-  }
 }
 
 function refuse(folder: string, problem: string): never {

@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AtmoError } from '../../core/errors.ts';
+import { makePrivateFolder } from '../../core/storage/private-folder.ts';
 import { quickCheck } from '../checked-database.ts';
 import { StateLock } from '../state-lock.ts';
 import { guardStorage, toStorageError } from '../storage-error.ts';
@@ -40,7 +41,7 @@ export interface Restored {
  */
 export async function restoreArchive(order: RestoreOrder): Promise<Restored> {
   const { stateDir, archive, passphrase, derive } = order;
-  guardStorage(stateDir, () => mkdirSync(stateDir, { recursive: true, mode: 0o700 }));
+  guardStorage(stateDir, () => makePrivateFolder(stateDir));
   await using lock = new StateLock(stateDir);
   await lock.start();
   const folder = join(stateDir, RESTORE_FOLDER);
