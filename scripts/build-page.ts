@@ -1,11 +1,12 @@
 /** Builds the monitor page into dist/page, or into `--outdir DIR`; with `--if-stale` only when a source is newer. */
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type Metafile } from 'esbuild';
 import { AtmoError } from '../src/core/errors.ts';
 import { ROOT } from './bundle.ts';
+import { isOlderThan } from './bundle-folder.ts';
 
 const SOURCE = 'src/monitor';
 const ENTRIES = { main: `${SOURCE}/main.ts`, style: `${SOURCE}/style/main.css`, icon: `${SOURCE}/icon.svg` };
@@ -105,9 +106,11 @@ function compress(path: string): PageSize {
 function isStale(outDir: string): boolean {
   const list = join(outDir, 'inputs.json');
   if (!existsSync(list)) return true;
-  const builtMs = statSync(list).mtimeMs;
   const inputs = JSON.parse(readFileSync(list, 'utf8')) as readonly string[];
-  return inputs.some((path) => (statSync(join(ROOT, path), { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY) > builtMs);
+  return isOlderThan(
+    list,
+    inputs.map((path) => join(ROOT, path)),
+  );
 }
 
 if (import.meta.main) {

@@ -17,10 +17,11 @@ if (!values['if-stale'] || isOlderThan(program, SOURCES)) {
   const staged = join(outDir, `.build-${process.pid}`);
   try {
     await bundle({ entry: 'src/main.ts', outDir: staged, name: 'atmo' });
+    // Before the program, whose age says that all was built.
+    await buildPage(join(outDir, 'page'));
     placeBundle(staged, outDir, 'atmo');
   } finally {
     rmSync(staged, { recursive: true, force: true });
   }
-  await buildPage(join(outDir, 'page'));
   console.error(`built ${program}`);
 }

@@ -24,12 +24,12 @@ export function placeBundle(staged: string, folder: string, name: string): void 
   }
 }
 
-/** Whether the program is missing, or older than one of its sources: files, and all files in folders. */
-export function isOlderThan(program: string, sources: readonly string[]): boolean {
-  const builtMs = modifiedMs(program);
+/** Whether what was built is missing, or older than one of its sources, files and all files in folders, or one of them is gone. */
+export function isOlderThan(built: string, sources: readonly string[]): boolean {
+  const builtMs = modifiedMs(built);
   if (builtMs === undefined) return true;
-  const files = sources.flatMap((path) => (statSync(path).isDirectory() ? filesIn(path) : [path]));
-  return files.some((file) => (modifiedMs(file) ?? 0) > builtMs);
+  const files = sources.flatMap((path) => (statSync(path, { throwIfNoEntry: false })?.isDirectory() ? filesIn(path) : [path]));
+  return files.some((file) => (modifiedMs(file) ?? Number.POSITIVE_INFINITY) > builtMs);
 }
 
 const filesIn = (folder: string): readonly string[] =>

@@ -130,7 +130,7 @@ async function demonstrate(home: DemoHome): Promise<boolean> {
 // `scripts/demo` lets nothing else through.
 const isCheck = process.argv.includes('--check');
 const EXIT_INTERRUPTED = 130;
-const interrupted = Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
+const interrupted = Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal))).then(() => 'interrupted' as const);
 const dir = mkdtempSync(join(tmpdir(), 'atmo-demo-'));
 const first = doorAt(await freePort(DEFAULT_PORT, 0), join(dir, 'hub'));
 const second = doorAt(await freePort(0), join(dir, 'second'));
@@ -150,9 +150,11 @@ let exitCode = 1;
 try {
   const home = new HomeOverSocket(join(dir, 'home.sock'));
   const outcome = await Promise.race([demonstrate(home), interrupted]);
-  if (outcome === true) exitCode = 0;
-  else if (outcome !== false) exitCode = EXIT_INTERRUPTED;
-  if (outcome === true && !isCheck) await untilInterrupted(first, second, home);
+  if (outcome === 'interrupted') exitCode = EXIT_INTERRUPTED;
+  else if (outcome) {
+    exitCode = 0;
+    if (!isCheck) await untilInterrupted(first, second, home);
+  }
 } catch (error) {
   console.error(`demo: ${error instanceof Error ? error.message : error}`);
 } finally {
