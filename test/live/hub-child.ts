@@ -28,9 +28,14 @@ export async function untilReady(child: ChildProcess, log: string[], name = 'the
   return promise.finally(() => clearTimeout(timer));
 }
 
+/** Whether a process is over, by itself or by a signal. */
+export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
 /** Ends a process unless it has ended; answers its exit code. */
 export async function endProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  if (hasEnded(child)) return child.exitCode;
   const ended = once(child, 'exit');
   child.kill(signal);
   const [code] = (await ended) as [number | null];

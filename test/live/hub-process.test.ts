@@ -11,6 +11,7 @@ import { homeOf, standardHome } from '../home/home-spec.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
 import { until } from '../matter/device-hub.ts';
 import { THREAD_DATASET } from '../matter/thread-dataset.ts';
+import { hasEnded } from './hub-child.ts';
 import { RunningHub } from './running-hub.ts';
 
 const TURN_ON = 'matter:living_room_lamp_turn_on';
@@ -44,7 +45,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await home.device('Living room lamp').linkUp();
   // Killed also says that it was asked to end: one that a failed test left is not what the next test meets.
-  if (hub.process.killed || hub.process.exitCode !== null || hub.process.signalCode !== null) {
+  if (hub.process.killed || hasEnded(hub.process)) {
     await hub.kill();
     hub = await start();
   }

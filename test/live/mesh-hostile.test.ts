@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rssMegabytes } from '../../scripts/bench/process-figures.ts';
 import { quantile } from '../../scripts/bench/statistics.ts';
 import type { LabHost } from '../../scripts/network-lab/lab-host.ts';
+import { hasEnded } from './hub-child.ts';
 import { figure, IS_LONG } from './mesh/figures.ts';
 import { LabMesh, untilComplete } from './mesh/lab-mesh.ts';
 import type { MeshHub } from './mesh/mesh-hub.ts';
@@ -41,7 +42,7 @@ class Attack {
   }
 
   get isOver(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+    return hasEnded(this.#child);
   }
 
   async begun(): Promise<void> {

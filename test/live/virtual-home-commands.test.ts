@@ -209,7 +209,7 @@ describe('what a command does can be read from the device', () => {
   test('smoke alarm: tests itself for a while', async () => {
     const alarm = await commission('Smoke alarm');
     const isTesting = () => alarm.get(1, 'SmokeCoAlarm', 'TestInProgress');
-    // It tests itself for a second: who asks only afterwards may be late.
+    // Who asks only afterwards may be late.
     await Promise.all([expect.poll(isTesting, { interval: 20 }).toBe(true), alarm.invoke(1, 'smokeCoAlarm', 'selfTestRequest')]);
     await expect.poll(isTesting, IN_MOTION).toBe(false);
   });

@@ -7,7 +7,7 @@ import type { DeviceType } from '../part.ts';
 
 const SELF_TEST_SECONDS = 3;
 
-/** Runs its self test for a second, then tells that it is over. */
+/** Runs its self test for so long, then tells that it is over. */
 class SelfTestingAlarm extends SmokeCoAlarmServer.with('SmokeAlarm', 'CoAlarm') {
   override selfTestRequest(): void {
     this.state.testInProgress = true;

@@ -5,7 +5,7 @@ import type { LabHost } from '../../../scripts/network-lab/lab-host.ts';
 import { ownerDecision } from '../../../src/cli/identity/owner-consent.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import type { CallAnswer } from '../../../src/tools/calls/call-answer.ts';
-import { endProcess, untilReady, writeConfig } from '../hub-child.ts';
+import { endProcess, hasEnded, untilReady, writeConfig } from '../hub-child.ts';
 import { MAIN } from '../main-program.ts';
 import { HostDoor } from './host-door.ts';
 import { writeLabTools } from './lab-tools.ts';
@@ -68,7 +68,7 @@ export class MeshHub implements AsyncDisposable {
   }
 
   get isRunning(): boolean {
-    return this.#process?.exitCode === null && this.#process.signalCode === null;
+    return this.#process !== undefined && !hasEnded(this.#process);
   }
 
   /** `host:port` under which members reach it. */
