@@ -14,7 +14,8 @@ const MAX_SLIPS = 2;
 
 /**
  * One sentence for each grant that looks misspelled: an action nearly like one that a tool requires, or without the thing that tools
- * require it of, a device or an area that this hub does not know. Such grants are allowed: tools and devices come later, and other hubs have theirs.
+ * require it of, a device or an area that this hub does not know. Such grants are allowed: tools and devices come later, and other
+ * hubs have theirs.
  */
 export function lintGrants(grants: readonly string[], known: KnownThings): readonly string[] {
   const required = known.tools.flatMap(requiredPermissions);
