@@ -1,8 +1,9 @@
-import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { AtmoError } from '../core/errors.ts';
 import { syncPath } from '../core/storage/durable-file.ts';
+import type { FileMark } from '../core/storage/file-anchor.ts';
 import { quickCheck } from './checked-database.ts';
 
 /** One copy of a database. */
@@ -10,6 +11,8 @@ export interface Snapshot {
   readonly path: string;
   readonly takenMs: number;
 }
+
+type Measure = (database: DatabaseSync) => FileMark;
 
 const PAGES_PER_STEP = 1000;
 /** Each try is a new race with the transactions of this thread, which are over within a turn of it. */
@@ -29,8 +32,9 @@ export class SnapshotFolder {
     this.#kept = kept;
   }
 
-  /** Newest first. */
+  /** Newest first; none where there is no folder. */
   list(): readonly Snapshot[] {
+    if (!statSync(this.#directory, { throwIfNoEntry: false })?.isDirectory()) return [];
     const names = readdirSync(this.#directory, { encoding: 'utf8' }).filter(
       (name) => name.startsWith(this.#prefix) && name.endsWith('.snapshot'),
     );
@@ -66,9 +70,13 @@ export class SnapshotFolder {
     return { path, takenMs };
   }
 
-  /** The newest copy that quick_check finds sound. */
-  newestSound(): Snapshot | undefined {
-    return this.list().find(({ path }) => isSound(path));
+  /** The newest copy that quick_check and `measure` find sound, with how far it is. */
+  newestSound(measure: Measure): (Snapshot & { readonly mark: FileMark }) | undefined {
+    for (const snapshot of this.list()) {
+      const mark = markOf(snapshot.path, measure);
+      if (mark) return { ...snapshot, mark };
+    }
+    return undefined;
   }
 
   /** Puts a copy in the database's place, which must be empty; a crash on the way leaves it empty. */
@@ -81,13 +89,14 @@ export class SnapshotFolder {
   }
 }
 
-function isSound(path: string): boolean {
+/** Undefined for a copy that is damaged. */
+function markOf(path: string, measure: Measure): FileMark | undefined {
   try {
     using database = new DatabaseSync(path, { readOnly: true });
     quickCheck(database, path);
-    return true;
+    return measure(database);
   } catch {
-    return false;
+    return undefined;
   }
 }
 

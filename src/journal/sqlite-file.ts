@@ -1,107 +1,93 @@
-import { existsSync, renameSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { AtmoError } from '../core/errors.ts';
-import type { EventBus } from '../core/events.ts';
-import type { JsonObject } from '../core/json.ts';
-import type { Logger } from '../core/logger.ts';
 import type { Service } from '../core/service.ts';
-import type { Clock } from '../core/time/clock.ts';
-import { isoTime } from '../core/time/iso-time.ts';
-import { type DatabaseForm, inTransaction, openChecked } from './checked-database.ts';
+import type { FileAnchor } from '../core/storage/file-anchor.ts';
+import { inTransaction } from './checked-database.ts';
+import { DatabaseOpening, type JournalCollaborators, type Opened, type SqliteFileOptions, warnOf } from './database-opening.ts';
 import { type Snapshot, SnapshotFolder } from './snapshot-folder.ts';
-import { guardStorage, isDamage, toStorageError } from './storage-error.ts';
-
-/** What every part of the journal works with. */
-export interface JournalCollaborators {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: Pick<EventBus, 'emit'>;
-}
-
-/** Where copies of a database go, how often one is made, and how many are kept. */
-export interface SnapshotPlan {
-  readonly directory: string;
-  readonly everyMs: number;
-  readonly kept: number;
-}
-
-/** Form of a database file and what keeps it safe. */
-export interface SqliteFileOptions extends DatabaseForm {
-  readonly snapshots: SnapshotPlan;
-  /** For a damaged file without a sound snapshot: begin an empty one, or refuse to start. */
-  readonly whenLost: 'start-anew' | 'refuse';
-}
-
-/** What a start did about a damaged or missing file. */
-type Recovery = 'restored' | 'begun-anew';
+import { guardStorage, storageProblem, toStorageError } from './storage-error.ts';
 
 /** A snapshot that is due at start waits for the start to be over. */
 const FIRST_SNAPSHOT_MS = 60_000;
 
 /**
- * One database file with its safety: checked at start, a damaged one set aside as `<name>.corrupt-<time>` and the
- * newest sound snapshot put in its place, copied on a schedule when something changed. Every loss is told in the log
- * and as the event `hub.warning`.
+ * One database file with its safety: checked at start and held against its anchor, a damaged one set aside as
+ * `<name>.corrupt-<time>` and the newest sound snapshot put in its place, copied on a schedule when something changed. Every loss
+ * is told in the log, as the event `hub.warning`, and as a problem of the hub.
  */
 export class SqliteFile implements Service {
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #events: Pick<EventBus, 'emit'>;
+  readonly #collaborators: JournalCollaborators;
   readonly #options: SqliteFileOptions;
   readonly #folder: SnapshotFolder;
-  #database: DatabaseSync | undefined;
+  /** Where the owner of the file says how far it is. */
+  readonly anchor: FileAnchor;
+  #opened: Opened | undefined;
   #cancelTimer: () => void = () => {};
   #running: Promise<unknown> = Promise.resolve();
   #changesInSnapshot = -1;
-  #recovery: Recovery | undefined;
+  #isRefusing = false;
 
-  constructor({ clock, logger, events }: JournalCollaborators, options: SqliteFileOptions) {
-    this.#clock = clock;
-    this.#logger = logger;
-    this.#events = events;
+  constructor(collaborators: JournalCollaborators, options: SqliteFileOptions) {
+    this.#collaborators = collaborators;
     this.#options = options;
     this.#folder = new SnapshotFolder(options.snapshots.directory, options.path, options.snapshots.kept);
+    this.anchor = collaborators.fileAnchors.of(options.anchor);
   }
 
   async start(): Promise<void> {
-    if (this.#database) return;
-    this.#database = guardStorage(this.#options.path, () => {
-      this.#folder.prepare();
-      return this.#openOrRecover();
+    if (this.#opened) return;
+    this.#opened = guardStorage(this.#options.path, () => {
+      this.#prepareFolder();
+      return new DatabaseOpening(this.#collaborators, this.#options, this.#folder).open();
     });
     const newest = this.#folder.list()[0];
     const { everyMs } = this.#options.snapshots;
-    const waitMs = newest ? everyMs - Math.max(0, this.#clock.now() - newest.takenMs) : 0;
+    const waitMs = newest ? everyMs - Math.max(0, this.#collaborators.clock.now() - newest.takenMs) : 0;
     this.#schedule(Math.max(FIRST_SNAPSHOT_MS, waitMs));
   }
 
   get isOpen(): boolean {
-    return this.#database !== undefined;
+    return this.#opened !== undefined;
   }
 
   /** Absent when the file was sound, or new. */
-  get recovery(): Recovery | undefined {
-    return this.#recovery;
+  get recovery(): Opened['recovery'] {
+    return this.#opened?.recovery;
   }
 
   /** Runs work on the open database. Throws STORAGE_FAILED when the disk refuses, SHUTTING_DOWN when it is not open. */
   use<Result>(work: (database: DatabaseSync) => Result): Result {
-    const database = this.#database;
+    const database = this.#opened?.database;
     if (!database) throw new AtmoError('SHUTTING_DOWN', `${this.#options.path} is not open: the hub is starting or stopping`);
     return guardStorage(this.#options.path, () => work(database));
   }
 
-  /** Like `use`, in one transaction. */
+  /** Like `use`, for work that writes: a disk that refuses it is a problem of the hub until it takes a write again. */
+  write<Result>(work: (database: DatabaseSync) => Result): Result {
+    try {
+      const result = this.use(work);
+      if (this.#isRefusing) this.#collaborators.problems.clear(this.#writing);
+      this.#isRefusing = false;
+      return result;
+    } catch (error) {
+      const problem = storageProblem(error);
+      if (problem !== undefined) this.#collaborators.problems.raise(this.#writing, `${this.#name} cannot be written: ${problem}`);
+      this.#isRefusing ||= problem !== undefined;
+      throw error;
+    }
+  }
+
+  /** Like `write`, in one transaction. */
   transaction<Result>(work: (database: DatabaseSync) => Result): Result {
-    return this.use((database) => inTransaction(database, () => work(database)));
+    return this.write((database) => inTransaction(database, () => work(database)));
   }
 
   /** Copies the database now. Throws STORAGE_FAILED. */
   async snapshot(): Promise<Snapshot> {
     const task = this.#running.then(async () => {
       const changes = this.#changes();
-      const taken = await this.use((database) => this.#folder.take(database, this.#clock.now()));
+      const taken = await this.use((database) => this.#folder.take(database, this.#collaborators.clock.now()));
       this.#changesInSnapshot = changes;
       return taken;
     });
@@ -118,61 +104,43 @@ export class SqliteFile implements Service {
     try {
       if (this.isOpen && this.#changes() !== this.#changesInSnapshot) await this.snapshot();
     } catch (error) {
-      this.#warn('snapshot_failed', { path: this.#options.path, reason: error instanceof Error ? error.message : String(error) });
+      const reason = error instanceof Error ? error.message : String(error);
+      warnOf(this.#collaborators, this.#options.path, { warning: 'snapshot_failed', path: this.#options.path, reason });
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelTimer();
     await this.#running;
-    this.#database?.close();
-    this.#database = undefined;
+    if (!this.#opened) return;
+    this.#opened.database.close();
+    this.#opened = undefined;
+    // Closing brings everything onto the disk.
+    const mark = this.anchor.least();
+    if (mark) this.anchor.synced(mark);
   }
 
-  #openOrRecover(): DatabaseSync {
-    const { path } = this.#options;
-    if (!existsSync(path) && this.#folder.list().length === 0) return openChecked(this.#options);
+  get #name(): string {
+    return basename(this.#options.path);
+  }
+
+  get #writing(): string {
+    return `${this.#name} writing`;
+  }
+
+  /** A folder for copies that cannot be used costs the copies, not the hub. */
+  #prepareFolder(): void {
     try {
-      if (existsSync(path)) return openChecked(this.#options);
+      this.#folder.prepare();
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      const reason = String(toStorageError(error, this.#options.snapshots.directory));
+      warnOf(this.#collaborators, this.#options.path, { warning: 'snapshots_not_kept', path: this.#options.snapshots.directory, reason });
+      this.#collaborators.problems.raise(`${this.#name} copies`, `No copies of ${this.#name} can be kept: ${reason}`);
     }
-    return this.#recover();
-  }
-
-  #recover(): DatabaseSync {
-    const { path, whenLost } = this.#options;
-    const snapshot = this.#folder.newestSound();
-    if (!snapshot && whenLost === 'refuse') {
-      throw new AtmoError(
-        'STORAGE_FAILED',
-        `${path} is damaged or missing and none of its snapshots is sound. Put your own copy of the state directory back, or move it and its snapshots away to begin without what it held`,
-        { path, cause: 'lost' },
-      );
-    }
-    const setAside = this.#setAside();
-    if (snapshot) this.#folder.restore(snapshot, path);
-    this.#recovery = snapshot ? 'restored' : 'begun-anew';
-    this.#warn(snapshot ? 'database_restored' : 'database_lost', {
-      path,
-      ...(setAside === undefined ? {} : { setAside }),
-      ...(snapshot ? { snapshot: snapshot.path, snapshotTaken: isoTime(snapshot.takenMs) } : {}),
-      meaning: snapshot ? 'What was written after the snapshot is lost' : 'There was no sound snapshot: the file begins empty',
-    });
-    return openChecked(this.#options);
-  }
-
-  /** A log left beside a restored file would be replayed into it, so the side files go with the file. */
-  #setAside(): string | undefined {
-    const { path } = this.#options;
-    const target = `${path}.corrupt-${isoTime(this.#clock.now()).replaceAll(':', '')}`;
-    const present = ['', '-wal', '-shm', '-journal'].filter((suffix) => existsSync(path + suffix));
-    for (const suffix of present) renameSync(path + suffix, target + suffix);
-    return present.length > 0 ? target : undefined;
   }
 
   #schedule(delayMs: number): void {
-    this.#cancelTimer = this.#clock.after(delayMs, () => {
+    this.#cancelTimer = this.#collaborators.clock.after(delayMs, () => {
       this.#schedule(this.#options.snapshots.everyMs);
       void this.snapshotIfChanged();
     });
@@ -180,10 +148,5 @@ export class SqliteFile implements Service {
 
   #changes(): number {
     return this.use((database) => Number(database.prepare('SELECT total_changes() AS changes').get()?.changes));
-  }
-
-  #warn(warning: string, data: JsonObject): void {
-    this.#logger.error(warning, data);
-    this.#events.emit('hub.warning', basename(this.#options.path), { warning, ...data });
   }
 }

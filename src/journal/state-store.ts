@@ -1,11 +1,16 @@
 import { join } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
+import type { Logger } from '../core/logger.ts';
 import type { Service } from '../core/service.ts';
-import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+import type { FileMark } from '../core/storage/file-anchor.ts';
+import { type KeyValueStore, TRUST_SPACES } from '../core/storage/key-value-store.ts';
 import type { Clock } from '../core/time/clock.ts';
+import type { JournalCollaborators } from './database-opening.ts';
 import type { Snapshot } from './snapshot-folder.ts';
-import { type JournalCollaborators, SqliteFile } from './sqlite-file.ts';
+import { SqliteFile } from './sqlite-file.ts';
+import { ENTRY_MIGRATIONS, type EntryRow, measureEntries, rowOf, SELECT_ROWS, sumOf } from './state-entries.ts';
+import { type KnownTrust, type TrustChange, TrustLog } from './trust-log.ts';
 
 /** Where state lies and what bounds it. */
 export interface StateStoreOptions {
@@ -22,46 +27,64 @@ export interface StateStoreOptions {
 
 const HOUR_MS = 3_600_000;
 const MAX_NAME_LENGTH = 256;
-const MIGRATIONS = [
-  `CREATE TABLE entry (
-    space TEXT NOT NULL,
-    key TEXT NOT NULL,
-    value TEXT NOT NULL,
-    expires_ms INTEGER,
-    PRIMARY KEY (space, key)
-  ) WITHOUT ROWID;
-  CREATE INDEX entry_expiry ON entry (expires_ms) WHERE expires_ms IS NOT NULL`,
-];
+/** Of what was taken from the trusted; snapshots reach back some hours. */
+const MOST_DELETIONS = 500;
 const LIVE = '(expires_ms IS NULL OR expires_ms > :now)';
 
-/** Small durable state in `state.db`: each write is synced to the disk before the call returns. */
+/**
+ * Small durable state in `state.db`: each write is synced to the disk before the call returns, raises the generation, and is
+ * anchored. What decides whom the hub believes is in `trust.log` as well.
+ */
 export class StateStore implements KeyValueStore, Service {
   readonly #clock: Clock;
+  readonly #logger: Logger;
   readonly #file: SqliteFile;
+  readonly #trust: TrustLog;
+  /** Deletions in the spaces of trust, by space and key, the oldest first. */
+  readonly #deleted = new Map<string, TrustChange>();
   readonly #maxValueBytes: number;
   readonly #sweepEveryMs: number;
   readonly #isCopiedAtStop: boolean;
+  #generation = 0;
+  /** Sum of the sums of all rows: what a content is told apart by. */
+  #digest = 0;
   #cancelSweep: () => void = () => {};
 
   constructor(collaborators: JournalCollaborators, options: StateStoreOptions) {
     this.#clock = collaborators.clock;
+    this.#logger = collaborators.logger;
     this.#maxValueBytes = options.maxValueBytes ?? 1_048_576;
     this.#isCopiedAtStop = options.isCopiedAtStop ?? true;
     this.#sweepEveryMs = options.sweepEveryMs ?? HOUR_MS / 6;
+    this.#trust = new TrustLog(join(options.directory, 'trust.log'), TRUST_SPACES, { logger: collaborators.logger });
     this.#file = new SqliteFile(collaborators, {
       path: join(options.directory, 'state.db'),
+      anchor: 'state.db',
+      measure: measureEntries,
       synchronous: 'FULL',
       pageSizeBytes: 4096,
       checkpointPages: 1000,
       maxBytes: options.maxFileBytes ?? 256 * 1_048_576,
-      migrations: MIGRATIONS,
+      migrations: ENTRY_MIGRATIONS,
       snapshots: { directory: options.snapshotDirectory, everyMs: options.snapshotEveryMs ?? HOUR_MS, kept: 5 },
       whenLost: 'refuse',
     });
   }
 
   async start(): Promise<void> {
+    if (this.#file.isOpen) return;
+    const before = this.#file.anchor.least()?.generation ?? 0;
     await this.#file.start();
+    const found = this.#file.use(measureEntries);
+    const known = this.#trust.read();
+    const { changes } = known;
+    this.#noteDeletions(changes);
+    this.#digest = Number(found.digest);
+    // Numbers that a lost file has used are never used again: the second place could not tell old changes from new ones.
+    this.#generation = Math.max(found.generation, before, ...changes.map(({ generation }) => generation));
+    this.#signUnsigned();
+    this.#replay(changes.filter(({ generation }) => generation > found.generation));
+    this.#renewTrustLog(known);
     this.#sweep();
   }
 
@@ -79,12 +102,15 @@ export class StateStore implements KeyValueStore, Service {
     checkName('key', key);
     const text = this.#stored(space, key, value);
     const expiresMs = options.ttlMs === undefined ? null : this.#clock.now() + checkTtl(options.ttlMs);
-    this.#file.use((database) => database.prepare('INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?)').run(space, key, text, expiresMs));
+    this.#put({ space, key, value: text, expiresMs });
+    if (this.#trust.holds(space))
+      this.#keepTwice({ space, key, value: JSON.parse(text) as Json, ...(expiresMs !== null && { expiresMs }) });
   }
 
   delete(space: string, key: string): boolean {
     const wasLive = this.get(space, key) !== undefined;
-    this.#file.use((database) => database.prepare('DELETE FROM entry WHERE space = ? AND key = ?').run(space, key));
+    const isGone = this.#drop('space = ? AND key = ?', space, key) > 0;
+    if (isGone && this.#trust.holds(space)) this.#keepTwice({ space, key });
     return wasLive;
   }
 
@@ -105,13 +131,111 @@ export class StateStore implements KeyValueStore, Service {
     // What was written since the last scheduled copy, such as a new device's name, is not to hang on one file.
     if (this.#isCopiedAtStop) await this.#file.snapshotIfChanged();
     await this.#file[Symbol.asyncDispose]();
+    this.#trust[Symbol.dispose]();
+  }
+
+  #put(entry: Pick<EntryRow, 'space' | 'key' | 'value' | 'expiresMs'>): void {
+    const row = { ...entry, generation: this.#generation + 1 };
+    const sum = sumOf(row);
+    const before = this.#file.write((database) => {
+      const old = database.prepare('SELECT sum FROM entry WHERE space = ? AND key = ?').get(row.space, row.key);
+      const insert = database.prepare(
+        'INSERT OR REPLACE INTO entry (space, key, value, expires_ms, generation, sum) VALUES (?, ?, ?, ?, ?, ?)',
+      );
+      insert.run(row.space, row.key, row.value, row.expiresMs, row.generation, sum);
+      return Number(old?.sum ?? 0);
+    });
+    this.#follow(row.generation, sum - before);
+  }
+
+  /** Answers how many rows went. */
+  #drop(where: string, ...values: readonly (string | number)[]): number {
+    const generation = this.#generation + 1;
+    const sums = this.#file.transaction((database) => {
+      const gone = database.prepare(`DELETE FROM entry WHERE ${where} RETURNING sum`).all(...values);
+      if (gone.length > 0) database.prepare('UPDATE deleted SET generation = ?').run(generation);
+      return gone.map(({ sum }) => Number(sum));
+    });
+    if (sums.length > 0) this.#follow(generation, -sums.reduce((total, sum) => total + sum, 0));
+    return sums.length;
+  }
+
+  #follow(generation: number, change: number): void {
+    this.#generation = generation;
+    this.#digest += change;
+    this.#file.anchor.synced({ generation, digest: String(this.#digest) } satisfies FileMark);
+  }
+
+  /** After the entry itself: what fails here was not promised, and counts all the same. */
+  #keepTwice(given: Omit<TrustChange, 'generation'>): void {
+    const change = { generation: this.#generation, ...given };
+    this.#trust.append(change);
+    this.#noteDeletions([change]);
+    if (this.#trust.isFull()) this.#trust.rewrite(this.#trustChanges());
+  }
+
+  /** What was taken from the trusted stays taken, also where the store comes back from a copy of before: the newest of it is kept on. */
+  #noteDeletions(changes: readonly TrustChange[]): void {
+    for (const change of changes) {
+      const name = `${change.space}\0${change.key}`;
+      this.#deleted.delete(name);
+      if (change.value === undefined) this.#deleted.set(name, change);
+    }
+    for (const name of [...this.#deleted.keys()].slice(0, -MOST_DELETIONS)) this.#deleted.delete(name);
+  }
+
+  /** Rows of a hub before sums were kept. */
+  #signUnsigned(): void {
+    const unsigned = this.#file.use((database) => database.prepare(`${SELECT_ROWS} WHERE sum IS NULL`).all().map(rowOf));
+    if (unsigned.length === 0) return;
+    const generation = this.#generation + 1;
+    const signed = unsigned.map((row) => ({ ...row, generation }));
+    this.#file.transaction((database) => {
+      const update = database.prepare('UPDATE entry SET generation = ?, sum = ? WHERE space = ? AND key = ?');
+      for (const row of signed) update.run(generation, sumOf(row), row.space, row.key);
+    });
+    this.#follow(
+      generation,
+      signed.reduce((total, row) => total + sumOf(row), 0),
+    );
+  }
+
+  #replay(changes: readonly TrustChange[]): void {
+    for (const { space, key, value, expiresMs } of changes) {
+      if (value === undefined) this.#drop('space = ? AND key = ?', space, key);
+      else this.#put({ space, key, value: JSON.stringify(value), expiresMs: expiresMs ?? null });
+    }
+    if (changes.length > 0) this.#logger.warn('trust_replayed', { changes: changes.length });
+  }
+
+  /** So that each of the two places has what the other has. */
+  #renewTrustLog({ changes: known, isWhole }: KnownTrust): void {
+    const textOf = ({ space, key, value, expiresMs }: TrustChange) => JSON.stringify([space, key, value, expiresMs]);
+    const wanted = this.#trustChanges();
+    const [before, now] = [known, wanted].map((changes) => changes.map(textOf).sort().join('\n'));
+    if (!isWhole || before !== now) this.#trust.rewrite(wanted);
+  }
+
+  #trustChanges(): readonly TrustChange[] {
+    const marks = TRUST_SPACES.map(() => '?').join();
+    const rows = this.#file.use((database) =>
+      database.prepare(`${SELECT_ROWS} WHERE space IN (${marks}) ORDER BY generation`).all(...TRUST_SPACES),
+    );
+    const living = rows.map(rowOf).map(({ space, key, value, expiresMs, generation }) => ({
+      generation,
+      space,
+      key,
+      value: JSON.parse(value) as Json,
+      ...(expiresMs !== null && { expiresMs }),
+    }));
+    return [...this.#deleted.values(), ...living].sort((a, b) => a.generation - b.generation);
   }
 
   /** Expired entries are invisible already; this gives their room back. */
   #sweep(): void {
     this.#cancelSweep = this.#clock.after(this.#sweepEveryMs, () => this.#sweep());
     try {
-      this.#file.use((database) => database.prepare('DELETE FROM entry WHERE expires_ms <= ?').run(this.#clock.now()));
+      this.#drop('expires_ms <= ?', this.#clock.now());
     } catch (error) {
       // A full disk shows itself at the next write to the one who writes; the sweep just comes again.
       if (!(error instanceof AtmoError)) throw error;

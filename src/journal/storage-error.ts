@@ -11,7 +11,7 @@ const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
 
-type Cause = 'full' | 'not-writable' | 'damaged' | 'in-use' | 'disk-fault';
+type Cause = 'full' | 'not-writable' | 'damaged' | 'in-use' | 'disk-fault' | 'no-file';
 
 const BY_SQLITE: Readonly<Record<number, Cause>> = {
   [BUSY]: 'in-use',
@@ -30,21 +30,35 @@ const BY_ERRNO: Readonly<Record<string, Cause>> = {
   EPERM: 'not-writable',
   EROFS: 'not-writable',
   ENOENT: 'not-writable',
-  ENOTDIR: 'not-writable',
+  ENOTDIR: 'no-file',
   EIO: 'disk-fault',
+  EISDIR: 'no-file',
+  EEXIST: 'no-file',
 };
 
 const REMEDY: Readonly<Record<Cause, string>> = {
-  full: 'the disk is full or the file has reached its bound. Free space there; the hub goes on by itself',
+  full: 'the disk is full or the file has reached its bound. Free space there: a hub that runs goes on by itself, one that did not start has to be started again',
   'not-writable': "it cannot be opened or written. Give its folder to the hub's user, and mount it read-write",
   damaged: 'it is damaged. Restart the hub: it sets the file aside and restores the newest good snapshot',
   'in-use': 'another process holds it. Stop that process, or give this hub another ATMO_STATE_DIR',
+  'no-file': 'something else lies in its place, such as a folder where a file belongs. Move it away',
   'disk-fault': 'the disk reports input or output errors. See `dmesg`, and move the state directory to a sound disk',
 };
 
 /** True when a database's content, not its surroundings, is at fault. */
 export function isDamage(thrown: unknown): boolean {
   return causeOf(thrown) === 'damaged';
+}
+
+/** True when there is no room on the disk. */
+export function isFull(thrown: unknown): boolean {
+  return causeOf(thrown) === 'full';
+}
+
+/** True for an error of SQLite that neither the disk nor another process brought about. */
+export function isOfContent(thrown: unknown): boolean {
+  const cause = causeOf(thrown);
+  return cause === 'damaged' || (cause === undefined && thrown instanceof Error && 'errcode' in thrown);
 }
 
 /** True when another connection or process holds the file. */
@@ -54,12 +68,22 @@ export function isInUse(thrown: unknown): boolean {
 
 /** The error to throw when a file that was found broken must be told apart from one that cannot be reached. */
 export function damagedError(path: string, finding: string): AtmoError {
-  return new AtmoError('STORAGE_FAILED', `${path}: ${REMEDY.damaged} (${finding})`, { path, cause: 'damaged' });
+  return new AtmoError('STORAGE_FAILED', `${path}: ${REMEDY.damaged} (${finding})`, {
+    path,
+    cause: 'damaged',
+    finding: `is damaged (${finding})`,
+  });
+}
+
+/** What to do about a disk that refuses writes, in the words of `/healthz`; undefined for another failure. */
+export function storageProblem(thrown: unknown): string | undefined {
+  const cause = thrown instanceof AtmoError && thrown.code === 'STORAGE_FAILED' ? thrown.details.cause : undefined;
+  return cause === 'full' || cause === 'not-writable' || cause === 'disk-fault' ? REMEDY[cause] : undefined;
 }
 
 /**
  * What SQLite or the file system threw as STORAGE_FAILED, with what to do; `details.cause` is one of full,
- * not-writable, damaged, in-use, disk-fault. Anything else, a bug, comes back as it was thrown.
+ * not-writable, damaged, in-use, disk-fault, no-file. Anything else, a bug, comes back as it was thrown.
  */
 export function toStorageError(thrown: unknown, path: string): unknown {
   const cause = causeOf(thrown);

@@ -34,6 +34,13 @@ describe.skipIf(!canMount)('on a disk of one megabyte', () => {
       afterwards: 'none',
     });
     expect(seen.acknowledged).toBeGreaterThan(10);
+    expect(seen.onFullDisk).toEqual({
+      start: 'none',
+      readable: seen.kept,
+      write: expect.stringMatching(/^STORAGE_FAILED full/),
+      problems: [expect.stringMatching(/^state\.db cannot be written: the disk is full/)],
+      problemsAfter: [],
+    });
     expect([seen.readable, seen.kept]).toEqual([seen.acknowledged, seen.acknowledged + 1]);
   });
 

@@ -8,6 +8,7 @@ import { silentLogger } from '../../src/core/logger.ts';
 import { ManualClock } from '../../src/core/time/clock.ts';
 import { HistoryStore, type HistoryStoreOptions } from '../../src/journal/history/history-store.ts';
 import { StateStore, type StateStoreOptions } from '../../src/journal/state-store.ts';
+import { journalParts } from './journal-parts.ts';
 
 /** A state directory of its own with a clock moved by hand; disposing closes the stores and removes the directory. */
 export class JournalFixture implements AsyncDisposable {
@@ -16,12 +17,12 @@ export class JournalFixture implements AsyncDisposable {
   readonly clock = new ManualClock();
   readonly warnings: HubEvent[] = [];
   readonly collaborators;
-  readonly #stores: AsyncDisposable[] = [];
+  #stores: AsyncDisposable[] = [];
 
   constructor() {
     const events = new EventBus('urn:test', this.clock);
     events.listen((event) => this.warnings.push(event));
-    this.collaborators = { clock: this.clock, logger: silentLogger, events };
+    this.collaborators = { clock: this.clock, logger: silentLogger, events, ...journalParts(this.directory) };
   }
 
   async state(options: Partial<StateStoreOptions> = {}): Promise<StateStore> {
@@ -36,8 +37,16 @@ export class JournalFixture implements AsyncDisposable {
     return join(this.directory, name);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Stops the stores. */
+  async close(): Promise<void> {
     for (const store of this.#stores) await store[Symbol.asyncDispose]();
+    this.#stores = [];
+    // The next start reads what the file says.
+    await this.collaborators.fileAnchors[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
     rmSync(this.directory, { recursive: true, force: true });
   }
 

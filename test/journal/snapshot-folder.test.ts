@@ -17,7 +17,7 @@ test('the newest copy is the one taken last, also when the clock was years ahead
       await folder.take(database, nowMs);
     }
     expect(folder.list()).toHaveLength(2);
-    using newest = new DatabaseSync(folder.newestSound()?.path ?? '', { readOnly: true });
+    using newest = new DatabaseSync(folder.newestSound(() => ({ generation: 0, digest: '' }))?.path ?? '', { readOnly: true });
     expect(newest.prepare('SELECT count(*) AS n FROM entry').get()?.n).toBe(4);
   } finally {
     rmSync(directory, { recursive: true });

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -74,4 +75,24 @@ test('a crash in the middle of taking the lock leaves nothing that blocks', asyn
   }
   await using lock = new StateLock(fixture.directory);
   await lock.start();
+});
+
+test.each([
+  ['cut', (path: string) => truncateSync(path, 2_000)],
+  ['empty', (path: string) => truncateSync(path, 0)],
+  ['full of junk', (path: string) => writeFileSync(path, 'junk '.repeat(1_000))],
+  [
+    'flipped in its schema',
+    (path: string) => writeFileSync(path, readFileSync(path, 'latin1').replace('pid INTEGER', 'pit INTEGER'), 'latin1'),
+  ],
+  ['a folder', (path: string) => [rmSync(path), mkdirSync(path)]],
+])('a lock file that is %s holds nothing and is made anew', async (_what, damage) => {
+  await using fixture = new JournalFixture();
+  const before = new StateLock(fixture.directory);
+  await before.start();
+  await before[Symbol.asyncDispose]();
+  damage(fixture.path('lock.db'));
+  await using lock = new StateLock(fixture.directory);
+  await lock.start();
+  await expect(new StateLock(fixture.directory).start()).rejects.toMatchObject({ code: 'CONFLICT' });
 });

@@ -25,7 +25,7 @@ export interface RunContext {
 /** Written before a call runs (source 001: ToolRequest). */
 export interface AuditIntent extends AuditBase {
   readonly kind: 'intent';
-  /** As `ApprovalRequest.callHash`. */
+  /** SHA-256, hex, over tool and canonical arguments; secrets count sealed. */
   readonly argumentsHash: string;
   /** With secrets masked; absent where the tool's declaration forbids it. */
   readonly params?: JsonObject;

@@ -1,13 +1,63 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { AtmoError } from '../errors.ts';
+
+/** Writes bytes from an offset on, as many as the disk takes; answers how many those were (write(2), pwrite(2)). */
+export type WriteBytes = (
+  descriptor: number,
+  bytes: Uint8Array,
+  offset: number,
+  length: number | undefined,
+  position: number | null,
+) => number;
+
+interface WholeWrite {
+  /** For the message. */
+  readonly path: string;
+  readonly descriptor: number;
+  readonly bytes: Uint8Array;
+  /** Where in the file; where the last write ended when absent. */
+  readonly position?: number;
+  /** That of the file system when absent. */
+  readonly write?: WriteBytes;
+}
+
+/**
+ * Writes all of the bytes: a disk that is nearly full takes a part of them without an error. STORAGE_FAILED when it takes no more;
+ * throws what the file system says.
+ */
+export function writeAll({ path, descriptor, bytes, position, write = writeSync }: WholeWrite): void {
+  for (let done = 0; done < bytes.length; ) {
+    const taken = write(descriptor, bytes, done, undefined, position === undefined ? null : position + done);
+    if (taken === 0) {
+      throw new AtmoError('STORAGE_FAILED', `${path}: the disk takes no more bytes. Free space there`, { path, cause: 'full' });
+    }
+    done += taken;
+  }
+}
 
 /** Puts `text` in place of a file, mode 0600, so that after a power cut either the old or the new text is there. */
 export function replaceFile(path: string, text: string): void {
   const partial = `${path}.partial`;
   rmSync(partial, { force: true });
-  writeFileSync(partial, text, { mode: 0o600, flag: 'wx', flush: true });
+  const descriptor = openSync(partial, 'wx', 0o600);
+  try {
+    writeAll({ path: partial, descriptor, bytes: Buffer.from(text, 'utf8') });
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
   renameSync(partial, path);
   syncPath(dirname(path));
+}
+
+/** Does what writes something that a later start writes as well: what a full disk or its bounds do not take now waits for it. */
+export function attemptWrite(work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+  }
 }
 
 /** Waits until a file or folder is on the disk. */
@@ -18,4 +68,20 @@ export function syncPath(path: string): void {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** Moves what lies at `path` away, for people to look at, and answers where to; undefined when nothing does. */
+export function setAside(path: string): string | undefined {
+  if (!lstatSync(path, { throwIfNoEntry: false })) return undefined;
+  const base = `${path}.corrupt-${new Date().toISOString().replaceAll(':', '')}`;
+  let aside = base;
+  for (let n = 2; lstatSync(aside, { throwIfNoEntry: false }); n++) aside = `${base}-${n}`;
+  renameSync(path, aside);
+  return aside;
+}
+
+/** The same for a folder, or anything else that is no file, where a file belongs. */
+export function setAsideUnlessFile(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found && !found.isFile() ? setAside(path) : undefined;
 }

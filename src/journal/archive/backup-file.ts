@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
+import { syncPath } from '../../core/storage/durable-file.ts';
 import { toStorageError } from '../storage-error.ts';
 
 /** A new file that is there under its name once it is whole. */
@@ -42,7 +43,14 @@ export class BackupFile {
   async keep(): Promise<void> {
     if (this.#file !== undefined) await this.#handle.sync();
     await this.#handle.close();
-    if (this.#file !== undefined) await rename(`${this.#file}.partial`, this.#file);
+    if (this.#file === undefined) return;
+    await rename(`${this.#file}.partial`, this.#file);
+    try {
+      // Else a disk that is pulled at once has it under its other name.
+      syncPath(dirname(this.#file));
+    } catch {
+      // There are file systems that sync no folder; what is in the file is on the disk.
+    }
   }
 
   async drop(): Promise<void> {

@@ -18,10 +18,16 @@ export const OF_RESTORE = /^(lock\.db|restore\.|before-restore-)/;
 /** Journal lines that are not in audit.db yet. */
 export const AUDIT_FRONT = 'audit.front';
 
-const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['snapshots', 'matter/snapshots', 'matter/quarantine', RESTORE_FOLDER]);
-/** The lock, what belongs to an open database, what was put aside, and halves of files. */
+const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
+  'snapshots',
+  'tls/snapshots',
+  'matter/snapshots',
+  'matter/quarantine',
+  RESTORE_FOLDER,
+]);
+/** The lock, what anchors the files as they lie here, what belongs to an open database, what was put aside, and halves of files. */
 const SKIPPED_FILES =
-  /^(lock\.db|restore\.pending)|(-wal|-shm|-journal|\.partial|\.part|\.tmp|\.new)$|\.corrupt-|\.damaged-|(^|\/)matter\.(pid|lock)$/;
+  /^(lock\.db|restore\.pending|anchors$|trust\.log$)|(-wal|-shm|-journal|\.partial|\.part|\.tmp|\.new)$|\.corrupt-|\.damaged-|(^|\/)matter\.(pid|lock)$/;
 
 /** Every file that a backup has to hold, in the order of the paths. Links are left out: they lead elsewhere. */
 export function stateFiles(stateDir: string): StateFiles {

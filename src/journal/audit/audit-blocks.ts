@@ -61,8 +61,12 @@ export class OpenBlock {
   }
 }
 
-/** Stretches that may hold what is asked for, newest first; others certainly do not. */
-export function* stretchesFor(database: DatabaseSync, query: AuditQuery, headSeq: number): Generator<Stretch> {
+/** Stretches that may hold a row of one of `tools` (any tool where absent) that fits, newest first; others certainly do not. */
+export function* stretchesFor(
+  database: DatabaseSync,
+  { tool: _, ...query }: AuditQuery,
+  { headSeq, tools }: { readonly headSeq: number; readonly tools: readonly string[] | undefined },
+): Generator<Stretch> {
   const before = query.before ?? headSeq + 1;
   const sealed = sealedUntil(database);
   if (sealed < headSeq) yield { first: sealed + 1, last: headSeq };
@@ -70,9 +74,11 @@ export function* stretchesFor(database: DatabaseSync, query: AuditQuery, headSeq
     .prepare('SELECT first, last, keys FROM block WHERE first < ? AND min_at <= ? AND max_at >= ? ORDER BY last DESC')
     .iterate(before, query.untilMs ?? Number.MAX_SAFE_INTEGER, query.sinceMs ?? 0);
   const wanted = keysOf(query);
+  const anyOf = tools?.flatMap((tool) => keysOf({ tool }));
   for (const { first, last, keys } of blocks) {
     const present = keyList(keys);
-    if (wanted.every((key) => present.includes(key))) yield { first: Number(first), last: Number(last) };
+    const hasTool = anyOf?.some((key) => present.includes(key)) ?? true;
+    if (hasTool && wanted.every((key) => present.includes(key))) yield { first: Number(first), last: Number(last) };
   }
 }
 

@@ -64,13 +64,18 @@ export class AuditCheck {
 
   /** Answers the problem, if any, when the rows have ended; `headSeq` is the number that the last row should have. */
   finish(headSeq: number): Problem | undefined {
+    return this.finishRows(headSeq) ?? this.#loss;
+  }
+
+  /** The same without losses that the journal itself tells of. */
+  finishRows(headSeq: number): Problem | undefined {
     if (this.#suspect) this.#problem ??= { seq: this.#suspect.seq, reason: UNLINKED };
     const highest = Math.max(headSeq, ...this.#start.witnesses.map(({ seq }) => seq));
     if (highest > this.#last.seq) {
       this.#problem ??= { seq: this.#last.seq + 1, reason: `the rows after ${this.#last.seq} were cut off: there were ${highest}` };
     }
     this.#problem ??= this.#untoldPruning();
-    return this.#problem ?? this.#loss;
+    return this.#problem;
   }
 
   #accept(link: ChainLink, fields: AuditFields): void {

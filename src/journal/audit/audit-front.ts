@@ -1,4 +1,5 @@
-import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { type WriteBytes, writeAll } from '../../core/storage/durable-file.ts';
 import { guardStorage } from '../storage-error.ts';
 
 /**
@@ -7,13 +8,16 @@ import { guardStorage } from '../storage-error.ts';
  */
 export class AuditFront {
   readonly path: string;
+  readonly #write: WriteBytes | undefined;
   #descriptor: number | undefined;
   #lengthBytes = 0;
   /** A write was cut off in the middle, as on a full disk. */
   #isTorn = false;
 
-  constructor(path: string) {
+  /** `write`: that of the file system when absent. */
+  constructor(path: string, write?: WriteBytes) {
     this.path = path;
+    this.#write = write;
   }
 
   get lengthBytes(): number {
@@ -34,7 +38,7 @@ export class AuditFront {
       const bytes = Buffer.from(line, 'utf8');
       const descriptor = this.#opened();
       this.#isTorn = true;
-      for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);
+      writeAll({ path: this.path, descriptor, bytes, ...(this.#write && { write: this.#write }) });
       this.#isTorn = false;
       this.#lengthBytes += bytes.length;
     });

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { FileMark } from '../../core/storage/file-anchor.ts';
 import type { AuditFields, ChainLink } from './audit-chain.ts';
 import { genesis } from './audit-chain.ts';
 import { hexOf, parseRow, ROW_COLUMNS, ROW_TABLES } from './audit-columns.ts';
@@ -33,6 +34,12 @@ export function openLedger(database: DatabaseSync, hub: string): LedgerStart {
   const pruned = genesis(hub);
   database.prepare('INSERT INTO chain VALUES (?, ?, ?)').run(hub, pruned.seq, Buffer.from(pruned.hash, 'hex'));
   return { hub, pruned };
+}
+
+/** How far the chain in a file is. */
+export function measureAudit(database: DatabaseSync): FileMark {
+  const row = database.prepare('SELECT (SELECT max(seq) FROM entry) AS last, (SELECT pruned_seq FROM chain) AS pruned').get();
+  return { generation: Math.max(Number(row?.last ?? 0), Number(row?.pruned ?? 0)), digest: '' };
 }
 
 /** The last row; what the chain begins after when there is none. */

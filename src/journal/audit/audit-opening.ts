@@ -33,11 +33,20 @@ interface Opened {
   readonly openIntents: OpenIntents;
 }
 
-/** Looks through the end of the chain, holds it against the anchor, and finds the calls without an outcome. */
-export function examine(chain: OpenedChain, { hub, anchor }: { hub: string; anchor: AuditAnchor }): Opened {
+interface Kept {
+  readonly hub: string;
+  readonly anchor: AuditAnchor;
+  /** Number of the last row that was given to the disk, as another file tells it. */
+  readonly rowsGiven: number;
+}
+
+/** Looks through the end of the chain, holds it against its anchors, and finds the calls without an outcome. */
+export function examine(chain: OpenedChain, { hub, anchor, rowsGiven }: Kept): Opened {
   const { database, ledger, problem, waiting } = chain;
   const inFront: Loss | undefined = problem && { warning: 'audit_damaged', ...problem };
-  const losses = [foreign(ledger, hub), cutOff(chain, anchor), brokenTail(database, ledger), inFront].filter((loss) => loss !== undefined);
+  const losses = [foreign(ledger, hub), cutOff(chain, anchor, problem ? 0 : rowsGiven), brokenTail(database, ledger), inFront].filter(
+    (loss) => loss !== undefined,
+  );
   const openFromSeq = losses.length > 0 ? 0 : (anchor.read()?.openFromSeq ?? 0);
   const openIntents = intentsSince(database, openFromSeq - 1);
   for (const { link, fields } of waiting) openIntents.track(link.seq, fields);
@@ -54,13 +63,14 @@ function foreign({ hub: beganBy }: LedgerStart, hub: string): Loss | undefined {
   return { warning: 'audit_foreign', seq: 0, reason: `the journal was begun by ${beganBy}, and this hub is ${hub}` };
 }
 
-function cutOff({ database, ledger, head, waiting }: OpenedChain, anchor: AuditAnchor): Loss | undefined {
+function cutOff({ database, ledger, head, waiting }: OpenedChain, anchor: AuditAnchor, rowsGiven: number): Loss | undefined {
   const expected = anchor.read()?.head;
-  if (!expected || expected.seq < ledger.pruned.seq) return undefined;
-  if (expected.seq > head.seq) {
-    const reason = `the rows ${head.seq + 1} to ${expected.seq} were cut off; the last one had the hash ${expected.hash}`;
-    return { warning: 'audit_truncated', seq: head.seq + 1, reason };
+  const lastSeq = Math.max(expected?.seq ?? 0, rowsGiven);
+  if (lastSeq > head.seq) {
+    const known = lastSeq === expected?.seq ? `; the last one had the hash ${expected.hash}` : '';
+    return { warning: 'audit_truncated', seq: head.seq + 1, reason: `the rows ${head.seq + 1} to ${lastSeq} were cut off${known}` };
   }
+  if (!expected || expected.seq < ledger.pruned.seq) return undefined;
   const kept = [ledger.pruned, ...waiting.map(({ link }) => link)].find(({ seq }) => seq === expected.seq);
   const found = kept ?? linkAt(database, expected.seq);
   if (found?.hash === expected.hash) return undefined;

@@ -1,18 +1,24 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/service.ts';
 import type { AuditHead, AuditLog, AuditQuery, AuditRow, AuditVerification } from '../../core/storage/audit-log.ts';
 import type { AuditSink } from '../../core/storage/audit-sink.ts';
+import type { FileAnchor } from '../../core/storage/file-anchor.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { pause } from '../../core/time/pause.ts';
 import { takeRestoreNote } from '../archive/restore-note.ts';
+import type { JournalCollaborators } from '../database-opening.ts';
 import type { Snapshot } from '../snapshot-folder.ts';
-import { type JournalCollaborators, SqliteFile } from '../sqlite-file.ts';
+import { SqliteFile } from '../sqlite-file.ts';
+import { storageProblem } from '../storage-error.ts';
 import { AuditAnchor } from './audit-anchor.ts';
 import type { AuditFields, ChainLink } from './audit-chain.ts';
 import { AuditCheck, JOURNAL_NOTES } from './audit-check.ts';
 import { type AuditEntry, fieldsOf } from './audit-fields.ts';
 import { AuditFront } from './audit-front.ts';
+import { measureAudit, SLICE_ROWS } from './audit-ledger.ts';
 import { examine, journalNote, type Loss } from './audit-opening.ts';
 import { AUDIT_MIGRATIONS } from './audit-schema.ts';
 import { AuditTape } from './audit-tape.ts';
@@ -39,7 +45,20 @@ interface AuditCollaborators extends JournalCollaborators {
 
 const DAY_MS = 86_400_000;
 const UPKEEP_MS = 10_000;
+/** The head in the store tells who wrote rows anew; how many there are is anchored with each of them. It is a page of the card each time. */
+const HEAD_EVERY_MS = 600_000;
+const NOT_WRITTEN = 'audit rows';
 const MAX_READ_ROWS = 1_000;
+/** When the start is over; then a hundred rows, some milliseconds of a small board, in each twentieth of a second. */
+const OLDER_ROWS_AFTER_MS = 60_000;
+const OLDER_ROWS_AT_ONCE = 100;
+const OLDER_ROWS_REST_MS = 50;
+
+/** How much of the journal is looked at before others have their turn. */
+interface CheckPace {
+  readonly rowsAtOnce: number;
+  readonly rest: () => Promise<void>;
+}
 
 /**
  * The journal of calls in `audit.db`: a chain of rows, each with a hash over itself and the one before. When `record` resolves a
@@ -53,7 +72,14 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   readonly #tape: AuditTape;
   readonly #anchor: AuditAnchor;
   readonly #sync: WalSync;
+  readonly #frontAnchor: FileAnchor;
   #checksRunning = 0;
+  #headKeptMs = Number.NEGATIVE_INFINITY;
+  /** The last row that is known to be on the disk. */
+  #syncedSeq = -1;
+  #closing = new AbortController();
+  /** Resolves when the rows that the start did not look at were looked at. */
+  #olderRows: Promise<void> = Promise.resolve();
   #cancelUpkeep: () => void = () => {};
 
   constructor(collaborators: AuditCollaborators, options: AuditStoreOptions) {
@@ -63,6 +89,8 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     const path = join(options.directory, 'audit.db');
     this.#file = new SqliteFile(collaborators, {
       path,
+      anchor: 'audit.db',
+      measure: measureAudit,
       synchronous: 'NORMAL',
       pageSizeBytes: 4096,
       // A checkpoint syncs twice on the event loop: seldom, and then many rewrites of the same page are one.
@@ -74,7 +102,9 @@ export class AuditStore implements AuditSink, AuditLog, Service {
       whenLost: 'start-anew',
     });
     const front = new AuditFront(join(options.directory, 'audit.front'));
-    this.#tape = new AuditTape({ file: this.#file, front, clock, hub: options.hubId, onFailure: this.#warner('audit_not_written') });
+    this.#frontAnchor = collaborators.fileAnchors.of('audit.front');
+    const parts = { file: this.#file, front, anchor: this.#frontAnchor, clock, hub: options.hubId };
+    this.#tape = new AuditTape({ ...parts, onFailure: this.#warner('audit_not_written') });
     this.#anchor = new AuditAnchor(collaborators.anchors);
     this.#sync = new WalSync({ clock, path, commit: () => this.#tape.commit(), onFailure: this.#warner('audit_not_synced') });
   }
@@ -83,7 +113,8 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     if (this.#file.isOpen) return;
     await this.#file.start();
     const hub = this.#options.hubId;
-    const { losses, openIntents } = this.#tape.open((chain) => examine(chain, { hub, anchor: this.#anchor }));
+    const rowsGiven = this.#frontAnchor.least()?.generation ?? 0;
+    const { losses, openIntents } = this.#tape.open((chain) => examine(chain, { hub, anchor: this.#anchor, rowsGiven }));
     const nowMs = this.#collaborators.clock.now();
     const unknown = openIntents.list().map((intent) => unknownOutcome(intent, nowMs));
     this.#tape.owe(
@@ -94,10 +125,12 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     if (losses.length > 0) await this.#keepHead();
     else this.#sync.soon();
     this.#scheduleUpkeep();
+    this.#closing = new AbortController();
+    this.#olderRows = this.#checkOlderRows(this.#closing.signal);
   }
 
   async record(entry: AuditEntry): Promise<void> {
-    this.#tape.append(fieldsOf(entry));
+    this.#append(fieldsOf(entry));
     this.#sync.soon();
     if (entry.kind === 'intent' && entry.mustSync) await this.#sync.now();
   }
@@ -137,10 +170,25 @@ export class AuditStore implements AuditSink, AuditLog, Service {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelUpkeep();
+    this.#closing.abort();
+    await this.#olderRows;
     if (this.#file.isOpen) await this.#keepHead();
     this.#tape.close();
     await this.#sync[Symbol.asyncDispose]();
     await this.#file[Symbol.asyncDispose]();
+  }
+
+  /** Calls go on without their rows while the disk takes none; the hub says so as long as it lasts. */
+  #append(fields: AuditFields): void {
+    const { problems } = this.#collaborators;
+    try {
+      this.#tape.append(fields);
+    } catch (error) {
+      const problem = storageProblem(error);
+      if (problem !== undefined) problems.raise(NOT_WRITTEN, `Calls are not written to the journal: ${problem}`);
+      throw error;
+    }
+    problems.clear(NOT_WRITTEN);
   }
 
   get #maxBytes(): number {
@@ -150,17 +198,46 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   async #verify(expected: ChainLink | undefined): Promise<AuditVerification> {
     this.#tape.commit();
     const { head, ledger } = this.#tape;
+    const check = await this.#checkAll(expected, { rowsAtOnce: SLICE_ROWS, rest: () => nextTurn() });
+    if (!check) throw new AtmoError('SHUTTING_DOWN', 'The hub is stopping and has not looked at the whole journal; ask again when it runs');
+    const problem = check.finish(head.seq) ?? beyondReach(expected, ledger.pruned);
+    return { intact: problem === undefined, rows: check.rows, head, ...(problem && { problem }) };
+  }
+
+  /** The rows that the start did not look at. There may be a million of them, and the board has other things to do. */
+  async #checkOlderRows(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#collaborators;
+    await pause(clock, OLDER_ROWS_AFTER_MS, signal);
+    if (signal.aborted) return;
+    this.#checksRunning++;
+    try {
+      this.#tape.commit();
+      const { seq } = this.#tape.head;
+      const check = await this.#checkAll(undefined, {
+        rowsAtOnce: OLDER_ROWS_AT_ONCE,
+        rest: () => pause(clock, OLDER_ROWS_REST_MS, signal),
+      });
+      const problem = check?.finishRows(seq);
+      if (problem) this.#tellProblem({ warning: 'audit_damaged', ...problem });
+    } catch (error) {
+      this.#warner('audit_not_checked')(error);
+    } finally {
+      this.#checksRunning--;
+    }
+  }
+
+  /** Looks at every row that there is now; undefined when the journal is closed meanwhile. */
+  async #checkAll(expected: ChainLink | undefined, { rowsAtOnce, rest }: CheckPace): Promise<AuditCheck | undefined> {
+    const { head, ledger } = this.#tape;
     const kept = this.#anchor.read()?.head;
     const witnesses = [kept, expected].flatMap((link) => (link && link.seq >= ledger.pruned.seq ? [link] : []));
     const check = new AuditCheck({ hub: ledger.hub, after: ledger.pruned, witnesses, isWhole: true });
-    for (let seq: number | undefined = ledger.pruned.seq; seq !== undefined; ) {
-      const rows = this.#tape.slice(seq, head.seq);
-      for (const { link, fields } of rows) check.take(link, fields);
-      seq = rows.at(-1)?.link.seq;
-      await nextTurn();
+    for (let seq = ledger.pruned.seq; seq < head.seq; seq += rowsAtOnce) {
+      for (const { link, fields } of this.#tape.slice(seq, Math.min(seq + rowsAtOnce, head.seq))) check.take(link, fields);
+      await rest();
+      if (!this.#file.isOpen || this.#closing.signal.aborted) return undefined;
     }
-    const problem = check.finish(head.seq) ?? beyondReach(expected, ledger.pruned);
-    return { intact: problem === undefined, rows: check.rows, head, ...(problem && { problem }) };
+    return check;
   }
 
   #openingNote(nowMs: number): AuditFields {
@@ -175,8 +252,14 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     return restored ? [journalNote(JOURNAL_NOTES.restored, nowMs, restored)] : [];
   }
 
-  #tellLoss({ warning, seq, reason }: Loss, nowMs: number): AuditFields {
+  #tellProblem({ warning, seq, reason }: Loss): void {
     this.#warn(warning, { seq, reason });
+    this.#collaborators.problems.raise('audit chain', `The journal of calls is not whole: ${reason}. See "atmo audit verify"`);
+  }
+
+  #tellLoss(loss: Loss, nowMs: number): AuditFields {
+    this.#tellProblem(loss);
+    const { warning, seq, reason } = loss;
     return journalNote(JOURNAL_NOTES.lost, nowMs, { warning, seq, reason });
   }
 
@@ -188,19 +271,33 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   }
 
   async #upkeep(): Promise<void> {
-    await this.#keepHead();
+    const nowMs = this.#collaborators.clock.monotonic();
+    if (nowMs - this.#headKeptMs >= HEAD_EVERY_MS) await this.#keepHead();
+    else await this.#syncRows().catch(this.#warner('audit_not_synced'));
     await this.prune().catch(this.#warner('audit_not_pruned'));
   }
 
   /** The head outside of the file must never be ahead of what a power cut leaves of it. */
   async #keepHead(): Promise<void> {
-    const { head, openFromSeq } = this.#tape;
     try {
-      await this.#sync.now();
+      const { head, openFromSeq } = await this.#syncRows();
       this.#anchor.write({ head: { seq: head.seq, hash: head.hash }, openFromSeq });
+      this.#headKeptMs = this.#collaborators.clock.monotonic();
     } catch (error) {
       this.#warner('audit_head_not_kept')(error);
     }
+  }
+
+  /** Answers how far the journal is on the disk. */
+  async #syncRows(): Promise<Pick<AuditTape, 'head' | 'openFromSeq'>> {
+    const { head, openFromSeq } = this.#tape;
+    if (head.seq === this.#syncedSeq) return { head, openFromSeq };
+    await this.#sync.now();
+    this.#syncedSeq = head.seq;
+    const mark = { generation: head.seq, digest: '' };
+    this.#file.anchor.synced(mark);
+    this.#frontAnchor.synced(mark);
+    return { head, openFromSeq };
   }
 
   #warner(warning: string): (error: unknown) => void {

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { AtmoError } from '../../core/errors.ts';
 import type { AuditHead, AuditQuery, AuditRow } from '../../core/storage/audit-log.ts';
+import type { FileAnchor } from '../../core/storage/file-anchor.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { isoTime } from '../../core/time/iso-time.ts';
 import type { SqliteFile } from '../sqlite-file.ts';
@@ -30,6 +31,8 @@ const FULL_FRONT_BYTES = 131_072;
 interface TapeParts {
   readonly file: SqliteFile;
   readonly front: AuditFront;
+  /** Tells how many rows there are, those in the front among them. */
+  readonly anchor: FileAnchor;
   readonly clock: Clock;
   readonly hub: string;
   /** Hears of the first of several rows that cannot be written. */
@@ -64,6 +67,7 @@ export class AuditTape {
     return this.#parts.file.use((database) => {
       this.#ledger = openLedger(database, this.#parts.hub);
       this.#head = lastLink(database, this.#ledger);
+      this.#missed = Number(this.#parts.anchor.least()?.digest ?? 0);
       this.#writer = new AuditWriter(database);
       const problem = this.#takeFront(database);
       return examine({ database, ledger: this.#ledger, head: this.#head, waiting: this.#chained, ...(problem && { problem }) });
@@ -101,6 +105,7 @@ export class AuditTape {
     } catch (error) {
       if (this.#missed === 0) this.#parts.onFailure(error);
       this.#missed++;
+      this.#anchorRows();
       throw error;
     }
   }
@@ -110,6 +115,7 @@ export class AuditTape {
     this.#openIntents = openIntents;
     this.#owed = rows;
     this.#attempt(() => this.#catchUp());
+    this.#anchorRows();
   }
 
   /** Brings what is in the front only into the database. Throws STORAGE_FAILED; then it stays where it is. */
@@ -140,6 +146,7 @@ export class AuditTape {
     this.#follow(row);
     this.#check = frontCheck(row.link);
     this.#ledger = { ...this.#ledger, pruned: until };
+    for (const anchor of [this.#parts.anchor, this.#parts.file.anchor]) anchor.committed({ generation: this.#head.seq, digest: '' });
     return true;
   }
 
@@ -179,6 +186,7 @@ export class AuditTape {
     if (this.#chained.length === 0) return;
     this.#insert(this.#chained, () => {});
     this.#chained = [];
+    this.#parts.file.anchor.committed({ generation: this.#head.seq, digest: '' });
   }
 
   #clearFront(): void {
@@ -209,6 +217,13 @@ export class AuditTape {
     this.#parts.front.append(text);
     this.#check = check;
     this.#waiting.push(fields);
+    this.#anchorRows();
+  }
+
+  /** In a place that is there already: the number of rows that a full disk did not take outlives the process too. */
+  #anchorRows(): void {
+    const digest = this.#missed === 0 ? '' : String(this.#missed);
+    this.#parts.anchor.committed({ generation: this.#head.seq + this.#waiting.length, digest });
   }
 
   /** Gives what was written its place in the chain. */
@@ -231,6 +246,7 @@ export class AuditTape {
     if (this.#missed > 0) {
       this.#write(journalNote(JOURNAL_NOTES.resumed, this.#parts.clock.now(), { not_written: this.#missed }));
       this.#missed = 0;
+      this.#anchorRows();
     }
     for (let row = this.#owed[0]; row; row = this.#owed[0]) {
       this.#write(row);

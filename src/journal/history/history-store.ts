@@ -6,13 +6,14 @@ import type { DeviceId, SensorId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
 import type { Clock } from '../../core/time/clock.ts';
+import type { JournalCollaborators } from '../database-opening.ts';
 import type { Snapshot } from '../snapshot-folder.ts';
-import { type JournalCollaborators, SqliteFile } from '../sqlite-file.ts';
+import { SqliteFile } from '../sqlite-file.ts';
 import { CurrentReadings } from './current-readings.ts';
 import { planHistory, type Resolution, SLOT_MS, slotStart } from './history-plan.ts';
 import { readBuckets, readRaw } from './history-reader.ts';
 import { HISTORY_MIGRATIONS } from './history-schema.ts';
-import { dropOld, summedUntil, writeReadings } from './history-writer.ts';
+import { dropOld, measureHistory, nextGeneration, summedUntil, writeReadings } from './history-writer.ts';
 import { PendingReadings } from './pending-readings.ts';
 import { type KnownSensor, SensorNumbers } from './sensor-numbers.ts';
 
@@ -66,6 +67,8 @@ export class HistoryStore implements ReadingStore, Service {
     this.#pending = new PendingReadings({ unchangedEveryMs: options.unchangedEveryMs ?? 5 * MINUTE_MS, capacity: PENDING_CAPACITY });
     this.#file = new SqliteFile(collaborators, {
       path: join(options.directory, 'history.db'),
+      anchor: 'history.db',
+      measure: measureHistory,
       synchronous: 'NORMAL',
       // Measured: 1024 writes half of what 4096 does; the longer log merges rewrites of the same page.
       pageSizeBytes: 1024,
@@ -90,6 +93,10 @@ export class HistoryStore implements ReadingStore, Service {
   record(id: SensorId, value: ReadingValue | null, atMs: number): void {
     if (!Number.isFinite(atMs)) throw new AtmoError('VALIDATION_ERROR', `The reading of ${id} has no time: ${atMs}`);
     const known = typeof value === 'number' && !Number.isFinite(value) ? null : value;
+    if (atMs === 0) {
+      this.#current.record(id, known, this.#lastSaid(id, known));
+      return;
+    }
     this.#current.record(id, known, atMs);
     if (known === null) {
       this.#pending.forget(id);
@@ -98,6 +105,16 @@ export class HistoryStore implements ReadingStore, Service {
     // Its slot is closed and its neighbours are gone: summing up again would lose them.
     if (atMs < this.#floors().raw) return;
     this.#pending.add({ id, value: typeof known === 'boolean' ? Number(known) : known, atMs: Math.trunc(atMs) });
+  }
+
+  /** When a value of which the time is not known any more was said last: the history may have it. 0 where it has not. */
+  #lastSaid(id: SensorId, value: ReadingValue | null): number {
+    const sensor = value === null ? undefined : this.#file.use((database) => this.#numbers.get(database, id));
+    if (!sensor) return 0;
+    const stretch = { sensor: sensor.number, startMs: 0, endMs: this.#clock.now() + 1, limit: 1 };
+    const [point] = this.#file.use((database) => readRaw(database, stretch));
+    const said = typeof value === 'boolean' ? Number(value) : value;
+    return point?.value === said ? point.atMs : 0;
   }
 
   setReachability(device: DeviceId, reachability: Reachability): void {
@@ -132,7 +149,13 @@ export class HistoryStore implements ReadingStore, Service {
       })),
     );
     const isSlotClosed = this.#file.use(summedUntil) < slotStart(nowMs, SLOT_MS['5min']);
-    if (rows.length > 0 || isSlotClosed) this.#file.transaction((database) => writeReadings(database, rows, nowMs));
+    if (rows.length > 0 || isSlotClosed) {
+      const generation = this.#file.transaction((database) => {
+        writeReadings(database, rows, nowMs);
+        return nextGeneration(database);
+      });
+      this.#file.anchor.committed({ generation, digest: '' });
+    }
     this.#pending.clear();
     this.#dropOld();
   }

@@ -1,5 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { FileMark } from '../../core/storage/file-anchor.ts';
 import { RESOLUTIONS, type Resolution, SLOT_MS, slotStart } from './history-plan.ts';
+import { HISTORY_MIGRATIONS } from './history-schema.ts';
 
 /** A reading as it is kept: booleans are 0 and 1 already. */
 export interface Row {
@@ -44,6 +46,25 @@ export function writeReadings(database: DatabaseSync, rows: readonly Row[], nowM
 /** Until when all slots of 5 minutes are summed up, ms since 1970. */
 export function summedUntil(database: DatabaseSync): number {
   return Number(database.prepare('SELECT until FROM summed').get()?.until);
+}
+
+/**
+ * Counts the commit. To be run inside its transaction. The number stands in the header of the file, whose page a commit writes anyway as
+ * the file grows: in a table it would be one more page each minute.
+ */
+export function nextGeneration(database: DatabaseSync): number {
+  const generation = measureHistory(database).generation + 1;
+  database.exec(`PRAGMA application_id = ${generation}`);
+  return generation;
+}
+
+/** How many commits a file has seen; a file of a hub before they were counted has seen none. */
+export function measureHistory(database: DatabaseSync): FileMark {
+  const counted = Number(database.prepare('PRAGMA application_id').get()?.application_id);
+  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  // Where the number stood before.
+  const row = version < HISTORY_MIGRATIONS.length ? undefined : database.prepare('SELECT generation FROM summed').get();
+  return { generation: Math.max(counted, Number(row?.generation ?? 0)), digest: '' };
 }
 
 /** Drops what is older than each floor. To be run inside a transaction. */

@@ -23,6 +23,9 @@ test.skipIf(!canMount)(
         intact: true,
         missing: { not_written: 5 },
         isStillIntact: true,
+        missingAfterKill: { not_written: 5 },
+        problemsWhileFull: expect.arrayContaining([expect.stringMatching(/^Calls are not written to the journal: the disk is full/)]),
+        problemsAfter: [],
       });
       expect(seen.acknowledged).toBeGreaterThan(50);
       expect(seen.kept).toBe(seen.acknowledged + 1);

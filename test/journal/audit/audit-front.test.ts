@@ -1,10 +1,12 @@
 import { appendFileSync, copyFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
+import { AuditFront } from '../../../src/journal/audit/audit-front.ts';
 import type { AuditStore } from '../../../src/journal/audit/audit-store.ts';
 import { AuditWriter } from '../../../src/journal/audit/audit-writer.ts';
 import { SqliteFile } from '../../../src/journal/sqlite-file.ts';
 import { AuditFixture } from '../audit-fixture.ts';
+import { smallWrites } from '../small-writes.ts';
 
 /** A journal of five calls of which the last three are in the front only, as a kill leaves it; `change` is made to the front then. */
 async function killed(fixture: AuditFixture, change: (front: string) => void): Promise<AuditStore> {
@@ -109,16 +111,16 @@ describe('the front of the journal', () => {
     expect(asideFiles(fixture)).toHaveLength(1);
   });
 
-  test('that was taken away takes only rows with it that no promise was made for: none that the head kept elsewhere knows of', async () => {
+  test('that was taken away after a kill is missed, from the first row on; after a clean stop it held nothing', async () => {
     await using fixture = new AuditFixture();
     const store = await killed(fixture, (front) => rmSync(front));
     expect(keptRows(store)).toBe(5);
-    expect(await store.verify()).toMatchObject({ intact: true });
-    fixture.journal.clock.advance(10_000);
+    expect(fixture.warnings()).toEqual(['audit_truncated']);
+    expect(await store.verify()).toMatchObject({ intact: false, problem: { reason: expect.stringContaining('were cut off') } });
     await fixture.close();
     rmSync(fixture.journal.path('audit.front'));
-    expect(await (await fixture.open()).verify(store.head())).toMatchObject({ intact: true });
-    expect(fixture.warnings()).toEqual([]);
+    await fixture.open();
+    expect(fixture.warnings()).toEqual(['audit_truncated']);
   });
 
   test('taken away with audit.db from before is told as cut off', async () => {
@@ -131,8 +133,25 @@ describe('the front of the journal', () => {
     copyFileSync(`${fixture.path}.before`, fixture.path);
     rmSync(fixture.journal.path('audit.front'));
     await fixture.open();
-    expect(fixture.warnings()).toEqual(['audit_truncated']);
+    expect(fixture.warnings()).toEqual(['database_older', 'audit_truncated']);
   });
+});
+
+test('a disk that takes a part of a line is given the rest; one that takes no more fails the line, which is not read back', async () => {
+  await using fixture = new AuditFixture();
+  const { takes, write } = smallWrites();
+  const path = fixture.journal.path('audit.front');
+  const front = new AuditFront(path, write);
+  takes.push(3, 2);
+  front.append('the first line\n');
+  takes.push(4, 0);
+  expect(() => front.append('the second line\n')).toThrow(
+    expect.objectContaining({ code: 'STORAGE_FAILED', details: { path, cause: 'full' } }),
+  );
+  expect(new AuditFront(path).read()).toEqual(['the first line']);
+  front.append('the third line\n');
+  expect(new AuditFront(path).read()).toEqual(['the first line', 'the third line']);
+  front.close();
 });
 
 describe('a database that refuses while the front goes on', () => {

@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { AuditStore } from '../../../src/journal/audit/audit-store.ts';
 import { AuditFixture } from '../audit-fixture.ts';
 
 const COLUMNS = ['at', 'kind', 'agent', 'tokens', 'tool', 'request', 'trace', 'content', 'hash'] as const;
@@ -92,7 +94,7 @@ describe('a check of the chain', () => {
     await using fixture = new AuditFixture();
     await fixture.fill(await fixture.open(), 10);
     await fixture.edit((database) => database.exec('DELETE FROM entry WHERE seq > 18'));
-    expect(fixture.warnings()).toEqual(['audit_truncated']);
+    expect(fixture.warnings()).toEqual(['database_older', 'audit_truncated']);
     await fixture.close();
     const store = await fixture.open();
     await fixture.fill(store, 10);
@@ -100,14 +102,24 @@ describe('a check of the chain', () => {
       intact: false,
       problem: { reason: expect.stringContaining('rows 19 to 21 were cut off') },
     });
-    expect(fixture.warnings()).toEqual(['audit_truncated']);
+    expect(fixture.warnings()).toEqual(['database_older', 'audit_truncated']);
+  });
+
+  test('says nothing of a journal that is closed before it was looked at', async () => {
+    await using fixture = new AuditFixture();
+    const store = await fixture.open();
+    await fixture.fill(store, 3);
+    const check = store.verify({ seq: 2, hash: 'f'.repeat(64) });
+    const told = expect(check).rejects.toMatchObject({ code: 'SHUTTING_DOWN' });
+    await fixture.close();
+    await told;
   });
 
   test('misses a journal that was taken away as a whole', async () => {
     await using fixture = new AuditFixture();
     await fixture.fill(await fixture.open(), 3);
     const store = await fixture.edit((database) => database.exec('DELETE FROM entry; DELETE FROM chain'));
-    expect(fixture.warnings()).toEqual(['audit_truncated']);
+    expect(fixture.warnings()).toEqual(['database_older', 'audit_truncated']);
     expect((await store.verify()).intact).toBe(false);
   });
 
@@ -144,5 +156,52 @@ describe('a head that was kept elsewhere', () => {
       intact: false,
       problem: { seq: 4, reason: expect.stringContaining('rewritten') },
     });
+  });
+});
+
+describe('rows beyond the thousand that a start looks at', () => {
+  /** A journal of 1,202 rows with a change in it; moves time on until everything was looked at. */
+  async function lookedThrough(fixture: AuditFixture, change: string): Promise<AuditStore> {
+    await fixture.fill(await fixture.open(), 600);
+    const store = await fixture.edit((database) => database.exec(change));
+    expect(fixture.warnings()).toEqual([]);
+    for (let pauses = 0; pauses < 30; pauses++) {
+      fixture.journal.clock.advance(60_000);
+      await nextTurn();
+    }
+    return store;
+  }
+
+  test('are looked at while the hub runs, and what is wrong with them is a problem of the hub', async () => {
+    await using fixture = new AuditFixture();
+    await lookedThrough(fixture, "UPDATE entry SET content = replace(content, '40', '99') WHERE seq = 4");
+    expect(fixture.warnings()).toEqual(['audit_damaged']);
+    expect(fixture.journal.collaborators.problems.list()).toEqual([
+      expect.stringMatching(/journal of calls is not whole: .*atmo audit verify/),
+    ]);
+  });
+
+  test('are no problem when they are whole, nor when the journal tells of a loss already', async () => {
+    await using fixture = new AuditFixture();
+    await fixture.fill(await fixture.open(), 10);
+    await fixture.edit((database) => database.exec('DELETE FROM entry WHERE seq > 15'));
+    expect(fixture.warnings()).toContain('audit_truncated');
+    await fixture.close();
+    fixture.journal.warnings.splice(0);
+    fixture.journal.collaborators.problems.clear('audit chain');
+    fixture.journal.collaborators.problems.clear('audit.db');
+    const store = await lookedThrough(fixture, 'SELECT 1');
+    expect([fixture.warnings(), fixture.journal.collaborators.problems.list()]).toEqual([[], []]);
+    expect(await store.verify()).toMatchObject({ intact: false, problem: { reason: expect.stringContaining('cut off') } });
+  });
+
+  test('do not keep a hub that stops', async () => {
+    await using fixture = new AuditFixture();
+    await fixture.fill(await fixture.open(), 600);
+    await fixture.close();
+    await fixture.open();
+    fixture.journal.clock.advance(60_000);
+    await fixture.close();
+    expect(fixture.warnings()).toEqual([]);
   });
 });

@@ -7,13 +7,14 @@ import { StateStore } from '../../../src/journal/state-store.ts';
 import { defineTool } from '../../../src/tools/definition/define-tool.ts';
 import { p } from '../../../src/tools/schema/parameter-builder.ts';
 import { agent, makeRoom } from '../../tools/tool-room.ts';
+import { journalParts } from '../journal-parts.ts';
 
 /**
  * Calls a tool through the whole pipeline without end, sixteen at a time, with a real journal; says the request id of each
  * call once it is answered. Calls take up to some milliseconds, so that a kill always cuts some off.
  */
 const directory = process.argv[2] ?? '';
-const collaborators = { clock: systemClock, logger: silentLogger, events: { emit() {} } };
+const collaborators = { clock: systemClock, logger: silentLogger, events: { emit() {} }, ...journalParts(directory) };
 const places = { directory, snapshotDirectory: join(directory, 'snapshots') };
 const anchors = new StateStore(collaborators, places);
 await anchors.start();

@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { systemClock } from '../../../src/core/time/clock.ts';
+import { StateLock } from '../../../src/journal/state-lock.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
+import { journalParts } from '../journal-parts.ts';
 
 /** Fills the disk it is given until a write is refused, makes room, goes on, starts again; says what it saw as JSON. */
 const directory = process.argv[2] ?? '';
 const ballast = join(directory, 'ballast');
-const collaborators = { clock: systemClock, logger: silentLogger, events: { emit() {} } };
+const collaborators = { clock: systemClock, logger: silentLogger, events: { emit() {} }, ...journalParts(directory) };
 const open = async () => {
   const store = new StateStore(collaborators, { directory, snapshotDirectory: join(directory, 'snapshots') });
   await store.start();
@@ -23,6 +25,9 @@ const refusal = async (work: () => unknown) => {
   }
 };
 
+const lock = new StateLock(directory);
+await lock.start();
+await lock[Symbol.asyncDispose]();
 writeFileSync(ballast, Buffer.alloc(300_000));
 const store = await open();
 let acknowledged = 0;
@@ -38,4 +43,20 @@ await store[Symbol.asyncDispose]();
 const again = await open();
 const kept = again.entries('s').length;
 await again[Symbol.asyncDispose]();
-process.stdout.write(JSON.stringify({ write, snapshot, leftovers, acknowledged, readable, afterwards, kept }));
+// Not a byte is left: the hub starts all the same, and reads.
+rmSync(join(directory, 'snapshots'), { recursive: true });
+const fill = (bytes: number) => writeFileSync(ballast, Buffer.alloc(bytes), { flag: 'a' });
+for (let bytes = 65_536; bytes >= 1; bytes = Math.floor(bytes / 2)) while ((await refusal(() => fill(bytes))) === 'none');
+const { problems } = collaborators;
+const start = await refusal(() => lock.start());
+const full = await open();
+const readableFull = full.entries('s').length;
+const writeFull = await refusal(() => full.set('s', 'large', 'x'.repeat(400_000)));
+const problemsFull = problems.list();
+rmSync(ballast);
+full.set('s', 'after', 3);
+const problemsAfter = problems.list();
+await full[Symbol.asyncDispose]();
+await lock[Symbol.asyncDispose]();
+const onFullDisk = { start, readable: readableFull, write: writeFull, problems: problemsFull, problemsAfter };
+process.stdout.write(JSON.stringify({ onFullDisk, write, snapshot, leftovers, acknowledged, readable, afterwards, kept }));

@@ -8,20 +8,22 @@ import { systemClock } from '../../../src/core/time/clock.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
 import { stateArchive } from '../../../src/offline/state-archive.ts';
 import { quickly } from '../archive/quick-derivation.ts';
+import { journalParts } from '../journal-parts.ts';
 
 /** Backs up the state of a hub that was killed, on a disk that is read-only since. */
 const [disk = '', file = '', passphrase = ''] = process.argv.slice(2);
 execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=700', 'tmpfs', disk]);
 const [alive, stateDir] = [join(disk, 'alive'), join(disk, 'state')];
 execFileSync('mkdir', ['-m', '700', alive]);
-const collaborators = { clock: systemClock, logger: silentLogger, events: new EventBus('urn:test', systemClock) };
+const collaborators = { clock: systemClock, logger: silentLogger, events: new EventBus('urn:test', systemClock), ...journalParts(alive) };
 const store = new StateStore(collaborators, { directory: alive, snapshotDirectory: join(alive, 'snapshots'), isCopiedAtStop: false });
-await new HubKey(alive).start();
+await new HubKey(alive, () => {}).start();
 await store.start();
 store.set('devices', 'lamp', 'Lamp');
 // As a kill leaves it: what was written last is in the log alone.
 cpSync(alive, stateDir, { recursive: true });
 await store[Symbol.asyncDispose]();
+await collaborators.fileAnchors[Symbol.asyncDispose]();
 execFileSync('mount', ['-o', 'remount,ro', disk]);
 const askForCopies = () => Promise.reject(new Error('no hub runs'));
 await stateArchive({ ATMO_STATE_DIR: stateDir }, quickly).backup({ stateDir, file, passphrase, askForCopies });

@@ -5,10 +5,11 @@ import { systemClock } from '../../../src/core/time/clock.ts';
 import { prepareStateDirectory } from '../../../src/journal/state-directory.ts';
 import { StateLock } from '../../../src/journal/state-lock.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
+import { journalParts } from '../journal-parts.ts';
 
 /** Tries every way in on a disk that cannot be written; says the answers as JSON. */
 const directory = process.argv[2] ?? '';
-const collaborators = { clock: systemClock, logger: silentLogger, events: { emit() {} } };
+const collaborators = { clock: systemClock, logger: silentLogger, events: { emit() {} }, ...journalParts(directory) };
 const answers: Record<string, string> = {};
 const attempt = async (name: string, work: () => unknown) => {
   try {

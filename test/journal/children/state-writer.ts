@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { systemClock } from '../../../src/core/time/clock.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
+import { journalParts } from '../journal-parts.ts';
 
 /** Writes entries without end and says the number of each one once it is stored. */
 const directory = process.argv[2] ?? '';
-const collaborators = { clock: systemClock, logger: silentLogger, events: { emit() {} } };
+const collaborators = { clock: systemClock, logger: silentLogger, events: { emit() {} }, ...journalParts(directory) };
 const store = new StateStore(collaborators, { directory, snapshotDirectory: join(directory, 'snapshots') });
 await store.start();
 for (let n = store.entries('s').length; ; n++) {

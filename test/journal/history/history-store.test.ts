@@ -55,6 +55,24 @@ describe('what sensors say now', () => {
     expect(store.current(HALL)).toMatchObject({ value: 20.5, atMs: 2000, reachability: 'unreachable' });
   });
 
+  test('a value of which the time was lost has that of the same value in the history, else none', async () => {
+    await using fixture = new JournalFixture();
+    const first = await fixture.history();
+    const saidMs = fixture.clock.now();
+    first.record(HALL, 2.99, saidMs);
+    first.flush();
+    await first[Symbol.asyncDispose]();
+    fixture.clock.advance(HOUR);
+    const store = await fixture.history();
+    store.describe(HALL, sensorInfo('hall/temperature'));
+    store.record(HALL, 2.99, 0);
+    expect(store.current(HALL)).toMatchObject({ value: 2.99, atMs: saidMs });
+    store.record(AIR, 'good', 0);
+    store.describe(AIR, sensorInfo('hall/air_quality'));
+    expect(store.current(AIR)).toMatchObject({ value: 'good', atMs: 0 });
+    expect(store.history({ sensor: HALL, startMs: 0, endMs: fixture.clock.now(), aggregation: 'none' })).toHaveLength(1);
+  });
+
   test('booleans and texts are told as they came, a number that is none as no value', async () => {
     await using fixture = new JournalFixture();
     const store = await fixture.history();
