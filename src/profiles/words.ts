@@ -8,26 +8,40 @@ export function snake(name: string): string {
     .replace(/^_+|_+$/g, '');
 }
 
+/** What a name is called that only its manufacturer has: a prefix and a suffix of 16 bits each in hexadecimal (Core §7.18.2). */
+const UNNAMED = /^(Cluster|Attr)0x([0-9a-f]{1,8})$/;
+/** Clusters of manufacturers begin here (Core §7.18.2.3). */
+const FIRST_VENDOR_CLUSTER = 0xfc00;
+
+/** `snake`, where what has no name is called by its number: `Cluster0xfff1fc01` → `vendor_1`, `Attr0xfff10002` → `attribute_2`. */
+export function spokenName(name: string): string {
+  const { kind, id = 0 } = unnamed(name) ?? {};
+  if (kind === undefined) return snake(name);
+  const own = id % 0x1_0000;
+  if (kind === 'Attr') return `attribute_${own}`;
+  return own >= FIRST_VENDOR_CLUSTER ? `vendor_${own - FIRST_VENDOR_CLUSTER}` : `cluster_${own}`;
+}
+
+/** The same with the number of the manufacturer, where two of them use one number: `vendor_65521_1`. */
+export function spokenNameOfMaker(name: string): string {
+  const { kind, id = 0 } = unnamed(name) ?? {};
+  const [first, ...rest] = spokenName(name).split('_');
+  return kind === undefined ? snake(name) : [first, Math.floor(id / 0x1_0000), ...rest].join('_');
+}
+
+function unnamed(name: string): { readonly kind: string; readonly id: number } | undefined {
+  const [, kind, hex = ''] = UNNAMED.exec(name) ?? [];
+  return kind === undefined ? undefined : { kind, id: Number.parseInt(hex, 16) };
+}
+
+/** Two names as one in which no words stand twice in a row: `account_login` and `login` are `account_login`. */
+export function joinedName(first: string, second: string): string {
+  const [before, after] = [first.split('_'), second.split('_')];
+  const repeated = after.findLastIndex((_, at) => before.slice(-at - 1).join('_') === after.slice(0, at + 1).join('_'));
+  return [...before, ...after.slice(repeated + 1)].join('_');
+}
+
 /** `OnOffLight` → `on off light`. */
 export function words(name: string): string {
-  return snake(name).replaceAll('_', ' ');
-}
-
-// Letters, digits and plain punctuation: no quotes, brackets or marks that could end a quotation or look like markup or a link.
-const NOT_PLAIN = /[^\p{L}\p{N}\p{Zs} .,:;!?+\-–/'’&()#°%_]/gu;
-
-/** Text from a device or a person, quoted for use inside a description: one line, at most 64 characters, nothing that ends the quotation. */
-export function quoted(text: string): string {
-  return `"${plain(text)}"`;
-}
-
-/** The same without the quotation marks. */
-export function plain(text: string): string {
-  const clean = text
-    .replace(/\p{C}|\p{Zl}|\p{Zp}/gu, ' ')
-    .replace(NOT_PLAIN, '')
-    .replace(/\/{2,}/g, '/')
-    .replace(/\s+/g, ' ')
-    .trim();
-  return [...clean].slice(0, 64).join('').trim();
+  return spokenName(name).replaceAll('_', ' ');
 }

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import type { DeviceDescription } from '../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import type { JsonObject } from '../../src/core/json.ts';
+import type { Json, JsonObject } from '../../src/core/json.ts';
 import { compileDevice } from '../../src/profiles/compile/compile-device.ts';
 import type { CompiledDevice, DeviceTool } from '../../src/profiles/compile/compiled-device.ts';
 import { runDeviceTool } from '../../src/profiles/device-tools/device-tool.ts';
 import { loadProfiles } from '../../src/profiles/files/load-profiles.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { describeDeviceType, type StandardDeviceOptions } from '../fixtures/describe-standard.ts';
-import type { FakeHome } from './fake-home.ts';
+import { FakeHome } from './fake-home.ts';
 
 export const PROFILE_DIRECTORY = join(import.meta.dirname, '../../device-profiles');
 export const profiles = loadProfiles(PROFILE_DIRECTORY);
@@ -29,6 +29,17 @@ export function compiledIn(home: FakeHome, description: DeviceDescription): Comp
   );
 }
 
+/** A home of one device on endpoint 1 that told these raw values, by `Cluster.Attribute`. */
+export function homeWith(description: DeviceDescription, told: Readonly<Record<string, Json>> = {}) {
+  const home = new FakeHome(description);
+  const { id } = description.device;
+  for (const [path, value] of Object.entries(told)) {
+    const [cluster = '', attribute = ''] = path.split('.');
+    home.report({ device: id, endpoint: 1, cluster, attribute }, value);
+  }
+  return { home, compiled: compiledIn(home, description), id };
+}
+
 export function toolOf(compiled: CompiledDevice, action: string): DeviceTool {
   const found = compiled.tools.find((tool) => tool.action === action);
   if (found) return found;
@@ -43,5 +54,5 @@ export function runTool(
 ): Promise<JsonObject> {
   const tool = toolOf(compiled, call.action);
   const params = validator.parameters(tool.parameters, call.params ?? {});
-  return runDeviceTool(compiled.device, tool, { params, call: { access: home, signal: new AbortController().signal, nowMs: 5000 } });
+  return runDeviceTool(compiled, tool, { params, call: { access: home, signal: new AbortController().signal, nowMs: 5000 } });
 }

@@ -17,6 +17,8 @@ type Behaviour = (fields: JsonObject, attributes: JsonObject) => JsonObject;
 const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   'OnOff.On': () => ({ OnOff: true }),
   'OnOff.Off': () => ({ OnOff: false }),
+  // The longer of two times counts (Application Clusters §1.5.7.6).
+  'OnOff.OnWithTimedOff': ({ onTime }, { OnTime }) => ({ OnOff: true, OnTime: Math.max(Number(onTime), Number(OnTime ?? 0)) }),
   'OnOff.Toggle': (_, { OnOff }) => ({ OnOff: OnOff !== true }),
   'LevelControl.MoveToLevelWithOnOff': ({ level, transitionTime }) => (transitionTime === 0 ? { CurrentLevel: level ?? null } : {}),
   'ColorControl.MoveToHueAndSaturation': ({ hue, saturation }) => ({ CurrentHue: hue ?? null, CurrentSaturation: saturation ?? null }),
@@ -30,6 +32,8 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
 
 /** Devices in memory that do what Matter devices do, as far as BEHAVIOURS says. */
 export class FakeHome implements DeviceDirectory, DeviceAccess {
+  /** When devices told what they hold, ms since 1970; 0 is unknown. */
+  toldMs = 1;
   readonly invoked: { readonly path: CommandPath; readonly fields: JsonObject }[] = [];
   readonly written: { readonly path: AttributePath; readonly value: Json }[] = [];
   readonly reads: (readonly AttributePath[])[] = [];
@@ -38,6 +42,7 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
   /** What the next interactions throw. */
   failure: AtmoError | undefined;
   readFailure: AtmoError | undefined;
+  writeFailure: AtmoError | undefined;
   readonly #descriptions = new Map<DeviceId, DeviceDescription>();
   readonly #values = new Map<string, Json>();
   readonly #changes = new Set<(change: DeviceChange) => void>();
@@ -95,7 +100,7 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
   }
 
   /** The device says something, without being asked. */
-  report(path: AttributePath, value: Json, atMs = 0): void {
+  report(path: AttributePath, value: Json, atMs = this.toldMs): void {
     this.#values.set(keyOf(path), value);
     for (const listener of this.#reports) listener({ path, value, atMs, reachability: 'reachable' });
   }
@@ -106,17 +111,17 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
 
   cached(path: AttributePath): AttributeReading | undefined {
     const value = this.#values.get(keyOf(path));
-    return value === undefined ? undefined : { path, value, atMs: 0, reachability: 'reachable' };
+    return value === undefined ? undefined : { path, value, atMs: this.toldMs, reachability: 'reachable' };
   }
 
   async read(paths: readonly AttributePath[], _options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
     this.reads.push(paths);
     if (this.readFailure ?? this.failure) throw this.readFailure ?? this.failure;
-    return paths.map((path) => ({ path, value: this.#values.get(keyOf(path)) ?? null, atMs: 0, reachability: 'reachable' }));
+    return paths.map((path) => ({ path, value: this.#values.get(keyOf(path)) ?? null, atMs: this.toldMs, reachability: 'reachable' }));
   }
 
   async write(path: AttributePath, value: Json, _options: DeviceCallOptions): Promise<void> {
-    if (this.failure) throw this.failure;
+    if (this.writeFailure ?? this.failure) throw this.writeFailure ?? this.failure;
     this.written.push({ path, value });
     this.#values.set(keyOf(path), value);
   }

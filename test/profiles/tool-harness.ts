@@ -5,15 +5,18 @@ import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import type { SensorId } from '../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
 import { ManualClock } from '../../src/core/time/clock.ts';
 import { classTools } from '../../src/profiles/class-tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../../src/profiles/device-tools/control-matter-device.ts';
 import { DeviceToolSync } from '../../src/profiles/device-tools/device-tool-sync.ts';
+import { DeviceNameClaims } from '../../src/profiles/home/device-name-claims.ts';
 import type { CallerView, ToolContext } from '../../src/tools/definition/tool-definition.ts';
 import { deviceNames } from '../../src/tools/places/resolve-device.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { tellToolChanges } from '../../src/tools/tool-events.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
+import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { profiles } from './device-fixtures.ts';
 import { FakeHome } from './fake-home.ts';
 
@@ -51,9 +54,17 @@ export class ToolHarness {
   readonly events: HubEvent[] = [];
   readonly validator = new SchemaValidator();
   readonly registry = new ToolRegistry({ validator: this.validator }, { onWarning: 'error' });
+  readonly store: KeyValueStore;
+  readonly deviceNames: DeviceNameClaims;
   readonly sync: DeviceToolSync;
 
-  constructor(...descriptions: readonly DeviceDescription[]) {
+  constructor(...descriptions: readonly DeviceDescription[]);
+  /** A hub that starts over the state directory of another one. */
+  constructor(state: KeyValueStore, ...descriptions: readonly DeviceDescription[]);
+  constructor(...given: readonly (KeyValueStore | DeviceDescription)[]) {
+    const descriptions = given.filter((one): one is DeviceDescription => 'endpoints' in one);
+    this.store = given.find((one): one is KeyValueStore => !('endpoints' in one)) ?? new MemoryKeyValueStore(this.clock);
+    this.deviceNames = new DeviceNameClaims(this.store);
     this.home = new FakeHome(...descriptions);
     const bus = new EventBus('test', this.clock);
     bus.listen((event) => this.events.push(event));
@@ -66,6 +77,7 @@ export class ToolHarness {
       readings,
       events: bus,
       profiles,
+      names: this.deviceNames,
       clock,
       logger: silentLogger,
     });
@@ -78,6 +90,7 @@ export class ToolHarness {
     for (const tool of [...classTools(ports), controlMatterDevice(ports)]) this.registry.register(tool);
     this.registry.alias(MATTER_COMMAND_ALIAS, 'matter:control_matter_device');
     await this.sync.start();
+    this.sync.open();
     return this;
   }
 
@@ -116,8 +129,11 @@ export class ToolHarness {
       random: () => 0.5,
       logger: silentLogger,
       progress: () => {},
+      confirm: () => {},
       ask: async () => ({ action: 'cancel' }),
       tell: () => {},
+      contentType: () => {},
+      details: () => {},
     };
   }
 }

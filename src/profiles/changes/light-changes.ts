@@ -9,6 +9,13 @@ const COORDINATES = ['CurrentHue', 'CurrentSaturation', 'CurrentX', 'CurrentY', 
 const on: Changes = (touched) => [{ attribute: 'OnOff', raw: true }, ...restoredLevel(touched)];
 const off: Changes = () => [{ attribute: 'OnOff', raw: false }];
 
+/** The longer of two times counts (§1.5.7.6). */
+function onWithTimedOff(touched: TouchedCluster): readonly AttributeChange[] {
+  const time = touched.number('onTime');
+  const left = time === undefined ? undefined : Math.max(time, touched.liveNumber('OnTime') ?? 0);
+  return [...on(touched), { attribute: 'OnTime', raw: left }];
+}
+
 function toggle(touched: TouchedCluster): readonly AttributeChange[] {
   const now = touched.live('OnOff');
   if (now === true) return off(touched);
@@ -73,7 +80,7 @@ const enhanced = (touched: TouchedCluster): number | undefined => {
 /** What commands to lights change, by `Cluster.Command`. */
 export const LIGHT_CHANGES: Readonly<Record<string, Changes>> = {
   'OnOff.On': on,
-  'OnOff.OnWithTimedOff': on,
+  'OnOff.OnWithTimedOff': onWithTimedOff,
   'OnOff.Off': off,
   'OnOff.OffWithEffect': off,
   'OnOff.Toggle': toggle,

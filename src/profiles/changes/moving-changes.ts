@@ -35,12 +35,18 @@ function openValve(touched: TouchedCluster): readonly AttributeChange[] {
   ];
 }
 
+/** The device refuses what would exceed its MaxCookTime (§8.13.6.3). */
+function addCookTime(touched: TouchedCluster): readonly AttributeChange[] {
+  const [now, added] = [touched.liveNumber('CookTime'), touched.number('timeToAdd')];
+  return [{ attribute: 'CookTime', raw: now === undefined || added === undefined ? undefined : now + added }];
+}
+
 /** How fast a pump then runs is its own affair (§4.2.7.22). */
 const pumpMode =
   (attribute: string): Changes =>
   ({ value }) => [{ attribute, raw: value }, ...unknownChanges('EffectiveControlMode', 'Speed', 'Capacity', 'Power', 'PumpStatus')];
 
-/** What commands to and writes on locks, covers, valves, pumps and chargers change, by `Cluster.Element`. */
+/** What commands to and writes on locks, covers, valves, pumps, chargers and microwaves change, by `Cluster.Element`. */
 export const MOVING_CHANGES: Readonly<Record<string, Changes>> = {
   'DoorLock.LockDoor': locked('Locked'),
   'DoorLock.UnlockDoor': locked('Unlocked'),
@@ -62,4 +68,5 @@ export const MOVING_CHANGES: Readonly<Record<string, Changes>> = {
   'PumpConfigurationAndControl.ControlMode': pumpMode('ControlMode'),
   // The device takes the lowest of several limits: it never becomes more than this.
   'EnergyEvse.UserMaximumChargeCurrent': ({ value }) => [{ attribute: 'MaximumChargeCurrent', raw: value }],
+  'MicrowaveOvenControl.AddMoreTime': addCookTime,
 };

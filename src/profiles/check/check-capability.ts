@@ -21,8 +21,13 @@ export function checkCapability(file: RawProfileFile, content: CapabilityFile, m
   }
   for (const [name, value] of Object.entries(content.values ?? {})) checkValue(report, `/values/${name}`, { value, cluster, model });
   for (const [name, tool] of Object.entries(content.tools ?? {})) checkTool(report, { name, tool, content, cluster, model });
-  for (const event of Object.keys(content.events ?? {})) {
-    if (!named(cluster.events, event)) report.unknown(`/events/${event}`, event, namesOf(cluster.events));
+  for (const [event, { titleBy }] of Object.entries(content.events ?? {})) {
+    const found = named(cluster.events, event);
+    if (!found) report.unknown(`/events/${event}`, event, namesOf(cluster.events));
+    const members = (found?.schema.properties ?? {}) as Record<string, never>;
+    if (found && titleBy && memberOf(members, titleBy.member) === undefined) {
+      report.unknown(`/events/${event}/titleBy/member`, titleBy.member, Object.keys(members));
+    }
   }
   checkRisks(report, content, cluster);
   return report.problems;
@@ -50,6 +55,9 @@ function checkValue(
   if (value.member !== undefined && !member) {
     report.unknown(`${pointer}/member`, value.member, Object.keys(properties));
     return;
+  }
+  if (value.readingUnless !== undefined && !named(given.cluster.attributes, value.readingUnless)) {
+    report.unknown(`${pointer}/readingUnless`, value.readingUnless, namesOf(given.cluster.attributes));
   }
   checkConversion(report, pointer, { entry: value, schema: isFlag ? attribute.schema : (member ?? attribute.schema) });
   if (value.choices) checkChoices(report, pointer, { choices: value.choices, cluster: home, model: given.model });

@@ -2,8 +2,9 @@ import type { ClusterDescription } from '../../core/devices/device-model.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import { fieldAt } from '../clusters/cluster-view.ts';
 import { chooseConverter } from '../compile/compile-value.ts';
-import { rawKind } from '../convert/converter.ts';
+import { enumNames, rawKind } from '../convert/converter.ts';
 import type { ChoicesEntry, ValueEntry } from '../files/capability-file.ts';
+import { snake } from '../words.ts';
 import type { CheckReport } from './check-report.ts';
 import type { StandardModel } from './standard-view.ts';
 
@@ -40,9 +41,13 @@ export function checkChoices(
 export function checkConversion(
   report: CheckReport,
   pointer: string,
-  given: { readonly entry: Pick<ValueEntry, 'convert' | 'unit' | 'choices' | 'member'>; readonly schema: JsonSchema },
+  given: { readonly entry: Pick<ValueEntry, 'convert' | 'unit' | 'choices' | 'member' | 'rename'>; readonly schema: JsonSchema },
 ): void {
   const { entry, schema } = given;
+  for (const name of Object.keys(entry.rename ?? {})) {
+    const known = enumNames(schema).map(snake);
+    if (!known.includes(name)) report.unknown(`${pointer}/rename`, name, known);
+  }
   const converter = chooseConverter(entry, schema);
   const kind = rawKind(schema);
   if (!converter.takes.includes(kind)) {

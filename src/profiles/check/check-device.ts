@@ -68,5 +68,7 @@ function checkTools(report: CheckReport, content: DeviceFile, capabilities: Read
   const usual = [...capabilities.values()].filter((one) => !one.variant).flatMap((one) => Object.keys(one.tools ?? {}));
   const tools = content.capabilities.length > 0 ? own : usual;
   for (const name of Object.keys(content.overrides ?? {})) if (!tools.includes(name)) report.unknown(`/overrides/${name}`, name, tools);
+  const values = content.capabilities.flatMap((id) => Object.keys(capabilities.get(id)?.values ?? {}));
+  for (const name of Object.keys(content.titles ?? {})) if (!values.includes(name)) report.unknown(`/titles/${name}`, name, values);
   for (const name of content.without ?? []) if (!tools.includes(name)) report.unknown('/without', name, tools);
 }

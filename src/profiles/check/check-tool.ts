@@ -2,10 +2,13 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ClusterDescription } from '../../core/devices/device-model.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import type { Json, JsonSchema } from '../../core/json.ts';
+import { mapSchema } from '../../tools/schema/schema-walk.ts';
 import { fieldAt } from '../clusters/cluster-view.ts';
+import { chooseConverter } from '../compile/compile-value.ts';
 import { enumNames, isNullable, rawKind } from '../convert/converter.ts';
 import type { CapabilityFile, ParamEntry, ToolEntry } from '../files/capability-file.ts';
 import { type Shorthand, schemaOfShorthand } from '../parameters/parameter-shorthand.ts';
+import { reasonableBounds } from '../parameters/reasonable-bounds.ts';
 import { RECIPES } from '../recipes/recipe-table.ts';
 import { snake } from '../words.ts';
 import { checkChoices, checkConversion } from './check-conversion.ts';
@@ -42,6 +45,10 @@ export function checkTool(report: CheckReport, given: CheckedTool): void {
   if (tool.write !== undefined) checkWrite(report, pointer, given);
   if (tool.recipe !== undefined && RECIPES[tool.recipe].cluster !== cluster.name) {
     report.add(`${pointer}/recipe`, `${tool.recipe} is for ${RECIPES[tool.recipe].cluster}`, 'use another recipe');
+  }
+  for (const [param, { notAbove }] of Object.entries(tool.params ?? {})) {
+    if (notAbove === undefined || notAbove in (tool.params ?? {})) continue;
+    report.unknown(`${pointer}/params/${param}/notAbove`, notAbove, Object.keys(tool.params ?? {}));
   }
   checkValueNames(report, pointer, given);
 }
@@ -111,10 +118,104 @@ function checkParam(
   checkConversion(report, pointer, { entry, schema: slot });
   if (entry.choices) checkChoices(report, pointer, { choices: entry.choices, cluster, model: given.model });
   if (entry.narrow !== undefined) checkShorthand(report, `${pointer}/narrow`, entry.narrow);
-  const attributes = cluster.attributes.map((attribute) => attribute.name);
-  for (const [key, named] of Object.entries({ limits: [entry.limits?.min, entry.limits?.max], offered: [entry.offered] })) {
-    for (const name of named) if (name !== undefined && !attributes.includes(name)) report.unknown(`${pointer}/${key}`, name, attributes);
+  checkBounds(report, pointer, { entry, schema: slot });
+  checkLimits(report, pointer, given);
+  checkOffered(report, `${pointer}/offered`, given);
+}
+
+/** An offer names attributes with their values, clusters, and names that the parameter has. */
+function checkOffered(
+  report: CheckReport,
+  pointer: string,
+  given: {
+    readonly entry: ParamEntry;
+    readonly slot?: JsonSchema | undefined;
+    readonly cluster: ClusterDescription;
+    readonly model: StandardModel;
+  },
+): void {
+  const { cluster, model } = given;
+  const own = enumNames(given.slot ?? {}).map((name) => given.entry.rename?.[snake(name)] ?? snake(name));
+  const requireAll = (names: readonly string[], known: readonly string[]): void => {
+    for (const name of names) if (!known.includes(name)) report.unknown(pointer, name, known);
+  };
+  for (const entry of [given.entry.offered ?? []].flat()) {
+    if (typeof entry !== 'string' && 'cluster' in entry) {
+      requireAll([entry.cluster], model.clusterNames);
+      requireAll(entry.names, own);
+      continue;
+    }
+    const from = typeof entry === 'string' ? entry : entry.from;
+    requireAll(
+      [from],
+      cluster.attributes.map((attribute) => attribute.name),
+    );
+    if (typeof entry === 'string') continue;
+    // Some values are only for devices without a feature, which the cluster with all of them hides.
+    const wide = [cluster, model.cluster(cluster.name, [])].map((one) => one?.attributes.find(({ name }) => name === from)?.schema ?? {});
+    requireAll(Object.keys(entry.names), wide.flatMap(enumNames).map(snake));
+    requireAll(Object.values(entry.names).flat(), own);
   }
+}
+
+/** A number with a unit of power, temperature or time has bounds of reason: those of its type are no help to anybody. */
+function checkBounds(
+  report: CheckReport,
+  pointer: string,
+  { entry, schema }: { readonly entry: ParamEntry; readonly schema: JsonSchema },
+): void {
+  const converter = chooseConverter(entry, schema);
+  const unit = converter.unit ?? entry.unit ?? '';
+  const isNumber = ['integer', 'number'].includes(String(converter.schema({ schema }).type));
+  const reasonable = reasonableBounds(unit);
+  if (!isNumber || !reasonable) return;
+  const { minimum, maximum } = boundsOf(entry.narrow);
+  if (minimum !== undefined && maximum !== undefined && minimum >= reasonable.min && maximum <= reasonable.max) return;
+  report.add(
+    `${pointer}/narrow`,
+    `a parameter in ${unit} needs the lowest and the highest value that make sense, within ${reasonable.min} to ${reasonable.max}`,
+    'add "narrow", for example "float [0..80]"',
+  );
+}
+
+function boundsOf(narrow: Shorthand | undefined): { readonly minimum?: number; readonly maximum?: number } {
+  try {
+    return narrow === undefined ? {} : schemaOfShorthand(narrow).schema;
+  } catch {
+    return {};
+  }
+}
+
+function checkLimits(
+  report: CheckReport,
+  pointer: string,
+  { entry, cluster, model }: { readonly entry: ParamEntry; readonly cluster: ClusterDescription; readonly model: StandardModel },
+): void {
+  const { limits } = entry;
+  if (!limits) return;
+  const home = limits.cluster === undefined ? cluster : model.cluster(limits.cluster);
+  if (!home) {
+    report.unknown(`${pointer}/limits/cluster`, limits.cluster ?? '', model.clusterNames);
+    return;
+  }
+  for (const path of [limits.min ?? [], limits.max ?? [], limits.below ?? []].flat()) {
+    const [name = '', ...members] = path.split('.');
+    const attribute = home.attributes.find((one) => one.name === name);
+    if (!attribute) {
+      report.unknown(
+        `${pointer}/limits`,
+        name,
+        home.attributes.map((one) => one.name),
+      );
+    } else if (members.length > 0 && !fieldAt(itemsOf(attribute.schema), members.join('.'))) {
+      report.add(`${pointer}/limits`, `${name} has no member ${members.join('.')}`, 'name a member of the attribute');
+    }
+  }
+}
+
+/** A schema whose lists stand for their items, so that one path leads through both. */
+function itemsOf(schema: JsonSchema): JsonSchema {
+  return mapSchema(schema, (part) => (part.items === undefined ? part : (part.items as JsonSchema)));
 }
 
 function checkShorthand(report: CheckReport, pointer: string, shorthand: Shorthand): void {
@@ -162,7 +263,7 @@ function humanNames(content: CapabilityFile, name: string, cluster: ClusterDescr
   const attribute = cluster.attributes.find((one) => one.name === value?.attribute);
   if (!value || !attribute || value.cluster !== undefined) return [];
   const schema = value.member === undefined ? attribute.schema : fieldAt(attribute.schema, value.member)?.schema;
-  return enumNames(schema ?? {}).map(snake);
+  return enumNames(schema ?? {}).map((one) => value.rename?.[snake(one)] ?? snake(one));
 }
 
 function unfilled(schema: JsonSchema, filled: readonly string[]): readonly string[] {

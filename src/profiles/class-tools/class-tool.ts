@@ -1,6 +1,7 @@
 import type { Effect } from '../../core/access/authorizer.ts';
 import type { DeviceAccess } from '../../core/devices/device-directory.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { quoted } from '../../core/foreign-text.ts';
 import { parseDeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { CallerView, ToolContext } from '../../tools/definition/tool-definition.ts';
@@ -10,7 +11,7 @@ import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { CompiledDevice, DeviceTool } from '../compile/compiled-device.ts';
 import type { CompiledDevices } from '../compile/compiled-devices.ts';
 import { runDeviceTool, toolEffects } from '../device-tools/device-tool.ts';
-import { plain } from '../words.ts';
+import { allSettled, type Settlement } from '../device-tools/settlement.ts';
 
 /** What tools over classes of devices work with. */
 export interface ClassToolPorts {
@@ -26,6 +27,9 @@ export interface Delegation {
   readonly params: JsonObject;
 }
 
+/** In examples: no home has a device of this id, so that an example cannot be called as it stands. */
+export const SOME_DEVICE = '<device id>';
+
 /** `device_id` of a class tool. */
 export const deviceParameter = p.string({ description: 'Device id, or its name if only one device has it', maxLength: 64 });
 
@@ -39,9 +43,9 @@ export const CLASS_TOOL = {
   timeoutMs: 15_000,
 } as const;
 
-/** True for the tool of an action, also where its name ends in its endpoint because several endpoints have the action. */
+/** True for the tool of an action, also where its name says which of several endpoints it means. */
 export function isAction(tool: DeviceTool, action: string): boolean {
-  return tool.action === action || tool.action === `${action}_${tool.endpoint}`;
+  return tool.action === action || tool.plainAction === action;
 }
 
 /** The tool of a device that does an action of a capability. */
@@ -72,7 +76,7 @@ export function delegate(ports: ClassToolPorts, tool: DeviceTool, params: JsonOb
 
 interface DelegatedAnswer {
   readonly state: JsonObject;
-  readonly isSettled: boolean;
+  readonly settlement: Settlement;
   /** What the last of the device's tools answered. */
   readonly answer: JsonObject;
 }
@@ -117,14 +121,14 @@ async function runDelegations(
 ): Promise<DelegatedAnswer> {
   let state: JsonObject = {};
   let answer: JsonObject = {};
-  let isSettled = true;
+  const actions: JsonObject[] = [];
   for (const { tool, params } of work.delegations) {
     const call = { access: ports.access, signal: context.signal, nowMs: context.clock.now() };
-    answer = await runDeviceTool(work.compiled.device, tool, { params, call });
+    answer = await runDeviceTool(work.compiled, tool, { params, call });
     state = { ...state, ...(answer.state as JsonObject) };
-    isSettled &&= answer.settled !== false;
+    if (tool.kind === 'act') actions.push(answer);
   }
-  return { state, isSettled, answer };
+  return { state, settlement: allSettled(actions), answer };
 }
 
 /** Refuses a device that a class tool does not fit, and names those that do. */
@@ -140,7 +144,7 @@ export function notFitting(
   const hint = candidates.length === 0 ? 'you see none here' : `these are: ${candidates.slice(0, 20).join(', ')}`;
   throw new AtmoError(
     'NOT_SUPPORTED',
-    `${plain(compiled.device.name)} (${compiled.device.id}, ${compiled.noun}) is not ${wanted.what}; ${hint}`,
+    `${quoted(compiled.device.name)} (${compiled.device.id}, ${compiled.noun}) is not ${wanted.what}; ${hint}`,
     { candidates },
   );
 }

@@ -5,7 +5,7 @@ import { defineTool } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { CompiledDevice } from '../compile/compiled-device.ts';
-import { SECRET_FIELDS } from '../parameters/secret-fields.ts';
+import { SETTLEMENT_PROPERTIES } from '../device-tools/settlement.ts';
 import {
   CLASS_TOOL,
   type ClassToolPorts,
@@ -14,6 +14,7 @@ import {
   delegating,
   deviceOf,
   deviceParameter,
+  SOME_DEVICE,
   withDeviceId,
 } from './class-tool.ts';
 
@@ -31,6 +32,7 @@ export function controlDevice(ports: ClassToolPorts): RegisteredTool {
       ...CLASS_TOOL,
       capabilities: ['device_control'],
       name: 'control_device',
+      isDestructive: true,
       title: 'Control a device',
       description:
         'Lets a device do one of its actions, such as turn_on, set_brightness or lock, with human units. An unknown action is answered with those that the device has.',
@@ -38,7 +40,7 @@ export function controlDevice(ports: ClassToolPorts): RegisteredTool {
       parameters: {
         device_id: deviceParameter,
         command: p.string({ description: 'Action of the device such as turn_on or set_brightness', maxLength: 80 }),
-        params: p.record({ description: 'Parameters of the action. Example: {"brightness": 40}', default: {} }),
+        params: p.record({ description: 'Parameters of the action. Example: {"brightness": 40}', default: {}, secretMembers: true }),
       },
       returns: {
         type: 'object',
@@ -47,10 +49,10 @@ export function controlDevice(ports: ClassToolPorts): RegisteredTool {
           success: { type: 'boolean' },
           new_state: { type: 'object', description: 'What the device says now, in human units' },
           target: { type: 'object' },
-          settled: { type: 'boolean' },
+          ...SETTLEMENT_PROPERTIES,
         },
       },
-      examples: [{ description: 'Dim a light', params: { device_id: 'desk-lamp', command: 'set_brightness', params: { brightness: 40 } } }],
+      examples: [{ description: 'Dim a light', params: { device_id: SOME_DEVICE, command: 'set_brightness', params: { brightness: 40 } } }],
       ...work.declared,
       canonicalize(params, caller) {
         const resolved = { ...params, ...withDeviceId(ports, params, caller) } as ControlRequest;
@@ -59,22 +61,24 @@ export function controlDevice(ports: ClassToolPorts): RegisteredTool {
       },
     },
     async (params, context) => {
-      const { state, answer } = await work.run(params, context);
+      const { state, settlement, answer } = await work.run(params, context);
       return {
         success: true,
         new_state: state,
         ...('target' in answer && { target: answer.target ?? {} }),
-        ...('settled' in answer && { settled: answer.settled ?? true }),
+        ...('settled' in answer && settlement),
       };
     },
   );
-  return { ...tool, definition: { ...tool.definition, parameters: withSecretParams(tool.definition.parameters) } };
+  return tool;
 }
 
 function delegationOf(ports: ClassToolPorts, request: ControlRequest): Delegation {
   const compiled = deviceOf(ports, request);
   const wanted = request.command.trim().toLowerCase().replaceAll('-', '_').replaceAll(' ', '_');
-  const tool = compiled.tools.find((one) => one.action === wanted) ?? compiled.tools.find((one) => one.alias === wanted);
+  const tool =
+    compiled.tools.find((one) => one.action === wanted) ??
+    compiled.tools.find(({ alias, numbered, formerAction }) => [alias, numbered, formerAction].includes(wanted));
   return tool ? delegate(ports, tool, request.params) : unknownAction(compiled, request.command);
 }
 
@@ -90,9 +94,4 @@ function unknownAction(compiled: CompiledDevice, command: string): never {
       allowed: actions,
     },
   );
-}
-
-function withSecretParams(parameters: Readonly<Record<string, unknown>>) {
-  const properties = (parameters.properties ?? {}) as Record<string, object>;
-  return { ...parameters, properties: { ...properties, params: { ...properties.params, properties: SECRET_FIELDS } } };
 }

@@ -4,6 +4,8 @@ import { defineTool } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { CompiledDevice, DeviceTool } from '../compile/compiled-device.ts';
+import { SETTLEMENT_PROPERTIES } from '../device-tools/settlement.ts';
+import { COLOR_SCHEMA } from '../recipes/set-color.ts';
 import {
   CLASS_TOOL,
   type ClassToolPorts,
@@ -14,6 +16,7 @@ import {
   deviceParameter,
   isAction,
   notFitting,
+  SOME_DEVICE,
 } from './class-tool.ts';
 
 const LIGHT_NOUNS = new Set(['light', 'dimmer', 'plug', 'switch']);
@@ -24,7 +27,7 @@ const RETURNS = {
   properties: {
     success: { type: 'boolean' },
     state: { type: 'object', description: 'What the light says now, in human units' },
-    settled: { type: 'boolean', description: 'False while a change is on its way' },
+    ...SETTLEMENT_PROPERTIES,
   },
 } as const;
 
@@ -47,15 +50,15 @@ export function turnOnLight(ports: ClassToolPorts): RegisteredTool {
       parameters: {
         device_id: deviceParameter,
         brightness: p.integer({ description: 'Brightness in percent; 0 turns it off', minimum: 0, maximum: 100, unit: '%' }).optional(),
-        color: p.json({ description: 'Color as a word ("red", "warm white"), "#rrggbb" or {"r": 255, "g": 0, "b": 0}' }).optional(),
+        color: { ...p.json({ description: 'Color' }).optional(), schema: COLOR_SCHEMA },
       },
       returns: RETURNS,
-      examples: [{ description: 'Dimmed and red', params: { device_id: 'desk-lamp', brightness: 40, color: 'red' } }],
+      examples: [{ description: 'Dimmed and red', params: { device_id: SOME_DEVICE, brightness: 40, color: 'red' } }],
       ...work.declared,
     },
     async (params, context) => {
-      const { state, isSettled } = await work.run(params, context);
-      return { success: true, state, settled: isSettled };
+      const { state, settlement } = await work.run(params, context);
+      return { success: true, state, ...settlement };
     },
   );
 }
@@ -72,12 +75,12 @@ export function turnOffLight(ports: ClassToolPorts): RegisteredTool {
       tags: ['light', 'lamp'],
       parameters: { device_id: deviceParameter },
       returns: RETURNS,
-      examples: [{ description: 'Off', params: { device_id: 'desk-lamp' } }],
+      examples: [{ description: 'Off', params: { device_id: SOME_DEVICE } }],
       ...work.declared,
     },
     async (params, context) => {
-      const { state, isSettled } = await work.run(params, context);
-      return { success: true, state, settled: isSettled };
+      const { state, settlement } = await work.run(params, context);
+      return { success: true, state, ...settlement };
     },
   );
 }

@@ -2,6 +2,7 @@ import { defineTool } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { CompiledDevice, DeviceTool } from '../compile/compiled-device.ts';
+import { SETTLEMENT_PROPERTIES } from '../device-tools/settlement.ts';
 import {
   CLASS_TOOL,
   type ClassToolPorts,
@@ -11,6 +12,7 @@ import {
   deviceOf,
   deviceParameter,
   notFitting,
+  SOME_DEVICE,
   toolFor,
 } from './class-tool.ts';
 
@@ -38,14 +40,14 @@ export function setCover(ports: ClassToolPorts): RegisteredTool {
       returns: {
         type: 'object',
         required: ['success', 'state'],
-        properties: { success: { type: 'boolean' }, state: { type: 'object' }, settled: { type: 'boolean' } },
+        properties: { success: { type: 'boolean' }, state: { type: 'object' }, ...SETTLEMENT_PROPERTIES },
       },
-      examples: [{ description: 'Half open', params: { device_id: 'bedroom-blind', open_percent: 50 } }],
+      examples: [{ description: 'Half open', params: { device_id: SOME_DEVICE, open_percent: 50 } }],
       ...work.declared,
     },
     async (params, context) => {
-      const { state, isSettled } = await work.run(params, context);
-      return { success: true, state, settled: isSettled };
+      const { state, settlement } = await work.run(params, context);
+      return { success: true, state, ...settlement };
     },
   );
 }

@@ -3,6 +3,7 @@ import { defineTool } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { CompiledDevice, DeviceTool } from '../compile/compiled-device.ts';
+import { SETTLEMENT_PROPERTIES } from '../device-tools/settlement.ts';
 import {
   CLASS_TOOL,
   type ClassToolPorts,
@@ -12,6 +13,7 @@ import {
   deviceOf,
   deviceParameter,
   notFitting,
+  SOME_DEVICE,
   toolFor,
 } from './class-tool.ts';
 
@@ -50,14 +52,16 @@ export function setThermostat(ports: ClassToolPorts): RegisteredTool {
           current_temp: { type: ['number', 'null'], description: 'Room temperature now, in unit' },
           unit: { type: 'string' },
           state: { type: 'object' },
+          ...SETTLEMENT_PROPERTIES,
         },
       },
-      examples: [{ description: 'Heat to 21.5 °C', params: { device_id: 'hall-thermostat', target_temp: 21.5, mode: 'heat' } }],
-      ...work.declared,
+      examples: [{ description: 'Heat to 21.5 °C', params: { device_id: SOME_DEVICE, target_temp: 21.5, mode: 'heat' } }],
+      canonicalize: (params, caller) => inOwnWords(() => work.declared.canonicalize(params, caller)),
+      effects: (params) => inOwnWords(() => work.declared.effects(params)),
     },
     async (params, context) => {
-      const { state } = await work.run(params, context);
-      return { success: true, current_temp: state.temperature ?? null, unit: params.unit, state };
+      const { state, settlement } = await inOwnWords(() => work.run(params, context));
+      return { success: true, current_temp: state.temperature ?? null, unit: params.unit, state, ...settlement };
     },
   );
 }
@@ -77,6 +81,17 @@ function delegations(ports: ClassToolPorts, request: ThermostatRequest): readonl
     ...(mode === undefined ? [] : [delegate(ports, setMode, { mode })]),
     ...(temperature === undefined ? [] : [delegate(ports, setTemperature, { temperature, unit, ...(setpoint && { setpoint }) })]),
   ];
+}
+
+/** A mistake in the temperature under the name that the caller gave it. */
+function inOwnWords<Result>(make: () => Result): Result {
+  try {
+    return make();
+  } catch (thrown) {
+    if (!(thrown instanceof AtmoError) || thrown.details.pointer !== '/temperature') throw thrown;
+    const message = thrown.message.replace(/^temperature:/, 'target_temp:');
+    throw new AtmoError(thrown.code, message, { ...thrown.details, pointer: '/target_temp' }, { cause: thrown });
+  }
 }
 
 function thermostatTool(compiled: CompiledDevice, action: string): DeviceTool | undefined {

@@ -1,10 +1,11 @@
 import type { AttributeDescription, ClusterDescription, CommandDescription } from '../../core/devices/device-model.ts';
+import { plain } from '../../core/foreign-text.ts';
 import type { Json, JsonSchema } from '../../core/json.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { Choice } from '../convert/converter.ts';
 import { memberOf } from '../convert/name-converters.ts';
-import type { ChoicesEntry } from '../files/capability-file.ts';
-import { plain, snake } from '../words.ts';
+import type { ChoicesEntry, LimitsEntry } from '../files/capability-file.ts';
+import { snake } from '../words.ts';
 
 /** The last value that a device told of one of its attributes; undefined when it never did. */
 export type LiveValues = (endpoint: number, cluster: string, attribute: string) => Json | undefined;
@@ -24,11 +25,18 @@ export class ClusterView {
   readonly endpoint: number;
   readonly description: ClusterDescription;
   readonly #live: LiveValues;
+  readonly #neighbours: readonly string[];
 
-  constructor(endpoint: number, description: ClusterDescription, live: LiveValues) {
+  /** `neighbours` are the names of all clusters of the endpoint. */
+  constructor(
+    endpoint: number,
+    description: ClusterDescription,
+    around: { readonly live: LiveValues; readonly neighbours: readonly string[] },
+  ) {
     this.endpoint = endpoint;
     this.description = description;
-    this.#live = live;
+    this.#live = around.live;
+    this.#neighbours = around.neighbours;
   }
 
   get name(): string {
@@ -41,6 +49,11 @@ export class ClusterView {
 
   attribute(name: string): AttributeDescription | undefined {
     return byName(this.description.attributes, name);
+  }
+
+  /** True where the endpoint has that cluster too. */
+  hasNeighbour(cluster: string): boolean {
+    return this.#neighbours.includes(cluster);
   }
 
   hasFeatures(features: readonly string[]): boolean {
@@ -56,6 +69,31 @@ export class ClusterView {
   liveNumber(attribute: string): number | undefined {
     const value = this.live(attribute);
     return typeof value === 'number' ? value : undefined;
+  }
+
+  /** The last raw value of an attribute of any cluster on the same endpoint. */
+  liveOf(cluster: string, attribute: string): Json | undefined {
+    return this.#live(this.endpoint, cluster, attribute);
+  }
+
+  /** The tightest limit that the device states; undefined while it stated none. */
+  limit(entry: LimitsEntry, end: 'min' | 'max'): number | undefined {
+    const paths = [entry[end] ?? []].flat();
+    const at = { cluster: entry.cluster ?? this.name, end };
+    const count = end === 'max' && entry.below !== undefined ? this.#limitAt(entry.below, at) : undefined;
+    const stated = [...paths.flatMap((path) => this.#limitAt(path, at) ?? []), ...(count === undefined ? [] : [count - 1])];
+    if (stated.length === 0) return undefined;
+    return end === 'min' ? Math.max(...stated) : Math.min(...stated);
+  }
+
+  /** A path may lead over the items of a list: what one of them allows is allowed. */
+  #limitAt(path: string, { cluster, end }: { readonly cluster: string; readonly end: 'min' | 'max' }): number | undefined {
+    const [attribute = '', ...members] = path.split('.');
+    const root = cluster === this.name ? this.live(attribute) : this.liveOf(cluster, attribute);
+    const found = members.reduce<readonly Json[]>((at, member) => at.flat().flatMap((one) => memberOf(one, member) ?? []), [root ?? null]);
+    const numbers = found.flat().filter((one) => typeof one === 'number');
+    if (numbers.length === 0) return undefined;
+    return end === 'min' ? Math.min(...numbers) : Math.max(...numbers);
   }
 
   /** The names that the device lists in one of its attributes, or in one of another cluster. */

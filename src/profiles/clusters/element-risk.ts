@@ -1,8 +1,10 @@
 import { maxRisk, type Risk } from '../../core/access/authorizer.ts';
 import type { AttributeDescription, ClusterDescription, CommandDescription } from '../../core/devices/device-model.ts';
 import type { CompiledDevice } from '../compile/compiled-device.ts';
+import { type DeviceStep, elementOf } from '../compile/device-plan.ts';
 import type { ToolBlueprint } from '../compile/tool-blueprint.ts';
 import type { ProfileSet } from '../files/profile-set.ts';
+import { valueAt } from '../parameters/human-schema.ts';
 import { isAdministrative } from './administrative-clusters.ts';
 import { privilegeRisk } from './privilege-risk.ts';
 
@@ -38,6 +40,20 @@ export function elementRisk(touched: TouchedElement, compiled: CompiledDevice, p
   if (stated === undefined) return privilegeRisk(privilege);
   const risk = stated === 'highest' ? here.reduce<Risk>((highest, tool) => maxRisk(highest, tool.risk), 'low') : stated;
   return maxRisk(risk, floor);
+}
+
+/**
+ * True for a command or write with a number that the device's own tools of some consequence would refuse: what they keep
+ * within bounds does not become harmless by another way. Comfort, such as the time of a change of light, stays comfort.
+ */
+export function exceedsLimits(step: DeviceStep, compiled: CompiledDevice): boolean {
+  if (step.kind === 'read') return false;
+  const here = compiled.tools.filter((tool) => tool.endpoint === step.endpoint && tool.cluster === step.cluster && tool.risk !== 'low');
+  const limits = here.flatMap((tool) => tool.limits ?? []).filter((limit) => limit.element === elementOf(step));
+  return limits.some(({ field, min, max }) => {
+    const raw = step.kind === 'write' ? step.value : valueAt(step.fields, field ?? '');
+    return raw !== undefined && raw !== null && !(Number(raw) >= min && Number(raw) <= max);
+  });
 }
 
 /** True when touching it needs the administrator's permission for the device. */

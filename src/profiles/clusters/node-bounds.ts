@@ -3,9 +3,12 @@ import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { CommandPath } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { DeviceBounds } from '../../tools/builtin/devices/admin-declaration.ts';
+import type { DeviceBounds, ServedCluster } from '../../tools/builtin/devices/admin-declaration.ts';
 import type { CompiledDevices } from '../compile/compiled-devices.ts';
 import { UNKNOWN_OUTCOME, valueNames } from '../device-tools/step-outcome.ts';
+import { typesAndFamilies } from '../home/device-families.ts';
+
+const SERVED_BY = { capability: 'profile', generic: 'data_model', administrative: 'administration', nothing: 'none' } as const;
 
 /** Tells which devices share a node, which endpoint is whose, and what operating an endpoint can do. */
 export class NodeBounds implements DeviceBounds {
@@ -26,6 +29,25 @@ export class NodeBounds implements DeviceBounds {
     const nodeId = this.#directory.get(device)?.nodeId;
     const others = this.#directory.list().filter((other) => other.nodeId === nodeId && other.id !== device);
     return [device, ...others.map(({ id }) => id)];
+  }
+
+  wholeOf(device: DeviceId): DeviceId {
+    const parent = this.#directory.get(device)?.parent;
+    return parent === undefined ? device : this.wholeOf(parent);
+  }
+
+  isGuarded(device: DeviceId): boolean {
+    const families = typesAndFamilies(this.#directory.get(device)?.deviceTypes ?? []);
+    const tools = this.#compiled.get(device)?.tools;
+    return !tools || families.has('lock') || families.has('valve') || tools.some(({ risk }) => risk === 'dangerous');
+  }
+
+  servedClusters(device: DeviceId): readonly ServedCluster[] {
+    return (this.#compiled.get(device)?.coverage ?? []).map(({ endpoint, cluster, by }) => ({
+      endpoint,
+      cluster,
+      served_by: SERVED_BY[by],
+    }));
   }
 
   /** A device of which nothing is known may do anything. */

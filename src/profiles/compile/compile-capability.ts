@@ -12,13 +12,15 @@ import { type CompiledValue, compileValue } from './compile-value.ts';
 import { type DevicePlan, type DeviceStep, write } from './device-plan.ts';
 import { DEFAULT_TIMEOUT_MS, type ToolBlueprint } from './tool-blueprint.ts';
 
+const TIME_UNITS = new Set(['s', 'min', 'h']);
+
 /** What a capability file makes of one cluster. */
 export interface CompiledCapability {
   readonly tools: readonly ToolBlueprint[];
   readonly values: readonly CompiledValue[];
 }
 
-type Behaviour = Pick<ToolBlueprint, 'kind' | 'elements' | 'parameters' | 'plan' | 'outcome'> & {
+type Behaviour = Pick<ToolBlueprint, 'kind' | 'elements' | 'parameters' | 'plan' | 'outcome' | 'limits'> & {
   readonly example: JsonObject | undefined;
   readonly response?: JsonSchema;
 };
@@ -56,12 +58,20 @@ function compileTool(action: string, entry: ToolEntry, place: Place): ToolBluepr
     capability: place.capability.id,
     risk: entry.risk,
     isAdministrative: false,
-    isIdempotent: entry.idempotent ?? (entry.command === undefined && entry.recipe === undefined ? true : entry.target !== undefined),
+    isIdempotent: entry.idempotent ?? isUsuallyIdempotent(entry, behaviour),
     timeoutMs: entry.timeoutSeconds === undefined ? DEFAULT_TIMEOUT_MS : entry.timeoutSeconds * 1000,
     values: names ? place.values.filter((value) => names.includes(value.name)) : place.values,
     ...(example && { example }),
     ...rest,
   };
+}
+
+/** A value that is written stays the same when it is written twice; a command that runs for a time begins its time anew. */
+function isUsuallyIdempotent(entry: ToolEntry, { parameters }: Behaviour): boolean {
+  if (entry.command === undefined) return entry.recipe === undefined;
+  const params = Object.entries((parameters.properties ?? {}) as Record<string, JsonSchema>);
+  const isTimed = params.some(([name, schema]) => name !== 'transition_seconds' && TIME_UNITS.has(String(schema['x-unit'])));
+  return entry.target !== undefined && !isTimed;
 }
 
 function behaviourOf(entry: ToolEntry, place: Place): Behaviour | undefined {
@@ -83,9 +93,11 @@ function commandBehaviour(entry: ToolEntry, name: string, place: Place): Behavio
     kind: 'act',
     elements: [command.name],
     parameters: parametersOf(params),
+    limits: params.flatMap((param) => (param.rawBounds ? [{ element: command.name, field: param.slot.name, ...param.rawBounds }] : [])),
     example: exampleOf(params),
     ...(command.returns && { response: withSecretsMarked(command.returns) }),
     plan(given) {
+      requireOrder(entry, given);
       let fields = fixed.reduce<JsonObject>((all, one) => withValueAt(all, one.name, one.value), {});
       for (const param of params) {
         const value = given[param.name];
@@ -98,7 +110,7 @@ function commandBehaviour(entry: ToolEntry, name: string, place: Place): Behavio
         command: command.name,
         fields: completeFields(command.parameters, fields),
       };
-      return { steps: [step], target: targetOf(entry, given, place.values) };
+      return { steps: [step], target: targetOf(entry, asSent(given, params), place.values) };
     },
     outcome(fields) {
       if (fixed.some((one) => !isSame(valueAt(fields, one.name), one.value))) return undefined;
@@ -129,9 +141,11 @@ function writeBehaviour(entry: ToolEntry, names: readonly string[], place: Place
     kind: 'act',
     elements: attributes.map((attribute) => attribute.name),
     parameters: parametersOf(params),
+    limits: params.flatMap((param) => (param.rawBounds ? [{ element: param.slot.name, ...param.rawBounds }] : [])),
     // Model servers refuse `anyOf` at the root of parameters, so that "at least one" is checked when the call is planned.
     example: exampleOf(params.some((param) => param.isRequired) || fixed.length > 0 ? params : params.slice(0, 1).map(required)),
     plan(given) {
+      requireOrder(entry, given);
       const steps = params.flatMap((param) => {
         const value = given[param.name];
         return value === undefined ? [] : [write(view, param.slot.name, param.toRaw(value))];
@@ -189,6 +203,15 @@ function paramsOf(
   });
 }
 
+/** Parameters as the device gets them: what was given, or its own limit instead. */
+function asSent(given: JsonObject, params: readonly CompiledParam[]): JsonObject {
+  const moved = params.flatMap((param): [string, Json][] => {
+    const value = given[param.name];
+    return param.isMovedToLimits && value !== undefined ? [[param.name, param.toHuman(param.toRaw(value))]] : [];
+  });
+  return { ...given, ...Object.fromEntries(moved) };
+}
+
 /** What the device should show: the file's target, and each given parameter that is named like a value. */
 function targetOf(entry: ToolEntry, given: JsonObject, values: readonly CompiledValue[]): JsonObject {
   const asked = Object.entries(given).map(([name, value]) => [entry.shows?.[name] ?? name, value] as const);
@@ -199,6 +222,18 @@ function targetOf(entry: ToolEntry, given: JsonObject, values: readonly Compiled
 function requireSomething(steps: readonly DeviceStep[], params: readonly CompiledParam[]): void {
   if (steps.length > 0) return;
   throw new AtmoError('VALIDATION_ERROR', `Give at least one of ${params.map((param) => param.name).join(', ')}`);
+}
+
+/** A lowest value above the highest one leaves nothing between them. */
+function requireOrder(entry: ToolEntry, given: JsonObject): void {
+  for (const [name, { notAbove }] of Object.entries(entry.params ?? {})) {
+    const [low, high] = [given[name], notAbove === undefined ? undefined : given[notAbove]];
+    if (typeof low !== 'number' || typeof high !== 'number' || low <= high) continue;
+    throw new AtmoError('VALIDATION_ERROR', `${name} is ${low}, which is above ${notAbove}, ${high}; give ${name} of at most ${high}`, {
+      pointer: `/${name}`,
+      maximum: high,
+    });
+  }
 }
 
 function withTemperatureUnit(behaviour: Behaviour): Behaviour {

@@ -1,4 +1,5 @@
 import type { Device, DeviceDescription, EndpointDescription } from '../../core/devices/device-model.ts';
+import { slug } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
 import { isAdministrative } from '../clusters/administrative-clusters.ts';
 import { ClusterView, type LiveValues, NO_LIVE_VALUES } from '../clusters/cluster-view.ts';
@@ -7,12 +8,15 @@ import { outcomeOf } from '../device-tools/step-outcome.ts';
 import type { Capability } from '../files/capability-file.ts';
 import type { DeviceProfile } from '../files/device-file.ts';
 import type { ProfileSet } from '../files/profile-set.ts';
-import { snake, words } from '../words.ts';
+import { joinedName, snake, spokenName, spokenNameOfMaker, words } from '../words.ts';
 import { compileCapability } from './compile-capability.ts';
 import type { CompiledValue } from './compile-value.ts';
 import type { CompiledDevice, Coverage, DeviceEventRule, DeviceReading, DeviceTool } from './compiled-device.ts';
 import { genericTools } from './generic-tools.ts';
 import type { ToolBlueprint } from './tool-blueprint.ts';
+
+/** A longer name of a part leaves no room for the device's. */
+const MAX_PART = 16;
 
 interface Part {
   readonly coverage: Coverage;
@@ -41,13 +45,13 @@ export function compileDevice(description: DeviceDescription, profiles: ProfileS
   return {
     device,
     noun: nounOf(description, profiles, endpoints),
-    tools: withEndpointSuffix(tools),
+    tools: withEndpointSuffix(tools, description.endpoints),
     values,
     readings: readingsOf(parts),
     events: parts.flatMap(eventsOf),
     coverage: parts.map((part) => part.coverage),
     dependsOn: new Set(dependsOn),
-    outcomeOf: (step) => outcomeOf(step, { tools, values, live }),
+    outcomeOf: (step, fresh) => outcomeOf(step, { tools, values, live: (...at) => fresh?.(...at) ?? live(...at) }),
   };
 }
 
@@ -64,14 +68,26 @@ function compileEndpoint(endpoint: EndpointDescription, context: EndpointContext
     productId: device.product.id,
     deviceTypes: endpoint.deviceTypes.map((type) => type.name),
   });
-  const views = endpoint.clusters.map((cluster) => new ClusterView(endpoint.endpoint, cluster, context.live));
+  const around = { live: context.live, neighbours: endpoint.clusters.map((cluster) => cluster.name) };
+  const views = endpoint.clusters.map((cluster) => new ClusterView(endpoint.endpoint, cluster, around));
   const named = files.flatMap((file) => file.capabilities.flatMap((id) => profiles.capability(id) ?? []));
   // The files' order is the order of the tools; what no file names follows in the device's own order.
   const order = [...named.map((capability) => capability.cluster), ...views.map((view) => view.name)];
   const ordered = views.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
   const parts = ordered.map((view) => compilePart(view, views, capabilityFor(view.name, named, profiles)));
-  const noun = files[0]?.noun ?? words(endpoint.deviceTypes[0]?.name ?? 'device');
-  return { parts: parts.map((part) => adjusted(part, files)), noun };
+  return { parts: parts.map((part) => adjusted(part, files)), noun: endpointNoun(endpoint, files, parts) };
+}
+
+/** What people call the endpoint. A source of power that also switches something is more than that, and no type says what. */
+function endpointNoun(endpoint: EndpointDescription, files: readonly DeviceProfile[], parts: readonly Part[]): string {
+  const named = files.find((file) => !file.utility);
+  if (named) return named.noun;
+  const [utility] = files;
+  const acting = parts.filter((part) => part.tools.some((tool) => tool.kind === 'act'));
+  if (utility && acting.every((part) => utility.capabilities.includes(part.capability?.id ?? ''))) return utility.noun;
+  const type = endpoint.deviceTypes[0]?.name ?? '';
+  // Types that only their manufacturer knows have a number in place of a name.
+  return utility || type === '' || /0x/i.test(type) ? 'device' : words(type);
 }
 
 function capabilityFor(cluster: string, named: readonly Capability[], profiles: ProfileSet): Capability | undefined {
@@ -97,31 +113,74 @@ function adjusted(part: Part, files: readonly DeviceProfile[]): Part {
   const tools = part.tools
     .filter((tool) => !without.has(tool.action))
     .map((tool) => ({ ...tool, ...files.find((file) => file.overrides?.[tool.action])?.overrides?.[tool.action] }));
-  return { ...part, tools };
+  const values = part.values.map((value) => {
+    const title = files.find((file) => file.titles?.[value.name])?.titles?.[value.name];
+    return title === undefined ? value : { ...value, title };
+  });
+  return { ...part, tools, values };
 }
 
+type NounTool = Omit<DeviceTool, 'plainAction' | 'numbered' | 'part'>;
+type KeyedTool = ToolBlueprint & Pick<DeviceTool, 'key'>;
+
 /** Two clusters of one endpoint may offer the same action; the later one is named after its capability. */
-function withUniqueActions(parts: readonly Part[]): readonly ToolBlueprint[] {
+function withUniqueActions(parts: readonly Part[]): readonly KeyedTool[] {
   const taken = new Set<string>();
   return parts.flatMap((part) =>
     part.tools.map((tool) => {
+      const { alias, formerAction, ...rest } = tool;
       const isFree = !taken.has(tool.action);
-      const action = isFree ? tool.action : `${snake(tool.capability ?? tool.cluster)}_${tool.action}`;
+      const former = isFree ? formerAction : `${snake(tool.capability ?? tool.cluster)}_${formerAction ?? tool.action}`;
+      const action = isFree ? tool.action : freeAction(tool, taken);
       taken.add(action);
-      const { alias, ...rest } = tool;
-      return { ...rest, action, ...(alias !== undefined && isFree && { alias }) };
+      const key = `${tool.endpoint}/${tool.cluster}/${formerAction ?? tool.action}`;
+      const isRenamed = former !== undefined && former !== action;
+      return { ...rest, key, action, ...(isRenamed && { formerAction: former }), ...(alias !== undefined && isFree && { alias }) };
     }),
   );
 }
 
-/** Where several endpoints offer an action, all of them say which endpoint they mean. */
-function withEndpointSuffix(tools: readonly DeviceTool[]): readonly DeviceTool[] {
-  const counts = Map.groupBy(tools, (tool) => tool.action);
+/** The action with the words of its capability or cluster in front; of two manufacturers of one number, with theirs. */
+function freeAction({ capability, cluster, action }: ToolBlueprint, taken: ReadonlySet<string>): string {
+  const named = joinedName(spokenName(capability ?? cluster), action);
+  const ofMaker = action.replace(spokenName(cluster), spokenNameOfMaker(cluster));
+  const whole = `${spokenNameOfMaker(capability ?? cluster)}_${action}`;
+  return [named, ofMaker].find((one) => !taken.has(one)) ?? whole;
+}
+
+/** Where several endpoints offer an action, all of them say which endpoint they mean: as the device calls it, else by its number. */
+function withEndpointSuffix(tools: readonly NounTool[], endpoints: readonly EndpointDescription[]): readonly DeviceTool[] {
+  const byAction = Map.groupBy(tools, (tool) => tool.action);
   return tools.map((tool) => {
-    if (counts.get(tool.action)?.length === 1) return tool;
-    const alias = tool.alias === undefined ? {} : { alias: `${tool.alias}_${tool.endpoint}` };
-    return { ...tool, action: `${tool.action}_${tool.endpoint}`, ...alias };
+    const plainAction = tool.action;
+    const siblings = byAction.get(plainAction) ?? [];
+    if (siblings.length <= 1) return { ...tool, plainAction };
+    const among = siblings.flatMap((sibling) => endpoints.find(({ endpoint }) => endpoint === sibling.endpoint) ?? []);
+    const part = partOf(tool.endpoint, among);
+    const suffix = part === undefined ? String(tool.endpoint) : slug(part, '_');
+    const alias = tool.alias === undefined ? {} : { alias: `${tool.alias}_${suffix}` };
+    const numbered = `${plainAction}_${tool.endpoint}`;
+    const former = tool.formerAction === undefined ? {} : { formerAction: `${tool.formerAction}_${tool.endpoint}` };
+    const action = `${plainAction}_${suffix}`;
+    return { ...tool, plainAction, action, numbered, ...alias, ...former, ...(part !== undefined && { part }) };
   });
+}
+
+/** What only this one of several endpoints is called; undefined unless each of them is called something of its own. */
+function partOf(endpoint: number, among: readonly EndpointDescription[]): string | undefined {
+  const named = among.map(({ endpoint: number, labels = [] }) => {
+    const others = among
+      .filter((other) => other.endpoint !== number)
+      .flatMap((other) => (other.labels ?? []).map((label) => slug(label, '_')));
+    return { number, label: labels.find((label) => isShortName(label) && !others.includes(slug(label, '_'))) };
+  });
+  if (named.some(({ label }) => label === undefined)) return undefined;
+  return named.find(({ number }) => number === endpoint)?.label;
+}
+
+function isShortName(label: string): boolean {
+  const { length } = slug(label, '_');
+  return length > 0 && length <= MAX_PART;
 }
 
 /** Clusters that no profile knows have no values but those of their tools. */
@@ -133,15 +192,39 @@ function readingsOf(parts: readonly Part[]): readonly DeviceReading[] {
   const values = parts.flatMap((part) =>
     part.values.flatMap((value) => (value.kind === undefined ? [] : [{ ...value, kind: value.kind, part }])),
   );
-  const byEndpoint = new Set<string>();
+  const taken = new Set<string>();
+  const takenBefore = new Set<string>();
   const named = values.map(({ part, ...value }) => {
-    const isFree = !byEndpoint.has(`${value.endpoint}/${value.name}`);
-    const name = isFree ? value.name : `${snake(part.capability?.id ?? part.coverage.cluster)}_${value.name}`;
-    byEndpoint.add(`${value.endpoint}/${name}`);
-    return { ...value, name };
+    const words = snake(part.capability?.id ?? value.cluster);
+    const at = (name: string) => `${value.endpoint}/${name}`;
+    const formerName = takenBefore.has(at(value.name)) ? `${words}_${value.name}` : value.name;
+    takenBefore.add(at(formerName));
+    const isFree = !taken.has(at(value.name));
+    const name = isFree ? value.name : freeReadingName(value, words, (one) => !taken.has(at(one)));
+    taken.add(at(name));
+    const key = `${value.endpoint}/${value.cluster}/${value.name}`;
+    return { ...value, key, name, formerName, title: isFree ? value.title : titleOf(name) };
   });
-  const counts = Map.groupBy(named, (value) => value.name);
-  return named.map((value) => ({ ...value, path: counts.get(value.name)?.length === 1 ? value.name : `${value.name}/${value.endpoint}` }));
+  const [counts, countsBefore] = [Map.groupBy(named, ({ name }) => name), Map.groupBy(named, ({ formerName }) => formerName)];
+  const pathOf = (name: string, endpoint: number, all: typeof counts) => (all.get(name)?.length === 1 ? name : `${name}/${endpoint}`);
+  return named.map(({ formerName, ...value }) => ({
+    ...value,
+    path: pathOf(value.name, value.endpoint, counts),
+    formerPath: pathOf(formerName, value.endpoint, countsBefore),
+  }));
+}
+
+/** What a reading is called beside another one of its name on the same endpoint, with no word twice where that is possible. */
+function freeReadingName({ name, cluster }: CompiledValue, words: string, isFree: (name: string) => boolean): string {
+  const own = spokenName(cluster);
+  const candidates = [joinedName(words, name), own, joinedName(own, name), `other_${name}`].filter(isFree);
+  const [first] = candidates;
+  return candidates.find((one) => new Set(one.split('_')).size === one.split('_').length) ?? first ?? `${words}_${own}_${name}`;
+}
+
+function titleOf(name: string): string {
+  const text = name.replaceAll('_', ' ');
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 function eventsOf(part: Part): readonly DeviceEventRule[] {
@@ -151,7 +234,9 @@ function eventsOf(part: Part): readonly DeviceEventRule[] {
 
 function nounOf(description: DeviceDescription, profiles: ProfileSet, endpoints: readonly CompiledEndpoint[]): string {
   const { device } = description;
-  const [leading] = device.deviceTypes;
-  const subject = { vendorId: device.vendor.id, productId: device.product.id, deviceTypes: leading === undefined ? [] : [leading] };
-  return profiles.nounFor(subject) ?? endpoints[0]?.noun ?? 'device';
+  const subject = { vendorId: device.vendor.id, productId: device.product.id };
+  const isUtility = (type: string) => profiles.match({ ...subject, deviceTypes: [type] })[0]?.utility === true;
+  const leading = device.deviceTypes.find((type) => !isUtility(type));
+  const own = leading === undefined ? undefined : profiles.nounFor({ ...subject, deviceTypes: [leading] });
+  return own ?? endpoints[0]?.noun ?? 'device';
 }

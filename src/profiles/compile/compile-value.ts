@@ -54,6 +54,7 @@ export function compileValue(name: string, entry: ValueEntry, view: ClusterView)
     unit,
     ...(entry.member !== undefined && { member: entry.member }),
     ...(entry.choices !== undefined && { choices: view.choices(entry.choices) }),
+    ...(entry.rename !== undefined && { rename: entry.rename }),
   });
   const toHuman = (raw: Json): Json => {
     const own = entry.member === undefined || isFlag ? raw : memberOf(raw, entry.member);
@@ -68,11 +69,18 @@ export function compileValue(name: string, entry: ValueEntry, view: ClusterView)
     attribute: attribute.name,
     hasToBeAsked: attribute.changesOmitted,
     ...(entry.description !== undefined && { description: entry.description }),
-    ...(entry.kind !== undefined && { kind: entry.kind }),
+    ...(entry.kind !== undefined && isReading(entry, view) && { kind: entry.kind }),
     schema: valueSchema(entry, unit, openSchema(converter, context())),
     toHuman,
-    shows: (raw, wanted) => toHuman(raw) === wanted || (entry.member === undefined && sameRaw(converter, raw, { wanted, context })),
+    shows: (raw, wanted) =>
+      entry.countsDown
+        ? isLeft(toHuman(raw), wanted)
+        : toHuman(raw) === wanted || (entry.member === undefined && sameRaw(converter, raw, { wanted, context })),
   };
+}
+
+function isReading({ readingUnless }: ValueEntry, view: ClusterView): boolean {
+  return readingUnless === undefined || view.attribute(readingUnless) === undefined;
 }
 
 function rawSchema(attribute: AttributeDescription, member: string | undefined): { readonly schema: JsonSchema; readonly isFlag: boolean } {
@@ -98,7 +106,17 @@ function deviceUnit(attribute: AttributeDescription): string {
   return (attribute.scale ?? 1) === 1 ? (attribute.unit ?? '') : '';
 }
 
+function isLeft(left: Json, wanted: Json): boolean {
+  return typeof left === 'number' && left > 0 && left <= Number(wanted);
+}
+
 function sameRaw(converter: Converter, raw: Json, asked: { wanted: Json; context: () => ConversionContext }): boolean {
   if (raw === null || asked.wanted === null) return raw === asked.wanted;
-  return JSON.stringify(converter.toRaw(asked.wanted, asked.context())) === JSON.stringify(raw);
+  const wanted = converter.toRaw(asked.wanted, asked.context());
+  return JSON.stringify(inOrder(wanted)) === JSON.stringify(inOrder(raw));
+}
+
+/** A device may list what it was given in another order. */
+function inOrder(raw: Json): Json {
+  return Array.isArray(raw) ? raw.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : raw;
 }

@@ -4,7 +4,15 @@ import type { ClusterView } from '../clusters/cluster-view.ts';
 /** One thing that a call does to a device, in raw Matter values. */
 export type DeviceStep =
   | { readonly kind: 'invoke'; readonly endpoint: number; readonly cluster: string; readonly command: string; readonly fields: JsonObject }
-  | { readonly kind: 'write'; readonly endpoint: number; readonly cluster: string; readonly attribute: string; readonly value: Json }
+  | {
+      readonly kind: 'write';
+      readonly endpoint: number;
+      readonly cluster: string;
+      readonly attribute: string;
+      readonly value: Json;
+      /** The steps behind it make sense also where the device refuses it. */
+      readonly isOptional?: boolean;
+    }
   | { readonly kind: 'read'; readonly endpoint: number; readonly cluster: string; readonly attribute: string };
 
 /** What a call does, and what the device should show afterwards, by the names of the tool's values in human units. */

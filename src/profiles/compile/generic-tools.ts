@@ -2,8 +2,9 @@ import type { AttributeDescription, ClusterDescription, CommandDescription } fro
 import type { JsonSchema } from '../../core/json.ts';
 import { privilegeRisk } from '../clusters/privilege-risk.ts';
 import { orNullSchema, rawDescription, withDescriptions } from '../parameters/human-schema.ts';
+import { rawWithinReason } from '../parameters/reasonable-bounds.ts';
 import { withSecretsMarked } from '../parameters/secret-fields.ts';
-import { snake, words } from '../words.ts';
+import { joinedName, snake, spokenName, words } from '../words.ts';
 import type { CompiledValue } from './compile-value.ts';
 import type { DeviceStep } from './device-plan.ts';
 import { DEFAULT_TIMEOUT_MS, type ToolBlueprint } from './tool-blueprint.ts';
@@ -43,10 +44,10 @@ function templatesOf(cluster: ClusterDescription): readonly Template[] {
 }
 
 function commandTool(cluster: ClusterDescription, command: CommandDescription): Template {
-  const parameters = withSecretsMarked(withDescriptions(command.parameters));
+  const parameters = rawWithinReason(withSecretsMarked(withDescriptions(command.parameters)));
   return {
     ...common(cluster),
-    action: `${snake(cluster.name)}_${snake(command.name)}`,
+    ...actionOf(cluster, command.name),
     title: `${words(cluster.name)}: ${words(command.name)}`,
     description: `Sends the Matter command ${cluster.name}.${command.name} to {device}, values in raw Matter units.${sentence(command.description)}`,
     risk: privilegeRisk(command.privilege),
@@ -68,7 +69,7 @@ function writeTool(cluster: ClusterDescription, attribute: AttributeDescription)
   const description = rawDescription(attribute.name, { ...attribute.schema, ...unitOf(attribute) });
   return {
     ...common(cluster),
-    action: `${snake(cluster.name)}_set_${snake(attribute.name)}`,
+    ...actionOf(cluster, attribute.name, 'set'),
     title: `${words(cluster.name)}: set ${words(attribute.name)}`,
     description: `Writes the Matter attribute ${cluster.name}.${attribute.name} of {device}, in raw Matter units.`,
     risk: privilegeRisk(attribute.writePrivilege ?? 'operate'),
@@ -78,7 +79,7 @@ function writeTool(cluster: ClusterDescription, attribute: AttributeDescription)
     isIdempotent: true,
     parameters: {
       type: 'object',
-      properties: { value: { ...attribute.schema, description } },
+      properties: { value: { ...rawWithinReason({ ...attribute.schema, ...unitOf(attribute) }), description } },
       required: ['value'],
       additionalProperties: false,
     },
@@ -93,7 +94,7 @@ function writeTool(cluster: ClusterDescription, attribute: AttributeDescription)
 function readTool(cluster: ClusterDescription, readable: readonly AttributeDescription[]): Template {
   return {
     ...common(cluster),
-    action: `${snake(cluster.name)}_read`,
+    ...actionOf(cluster, 'read'),
     title: `${words(cluster.name)}: read`,
     description: `Reads all attributes of the Matter cluster ${cluster.name} from {device}, in raw Matter units.${sentence(cluster.description)}`,
     risk: 'none',
@@ -108,6 +109,14 @@ function readTool(cluster: ClusterDescription, readable: readonly AttributeDescr
       target: {},
     }),
   };
+}
+
+/** Under the words of the cluster and the element; `formerAction` where hubs before this one put these together in another way. */
+function actionOf({ name }: ClusterDescription, element: string, verb?: string): Pick<ToolBlueprint, 'action' | 'formerAction'> {
+  const put = verb === undefined ? [] : [verb];
+  const action = joinedName(spokenName(name), [...put, spokenName(element)].join('_'));
+  const formerAction = [snake(name), ...put, snake(element)].join('_');
+  return { action, ...(formerAction !== action && { formerAction }) };
 }
 
 function common(cluster: ClusterDescription) {

@@ -22,6 +22,8 @@ export interface ConversionContext {
   /** Flag of a bitmap. */
   readonly member?: string;
   readonly choices?: readonly Choice[];
+  /** Words of people in place of names of the standard. */
+  readonly rename?: Readonly<Record<string, string>>;
 }
 
 /** Turns raw Matter values into people's and back. `null` never reaches it. */

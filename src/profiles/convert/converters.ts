@@ -1,7 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
-import { plain } from '../words.ts';
+import { plain } from '../../core/foreign-text.ts';
 import { type Converter, numberOf, rawBounds } from './converter.ts';
-import { choiceConverter, enumConverter, flagConverter, flagsConverter } from './name-converters.ts';
+import { choiceConverter, choicesConverter, enumConverter, flagConverter, flagsConverter } from './name-converters.ts';
 import { dividing, numberConverter } from './number-converter.ts';
 
 const same: Converter = {
@@ -89,13 +89,13 @@ export const CONVERTERS = {
   deciseconds: dividing(10, 's'),
   milliseconds: dividing(1000, 's'),
   minutes: numberConverter({ unit: 'min', decimals: 2, human: (raw) => raw / 60, raw: (human) => human * 60 }),
-  /** 1..254 to percent of 254: 40 % is 102 (LevelControl, saturation, volume). */
+  /** 1..254 to percent of 254: 40 % is 102 (LevelControl, saturation, volume). The lowest level is 1 %: 0 % is nothing at all. */
   level_percent: numberConverter({
     unit: '%',
     decimals: 0,
     min: 0,
     max: 100,
-    human: (raw) => (raw / 254) * 100,
+    human: (raw) => (raw > 0 ? Math.max((raw / 254) * 100, 1) : 0),
     raw: (human) => (human / 100) * 254,
   }),
   /** 0.5 % steps (PowerSource.BatPercentRemaining). */
@@ -147,6 +147,7 @@ export const CONVERTERS = {
   not: inverted,
   enum: enumConverter,
   choice: choiceConverter,
+  choices: choicesConverter,
   flag: flagConverter,
   flags: flagsConverter,
   text,

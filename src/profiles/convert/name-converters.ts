@@ -6,13 +6,31 @@ import { type Choice, type ConversionContext, type Converter, enumNames } from '
 /** `EmergencyHeat` ↔ `emergency_heat`; numbers that the model does not name become `value_<n>`. */
 export const enumConverter: Converter = {
   takes: ['enum'],
-  toHuman: (raw) => (typeof raw === 'string' ? snake(raw) : `value_${String(raw)}`),
+  toHuman: (raw, context) => (typeof raw === 'string' ? wordOf(raw, context) : `value_${String(raw)}`),
   toRaw: (human, context) => {
-    const name = enumNames(context.schema).find((one) => snake(one) === human);
-    return name ?? noSuchName(human, enumNames(context.schema).map(snake));
+    const names = enumNames(context.schema);
+    const name = names.find((one) => wordOf(one, context) === human) ?? names.find((one) => isFormer(one, context) && snake(one) === human);
+    return name ?? noSuchName(human, wordsOf(context));
   },
-  schema: (context) => ({ type: 'string', enum: enumNames(context.schema).map(snake) }),
+  schema: (context) => {
+    const former = enumNames(context.schema).filter((name) => isFormer(name, context));
+    return { type: 'string', enum: wordsOf(context), ...(former.length > 0 && { 'x-also': [{ enum: former.map(snake) }] }) };
+  },
 };
+
+/** What was called plainly later: callers that know the name of the standard go on using it. */
+function isFormer(name: string, context: ConversionContext): boolean {
+  return wordOf(name, context) !== snake(name);
+}
+
+function wordOf(name: string, { rename = {} }: ConversionContext): string {
+  const plainName = snake(name);
+  return Object.hasOwn(rename, plainName) ? (rename[plainName] ?? plainName) : plainName;
+}
+
+function wordsOf(context: ConversionContext): readonly string[] {
+  return enumNames(context.schema).map((name) => wordOf(name, context));
+}
 
 /** A device's own names for the values of a number. */
 export const choiceConverter: Converter = {
@@ -24,6 +42,14 @@ export const choiceConverter: Converter = {
     return fit === undefined ? choiceByNumber(human, choices) : fit.id;
   },
   schema: ({ choices = [] }) => (choices.length > 0 ? { type: 'string', enum: choices.map((choice) => choice.name) } : { type: 'string' }),
+};
+
+/** A list of values by the device's own names for them. */
+export const choicesConverter: Converter = {
+  takes: ['list'],
+  toHuman: (raw, context) => (raw as readonly Json[]).map((one) => choiceConverter.toHuman(one, context)),
+  toRaw: (human, context) => (human as readonly Json[]).map((one) => choiceConverter.toRaw(one, context)),
+  schema: (context) => ({ type: 'array', uniqueItems: true, maxItems: 255, items: choiceConverter.schema(context) }),
 };
 
 /** One flag of a bitmap or one boolean member, as a boolean. */

@@ -12,6 +12,11 @@ export function celsiusToFahrenheit(celsius: number): number {
   return Number(((celsius * 9) / 5 + 32).toFixed(2));
 }
 
+/** A range of °C in both units, as callers may give them. */
+export function celsiusRange(minimum: number, maximum: number): string {
+  return `${minimum} to ${maximum} °C, or ${celsiusToFahrenheit(minimum)} to ${celsiusToFahrenheit(maximum)} °F with unit fahrenheit`;
+}
+
 /** °F as °C, to a hundredth. */
 export function fahrenheitToCelsius(fahrenheit: number): number {
   return Number((((fahrenheit - 32) * 5) / 9).toFixed(2));
@@ -68,9 +73,12 @@ function exact(name: string, value: Json, given: { readonly schema: JsonSchema; 
   if (celsius >= minimum - 0.005 && celsius <= maximum + 0.005) return Math.min(Math.max(celsius, minimum), maximum);
   const show = (bound: number): number => (given.unit === 'fahrenheit' ? celsiusToFahrenheit(bound) : bound);
   const sign = given.unit === 'fahrenheit' ? '°F' : '°C';
+  const asFahrenheit = fahrenheitToCelsius(value);
+  const isMeantAsFahrenheit = given.unit === 'celsius' && asFahrenheit >= minimum && asFahrenheit <= maximum;
+  const hint = isMeantAsFahrenheit ? `; if ${value} °F is meant, give unit "fahrenheit"` : '';
   throw new AtmoError(
     'VALIDATION_ERROR',
-    `${name}: ${value} ${sign} is out of range; this device takes ${show(minimum)} to ${show(maximum)} ${sign}`,
+    `${name}: ${value} ${sign} is out of range; this device takes ${show(minimum)} to ${show(maximum)} ${sign}${hint}`,
     {
       pointer: `/${name}`,
       minimum: show(minimum),
@@ -83,8 +91,8 @@ function exact(name: string, value: Json, given: { readonly schema: JsonSchema; 
 function withoutBounds(schema: JsonSchema): JsonSchema {
   const { minimum, maximum, description, ...rest } = schema as { minimum?: number; maximum?: number; description?: string };
   if (minimum === undefined || maximum === undefined) return schema;
-  const note = `${minimum} to ${maximum} °C, or ${celsiusToFahrenheit(minimum)} to ${celsiusToFahrenheit(maximum)} °F with unit fahrenheit`;
-  return { ...rest, description: `${(description ?? '').replace(/, [-\d.]+ to [-\d.]+ °C/, '').trim()} (${note})` };
+  const text = (description ?? '').replace(/, [-\d.]+ to [-\d.]+ °C/, '').trim();
+  return { ...rest, description: `${text} (${celsiusRange(minimum, maximum)})` };
 }
 
 function celsiusNames(parameters: JsonSchema): readonly string[] {

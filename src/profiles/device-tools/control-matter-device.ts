@@ -10,12 +10,12 @@ import type { DeviceNames } from '../../tools/places/resolve-device.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import { tellsOfOthers } from '../clusters/administrative-clusters.ts';
-import { elementRisk, needsAdministrator } from '../clusters/element-risk.ts';
+import { elementRisk, exceedsLimits, needsAdministrator } from '../clusters/element-risk.ts';
 import { findElement, type MatterElement } from '../clusters/matter-element.ts';
 import type { CompiledDevices } from '../compile/compiled-devices.ts';
 import type { DeviceStep } from '../compile/device-plan.ts';
 import type { ProfileSet } from '../files/profile-set.ts';
-import { SECRET_FIELDS } from '../parameters/secret-fields.ts';
+import { spelledFields, spelledNames } from '../parameters/human-schema.ts';
 import { requireAcceptance } from './response-refusal.ts';
 import { UNKNOWN_OUTCOME } from './step-outcome.ts';
 
@@ -52,6 +52,7 @@ export function controlMatterDevice(ports: MatterToolPorts): RegisteredTool {
   const tool = defineTool(
     {
       name: 'control_matter_device',
+      isDestructive: true,
       namespace: 'matter',
       title: 'Control a Matter device directly',
       description:
@@ -74,19 +75,28 @@ export function controlMatterDevice(ports: MatterToolPorts): RegisteredTool {
         cluster: p.string({ description: 'Cluster name such as OnOff, LevelControl or DoorLock', maxLength: 80 }),
         command: p.string({ description: 'Command name such as MoveToLevel', maxLength: 80 }).optional(),
         params: p
-          .record({ description: 'Fields of the command in raw Matter units. Example: {"level": 102, "transitionTime": 0}' })
+          .record({
+            description: 'Fields of the command in raw Matter units. Example: {"level": 102, "transitionTime": 0}',
+            secretMembers: true,
+          })
           .optional(),
         attribute: p.string({ description: 'Instead of a command: attribute to read, or to write with value', maxLength: 80 }).optional(),
         value: p.json({ description: 'New raw value of the attribute' }).optional(),
       },
       returns: RETURNS,
-      examples: [{ description: 'Turn on', params: { device_id: 'desk-lamp', cluster: 'OnOff', command: 'On' } }],
+      examples: [
+        { description: 'Turn on', params: { device_id: '<device id>', cluster: 'OnOff', command: 'On' } },
+        {
+          description: 'Dim to 40 %',
+          params: { device_id: '<device id>', cluster: 'LevelControl', command: 'MoveToLevel', params: { level: 102, transitionTime: 0 } },
+        },
+      ],
       canonicalize: (params, caller) => canonical(ports, params, ports.names.resolve(params.device_id, caller)),
       effects: (params) => [effectOf(ports, params)],
     },
     (params, context) => run(ports, params, context.signal),
   );
-  return { ...tool, definition: { ...tool.definition, parameters: withSecretFields(tool.definition.parameters) } };
+  return tool;
 }
 
 const RETURNS: JsonSchema = {
@@ -97,7 +107,7 @@ const RETURNS: JsonSchema = {
     device_state: {
       type: 'object',
       description: "Attributes of the cluster as the device tells them, raw; a command's response under response",
-      properties: { response: { properties: SECRET_FIELDS } },
+      'x-secret-members': true,
     },
     error_code: { type: ['integer', 'null'], description: 'Matter status code of a refusal' },
     error: { type: ['string', 'null'] },
@@ -110,7 +120,8 @@ function canonical(ports: MatterToolPorts, request: Request, device: DeviceId): 
   const element = elementOf(ports, request, device);
   const at = { device_id: device, endpoint: element.endpoint, cluster: element.cluster.name };
   if (element.kind === 'command') {
-    const params = ports.validator.parameters(element.command.parameters, request.params ?? {});
+    const { parameters } = element.command;
+    const params = ports.validator.parameters(parameters, spelledFields(parameters, request.params ?? {}));
     return { ...at, command: element.command.name, params };
   }
   if (request.value === undefined) return { ...at, attribute: element.attribute.name };
@@ -122,7 +133,7 @@ function checkedValue(ports: MatterToolPorts, attribute: AttributeDescription, v
     throw new AtmoError('NOT_SUPPORTED', `The attribute ${attribute.name} is read-only`, { attribute: attribute.name });
   }
   const schema = { type: 'object', properties: { value: attribute.schema }, required: ['value'] };
-  return ports.validator.parameters(schema, { value }).value ?? null;
+  return ports.validator.parameters(schema, { value: spelledNames(attribute.schema, value) }).value ?? null;
 }
 
 function effectOf(ports: MatterToolPorts, request: Request): Effect {
@@ -137,9 +148,10 @@ function effectOf(ports: MatterToolPorts, request: Request): Effect {
     return { permission: `${area}:${device}`, risk: 'none', target, device };
   }
   const compiled = ports.devices.get(device);
-  const risk = compiled ? elementRisk(element, compiled, ports.profiles) : 'dangerous';
+  const step = stepOf(element, request);
+  const risk = compiled && !exceedsLimits(step, compiled) ? elementRisk(element, compiled, ports.profiles) : 'dangerous';
   const permission = `${needsAdministrator(element) ? 'admin:device' : 'device:control'}:${device}`;
-  return { permission, risk, target, device, ...(compiled?.outcomeOf(stepOf(element, request)) ?? UNKNOWN_OUTCOME) };
+  return { permission, risk, target, device, ...(compiled?.outcomeOf(step) ?? UNKNOWN_OUTCOME) };
 }
 
 function stepOf(element: MatterElement, request: Request): DeviceStep {
@@ -214,10 +226,4 @@ function elementOf(ports: MatterToolPorts, request: Request, device: DeviceId): 
   const description = ports.devices.describe(device);
   if (!description) throw new AtmoError('DEVICE_NOT_FOUND', `The device ${device} is gone; list the devices to see what there is`);
   return findElement(description, request);
-}
-
-/** Marks the fields of commands that carry secrets, so that no audit or approval shows them. */
-function withSecretFields(parameters: JsonSchema): JsonSchema {
-  const properties = (parameters.properties ?? {}) as Record<string, JsonSchema>;
-  return { ...parameters, properties: { ...properties, params: { ...properties.params, properties: SECRET_FIELDS } } };
 }

@@ -1,9 +1,11 @@
 import { type Device, REACHABILITIES } from '../../core/devices/device-model.ts';
+import { quoted } from '../../core/foreign-text.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import type { ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { ownSchema } from '../../tools/schema/own-schema.ts';
 import type { DeviceTool } from '../compile/compiled-device.ts';
-import { quoted, words } from '../words.ts';
+import { words } from '../words.ts';
+import { SETTLEMENT_PROPERTIES } from './settlement.ts';
 
 /** Definition of a device's tool in the hub's form. `name` is its final name. */
 export function deviceToolDefinition(device: Device, tool: DeviceTool, name: string): ToolDefinition {
@@ -36,25 +38,36 @@ export function deviceToolDefinition(device: Device, tool: DeviceTool, name: str
     metadata: {
       title: tool.title,
       category: isRead ? 'sensing' : 'acting',
-      tags: [...new Set([...tool.noun.split(' '), tool.capability ?? 'generic', ...words(tool.cluster).split(' ')])],
+      tags: [...new Set([...tool.noun.split(' '), ...subjectOf(tool)])],
       author: 'atmosphere-edge',
       examples: example ? [example] : [],
       device: device.id,
       ...(device.area !== undefined && { area: device.area }),
       createdBy: 'system',
       isDangerous: tool.risk === 'dangerous',
-      audit: { logParams: true, logResult: true, notifyAdmins: false },
+      audit: { logParams: true, logResult: true, notifyAdmins: tool.risk === 'dangerous' },
     },
   };
+}
+
+/** What a tool is about: its capability, else its cluster, whose words say less: a speaker's volume is a LevelControl too. */
+function subjectOf({ capability, cluster }: DeviceTool): readonly string[] {
+  return capability === undefined ? ['generic', ...words(cluster).split(' ')] : [capability];
 }
 
 /** For models: the sentence of the profile with noun, quoted name, area and part. */
 function describe(device: Device, tool: DeviceTool): string {
   const sentence = tool.description.replaceAll('{device}', `the ${tool.noun} ${quoted(device.name)}`);
   const area = device.area === undefined ? '' : ` In the area ${quoted(device.area)}.`;
-  const part = /_\d+$/.test(tool.action) ? ` Endpoint ${tool.endpoint} of several.` : '';
+  const part = partOf(tool);
   const danger = tool.risk === 'dangerous' ? ' Dangerous: a person has to approve the call.' : '';
   return `${sentence}${part}${area}${danger}`;
+}
+
+/** Which of several endpoints it means, by the name that the device gives it. */
+function partOf({ part, numbered, endpoint }: DeviceTool): string {
+  if (numbered === undefined) return '';
+  return part === undefined ? ` Endpoint ${endpoint} of several.` : ` For its part ${quoted(part)}.`;
 }
 
 /** Shapes of answers are the same for all tools over the same values. */
@@ -66,7 +79,11 @@ function returnsOf(tool: DeviceTool): JsonSchema {
       type: 'object',
       properties: {
         state,
-        age_seconds: { type: 'integer', minimum: 0, description: 'Seconds since the device said so' },
+        age_seconds: {
+          type: ['integer', 'null'],
+          minimum: 0,
+          description: 'Seconds since the device said so; null where that is not known',
+        },
         reachability: { type: 'string', enum: REACHABILITIES },
       },
       required: ['state', 'age_seconds', 'reachability'],
@@ -80,7 +97,7 @@ function returnsOf(tool: DeviceTool): JsonSchema {
     properties: {
       state: { ...state, description: 'What the device said right after the command' },
       target: { type: 'object', description: 'What was asked for, by the names of state' },
-      settled: { type: 'boolean', description: 'True when the device already shows the target; false while it is on its way' },
+      ...SETTLEMENT_PROPERTIES,
       state_error: { type: 'string', description: 'Why the state could not be read after the command was acknowledged' },
       ...unit,
       ...(tool.response && { response: tool.response }),

@@ -1,8 +1,10 @@
 import type { DeviceAccess, DeviceChange, DeviceDirectory } from '../../core/devices/device-directory.ts';
-import type { AttributeReading, DeviceDescription, DeviceEvent } from '../../core/devices/device-model.ts';
+import type { AttributeReading, Device, DeviceDescription, DeviceEvent } from '../../core/devices/device-model.ts';
 import type { ReadingStore } from '../../core/devices/reading-store.ts';
+import { toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
 import type { DeviceId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
 import type { Clock } from '../../core/time/clock.ts';
@@ -10,10 +12,12 @@ import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toolId } from '../../tools/definition/tool-name.ts';
 import type { ToolRegistry } from '../../tools/tool-registry.ts';
 import { compileDevice } from '../compile/compile-device.ts';
-import type { CompiledDevice, DeviceTool } from '../compile/compiled-device.ts';
+import type { CompiledDevice, DeviceEventRule, DeviceTool } from '../compile/compiled-device.ts';
 import type { CompiledDevices } from '../compile/compiled-devices.ts';
+import { memberOf } from '../convert/name-converters.ts';
 import type { ProfileSet } from '../files/profile-set.ts';
-import { deviceSlugs, distinctSlug, toolName } from '../home/device-names.ts';
+import type { DeviceNameClaims, NamedTool, ToolToName } from '../home/device-name-claims.ts';
+import { byRightToName, plainPrefix, unclaimedPrefixes, unclaimedSecondPrefix, unclaimedToolName } from '../home/device-names.ts';
 import { runDeviceTool, toolEffects } from './device-tool.ts';
 import { deviceToolDefinition } from './device-tool-definition.ts';
 import { ReadingFeed } from './reading-feed.ts';
@@ -29,23 +33,20 @@ export interface DeviceToolPorts {
   readonly readings: ReadingStore;
   readonly events: EventBus;
   readonly profiles: ProfileSet;
+  readonly names: DeviceNameClaims;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 interface Entry {
   readonly compiled: CompiledDevice;
-  /** The device's part of the names. */
-  readonly slug: string;
-  /** Endpoint and action → what is registered for it. */
+  /** Key of a tool → what is registered for it. */
   readonly tools: ReadonlyMap<string, RegisteredTool>;
-  /** Endpoint and action → names that it had since the hub started. */
-  readonly formerNames: ReadonlyMap<string, readonly string[]>;
 }
 
 /**
  * Keeps the registry and the reading store in step with the devices: tools come, change and go with them, stay while a
- * device is away, and keep their old names as aliases after a rename until the hub restarts.
+ * device is away, and keep every name that they ever had as an alias.
  */
 export class DeviceToolSync implements Service, CompiledDevices {
   readonly #ports: DeviceToolPorts;
@@ -53,6 +54,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
   readonly #entries = new Map<DeviceId, Entry>();
   readonly #pending = new Map<DeviceId, () => void>();
   #stops: readonly (() => void)[] = [];
+  #isOpen = false;
 
   constructor(ports: DeviceToolPorts) {
     this.#ports = ports;
@@ -66,13 +68,33 @@ export class DeviceToolSync implements Service, CompiledDevices {
       access.onReport((report) => this.#onReport(report)),
       access.onEvent((event) => this.#onEvent(event)),
     ];
-    this.#refresh(directory.list().map((device) => device.id));
+  }
+
+  /**
+   * Makes the tools of all devices that are there. To be called once they all are, since of several new ones of one name it is
+   * not the first to be seen that takes it.
+   */
+  open(): void {
+    const { directory, names } = this.#ports;
+    this.#isOpen = true;
+    const devices = byRightToName(directory.list());
+    if (!names.isOpen) this.#adoptUnclaimedNames(devices);
+    if (!names.hasReadings) this.#adoptReadings(devices);
+    const compiled = new Map(devices.map(({ id }) => [id, this.#compile(id)]));
+    for (const one of compiled.values()) if (one) this.#nameTools(one);
+    for (const { id } of directory.list()) this.#enter(compiled.get(id));
+    names.open();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const stop of [...this.#stops, ...this.#pending.values()]) stop();
     this.#stops = [];
     this.#pending.clear();
+  }
+
+  /** Makes the tools of a device anew after its names were changed from outside. */
+  refresh(id: DeviceId): void {
+    this.#update(id);
   }
 
   get(id: DeviceId): CompiledDevice | undefined {
@@ -96,7 +118,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
       return;
     }
     if (change.kind === 'removed') this.#remove(device.id);
-    else this.#refresh([device.id]);
+    else this.#update(device.id);
     events.emit(`device.${change.kind}`, device.id, { name: device.name, device_types: device.deviceTypes });
   }
 
@@ -109,7 +131,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
       device,
       this.#ports.clock.after(SETTLE_MS, () => {
         this.#pending.delete(device);
-        this.#refresh([device]);
+        this.#update(device);
       }),
     );
   }
@@ -121,7 +143,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
     const { endpoint, cluster, data, atMs } = event;
     this.#ports.events.emit('device.event', event.device, {
       event: event.event,
-      title: rule.title,
+      title: eventTitle(rule, data),
       kind: rule.kind,
       endpoint,
       cluster,
@@ -130,29 +152,82 @@ export class DeviceToolSync implements Service, CompiledDevices {
     });
   }
 
-  /** Compiles devices again, and those whose part of the names moved because of them. */
-  #refresh(ids: readonly DeviceId[]): void {
-    const slugs = deviceSlugs(this.#ports.directory.list());
-    const moved = [...this.#entries].filter(([id, entry]) => !ids.includes(id) && slugs.get(id) !== entry.slug).map(([id]) => id);
-    for (const id of [...ids, ...moved]) this.#update(id, slugs.get(id));
+  #update(id: DeviceId): void {
+    if (this.#isOpen) this.#enter(this.#compile(id));
   }
 
-  #update(id: DeviceId, slug: string | undefined): void {
+  #enter(compiled: CompiledDevice | undefined): void {
+    if (!compiled) return;
+    const { id } = compiled.device;
+    const before = this.#entries.get(id);
+    const names = this.#nameTools(compiled);
+    const tools = new Map(compiled.tools.map((tool) => [tool.key, this.#registered(compiled, tool, nameIn(names, tool))]));
+    this.#entries.set(id, { compiled, tools });
+    this.#replace(id, before);
+    const readings = this.#ports.names.nameReadings(id, compiled.readings);
+    this.#save(id);
+    this.#feed.set(compiled, readings);
+  }
+
+  #compile(id: DeviceId): CompiledDevice | undefined {
     const { access, directory, profiles } = this.#ports;
     const description = directory.describe(id);
-    if (!description || slug === undefined) return;
+    if (!description) return undefined;
     const known = attributesOf(description);
-    const compiled = compileDevice(description, profiles, (endpoint, cluster, attribute) => {
+    return compileDevice(description, profiles, (endpoint, cluster, attribute) => {
       // What a device has not got is no live value; asking for it is NOT_SUPPORTED.
       if (!known.has(`${endpoint}/${cluster}/${attribute}`)) return undefined;
       return access.cached({ device: id, endpoint, cluster, attribute })?.value;
     });
-    const before = this.#entries.get(id);
-    const tools = new Map(compiled.tools.map((tool) => [keyOf(tool), this.#registered(compiled, tool, slug)]));
-    this.#entries.set(id, { compiled, slug, tools, formerNames: formerNames(before) });
-    this.#replace(id, before);
-    for (const tool of compiled.tools) this.#addAliases(tool, slug, id);
-    this.#feed.set(compiled);
+  }
+
+  #nameTools({ device, tools }: CompiledDevice): ReadonlyMap<string, NamedTool> {
+    const { names, directory, logger } = this.#ports;
+    const isNew = names.prefixOf(device.id) === undefined;
+    const others = directory.list().map(plainPrefix);
+    const named = names.name(device, tools.map(toolToName), others);
+    const prefix = names.prefixOf(device.id) ?? '';
+    const holder = names.holderOfWanted(device);
+    if (isNew && holder !== undefined) logger.warn('device.name_taken', { device: device.id, holder, tools_begin_with: prefix });
+    this.#save(device.id);
+    return named;
+  }
+
+  #save(device: DeviceId): void {
+    try {
+      this.#ports.names.save(device);
+    } catch (thrown) {
+      this.#ports.logger.error('device.names_not_kept', { device, problem: toAtmoError(thrown).message });
+    }
+  }
+
+  /** The state directory is from a hub that kept no ids of readings: what they were then they stay. */
+  #adoptReadings(devices: readonly Device[]): void {
+    for (const { id } of devices) {
+      const readings = this.#compile(id)?.readings ?? [];
+      const former = readings.map(({ key, endpoint, formerPath }) => ({ key, endpoint, path: formerPath }));
+      this.#ports.names.nameReadings(id, former);
+    }
+  }
+
+  /** The state directory is from a hub that kept no names: what the tools were called then stays theirs. */
+  #adoptUnclaimedNames(devices: readonly Device[]): void {
+    const prefixes = unclaimedPrefixes(devices);
+    const { names } = this.#ports;
+    for (const device of devices) {
+      const prefix = prefixes.get(device.id) ?? plainPrefix(device);
+      const second = unclaimedSecondPrefix(device);
+      const isAlone = devices.filter((other) => plainPrefix(other) === plainPrefix(device)).length === 1;
+      const tools = this.#compile(device.id)?.tools ?? [];
+      const named = tools.map((tool): [string, readonly string[]] => {
+        const forms = [tool.formerAction ?? tool.numbered ?? tool.action, ...(tool.alias === undefined ? [] : [tool.alias])];
+        const plain = forms.map((form) => unclaimedToolName(prefix, form));
+        // Where a name was taken when it came, as by another device of its name, a tool had the other one.
+        const isTaken = plain.some((name) => names.holderOf(name) !== undefined);
+        return [tool.key, isAlone && !isTaken ? plain : [...plain, ...forms.map((form) => unclaimedToolName(second, form))]];
+      });
+      names.adopt(device, prefix, new Map(named));
+    }
   }
 
   #replace(id: DeviceId, before: Entry | undefined): void {
@@ -162,7 +237,8 @@ export class DeviceToolSync implements Service, CompiledDevices {
   }
 
   #register(tool: RegisteredTool, old: RegisteredTool | undefined): void {
-    const isSame = old?.id === tool.id && JSON.stringify(old.definition) === JSON.stringify(tool.definition);
+    const facts = ({ id, aliases, definition }: RegisteredTool) => JSON.stringify([id, aliases, definition]);
+    const isSame = old !== undefined && facts(old) === facts(tool);
     if (isSame && this.#ports.registry.get(tool.id)) return;
     try {
       this.#ports.registry.register(tool, { replace: true });
@@ -172,56 +248,45 @@ export class DeviceToolSync implements Service, CompiledDevices {
     }
   }
 
-  /** The short form of the action, and the names from before a rename. */
-  #addAliases(tool: DeviceTool, slug: string, id: DeviceId): void {
-    const entry = this.#entries.get(id);
-    const name = entry?.tools.get(keyOf(tool))?.definition.name;
-    if (name === undefined) return;
-    const short = tool.alias === undefined ? [] : [toolName(slug, tool.alias)];
-    for (const from of [...short, ...(entry?.formerNames.get(keyOf(tool)) ?? [])]) {
-      if (from !== name) this.#ports.registry.alias(from, `matter:${name}`);
-    }
-  }
-
   #remove(id: DeviceId): void {
     for (const tool of this.#entries.get(id)?.tools.values() ?? []) this.#ports.registry.unregister(tool.id);
     this.#pending.get(id)?.();
     this.#pending.delete(id);
     this.#entries.delete(id);
     this.#feed.remove(id);
-    this.#refresh([]);
   }
 
-  #registered(compiled: CompiledDevice, tool: DeviceTool, slug: string): RegisteredTool {
+  #registered(compiled: CompiledDevice, tool: DeviceTool, { name, aliases }: NamedTool): RegisteredTool {
     const { device } = compiled;
-    const definition = deviceToolDefinition(device, tool, this.#freeName(device.id, tool.action, slug));
+    const definition = deviceToolDefinition(device, tool, name);
     const { access, directory } = this.#ports;
     return {
       id: toolId(definition),
       definition,
+      aliases,
       handler: (params, context) =>
-        runDeviceTool(device, tool, { params, call: { access, signal: context.signal, nowMs: context.clock.now() } }),
+        runDeviceTool(this.get(device.id) ?? compiled, tool, {
+          params,
+          call: { access, signal: context.signal, nowMs: context.clock.now() },
+        }),
       effects: (params) => toolEffects(this.get(device.id) ?? compiled, tool, params),
       isAvailable: () => directory.get(device.id)?.reachability !== 'unreachable',
     };
   }
-
-  /** Names of different devices may run into each other (`hall` + `light_…`, `hall light` + …): a tool is never taken over. */
-  #freeName(device: DeviceId, action: string, slug: string): string {
-    const name = toolName(slug, action);
-    const owner = this.#ports.registry.get(toolId({ namespace: 'matter', name, version: '1.0.0' }));
-    const isTaken = owner !== undefined && owner.definition.metadata.device !== device;
-    return isTaken ? toolName(distinctSlug(slug, device), action) : name;
-  }
 }
 
-function keyOf(tool: DeviceTool): string {
-  return `${tool.endpoint}/${tool.action}`;
+/** The title by the number that the event carries, such as how often a button was pressed. */
+function eventTitle({ title, titleBy }: DeviceEventRule, data: JsonObject): string {
+  const number = titleBy && memberOf(data, titleBy.member);
+  return titleBy?.titles[String(number)] ?? title;
 }
 
-function formerNames(entry: Entry | undefined): ReadonlyMap<string, readonly string[]> {
-  const keys = [...(entry?.tools ?? [])];
-  return new Map(keys.map(([key, tool]) => [key, [...new Set([...(entry?.formerNames.get(key) ?? []), tool.definition.name])]]));
+function toolToName({ key, action, alias, numbered }: DeviceTool): ToolToName {
+  return { key, action, shortForms: [alias, numbered].filter((form) => form !== undefined && form !== action) as readonly string[] };
+}
+
+function nameIn(names: ReadonlyMap<string, NamedTool>, { key, action }: DeviceTool): NamedTool {
+  return names.get(key) ?? { name: action, aliases: [] };
 }
 
 /** `<endpoint>/<cluster>/<attribute>` of all that a device has. */

@@ -1,13 +1,18 @@
 import type { Effect } from '../../core/access/authorizer.ts';
 import type { DeviceAccess } from '../../core/devices/device-directory.ts';
 import type { AttributePath, AttributeReading, Device } from '../../core/devices/device-model.ts';
-import { toAtmoError } from '../../core/errors.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
+import type { LiveValues } from '../clusters/cluster-view.ts';
 import type { CompiledValue } from '../compile/compile-value.ts';
 import type { CompiledDevice, DeviceTool } from '../compile/compiled-device.ts';
 import { type DevicePlan, type DeviceStep, elementOf } from '../compile/device-plan.ts';
 import { inCallerUnit, type TemperatureUnit, unitOf } from '../convert/temperature-unit.ts';
 import { requireAcceptance } from './response-refusal.ts';
+import { type Settlement, settlementOf, UNREAD } from './settlement.ts';
+
+// Status of the Interaction Model (Core §8.10.1).
+const CONSTRAINT_ERROR = 0x87;
 
 /** What a tool's run needs from outside. */
 export interface DeviceCall {
@@ -30,23 +35,70 @@ export function toolEffects(compiled: CompiledDevice, tool: DeviceTool, params: 
   }));
 }
 
+/** Values of a state that a message names; all of them stand in the details. */
+const MAX_SAID = 6;
+
+/** What a tool that acts answers. */
+type ActAnswer = JsonObject & Settlement & { readonly state: JsonObject; readonly target: JsonObject };
+
 /**
- * Runs a tool: its commands and writes in order, then one read of what its state shows. Answers
- * `{state, target, settled}` in human units, for reading tools `{state, age_seconds, reachability}`.
- * Errors are those of DeviceAccess; a response that says no is CLUSTER_STATUS too.
+ * Runs a tool: its commands and writes in order, then one read of what its state shows. Answers `{state, target, settled}` in human
+ * units, with `settled_reason` where nothing could be compared; for reading tools `{state, age_seconds, reachability}`. A relative
+ * command, such as toggle, has its target worked out from a read right before it. Errors are those of DeviceAccess; a response that
+ * says no is CLUSTER_STATUS too.
  */
 export async function runDeviceTool(
-  device: Device,
+  compiled: CompiledDevice,
   tool: DeviceTool,
-  given: { params: JsonObject; call: DeviceCall },
+  given: { readonly params: JsonObject; readonly call: DeviceCall },
 ): Promise<JsonObject> {
-  const { params, call } = given;
-  if (tool.kind === 'read') return readState(device, tool, call);
-  const plan = tool.plan(params);
-  const response = await carryOut(device, plan, call);
+  return tool.kind === 'read' ? readState(compiled.device, tool, given.call) : act(compiled, tool, given);
+}
+
+async function act(
+  compiled: CompiledDevice,
+  tool: DeviceTool,
+  { params, call }: { readonly params: JsonObject; readonly call: DeviceCall },
+): Promise<ActAnswer> {
+  const { device } = compiled;
+  const plan = await withRelativeTarget(compiled, { tool, plan: tool.plan(params) }, call);
+  const response = await carryOut(device, plan, call).catch((error: unknown) =>
+    refusedInState(device, { tool, call }, withStatedRange(error, tool, params)),
+  );
   const unit = unitOf(params);
   const answer = await stateAfter(device, { tool, plan, unit }, call);
   return { ...answer, ...('unit' in params && { unit }), ...(response && tool.response && { response }) };
+}
+
+/** A refusal of a value as out of range, with what the device states of its range: the caller cannot know it otherwise. */
+function withStatedRange(error: unknown, tool: DeviceTool, params: JsonObject): unknown {
+  if (!(error instanceof AtmoError) || error.code !== 'CLUSTER_STATUS' || error.details.status !== CONSTRAINT_ERROR) return error;
+  const known = (tool.parameters.properties ?? {}) as Record<string, JsonSchema>;
+  const ranges = Object.entries(params).flatMap(([name, value]) =>
+    typeof value === 'number' && typeof known[name]?.description === 'string' ? [`${name}: ${known[name].description}`] : [],
+  );
+  if (ranges.length === 0) return error;
+  return new AtmoError(error.code, `${error.message}. As far as it tells: ${ranges.join(' ')}`, error.details, { cause: error });
+}
+
+/** A plan that names no state, with the state that follows from the one that the device shows now, where one follows. */
+async function withRelativeTarget(
+  compiled: CompiledDevice,
+  { tool, plan }: { readonly tool: DeviceTool; readonly plan: DevicePlan },
+  { access, signal }: DeviceCall,
+): Promise<DevicePlan> {
+  if (Object.keys(plan.target).length > 0) return plan;
+  const shown = new Set(tool.values.map((value) => value.name));
+  const expected = (live?: LiveValues): JsonObject => {
+    const outcomes = plan.steps.flatMap((step) =>
+      step.kind === 'invoke' ? Object.entries(compiled.outcomeOf(step, live).values ?? {}) : [],
+    );
+    return Object.fromEntries(outcomes.filter(([name]) => shown.has(name)));
+  };
+  if (Object.keys(expected()).length === 0) return plan;
+  const readings = await access.read(pathsOf(compiled.device, tool.values), { signal });
+  const now = new Map(readings.map(({ path, value }) => [`${path.endpoint}/${path.cluster}/${path.attribute}`, value]));
+  return { ...plan, target: expected((endpoint, cluster, attribute) => now.get(`${endpoint}/${cluster}/${attribute}`)) };
 }
 
 /** Carries out a plan's steps in order and answers the last response. */
@@ -56,6 +108,25 @@ export async function carryOut(device: Device, plan: DevicePlan, call: DeviceCal
   return response;
 }
 
+/** InvalidInState (Core §8.10), and the same said by a response. */
+const INVALID_IN_STATE: ReadonlySet<unknown> = new Set([0xcb, 'CommandInvalidInState', 'InvalidInMode']);
+
+/** Throws the error of a command; where the state of the device forbids it, with that state, so that the next step is known. */
+async function refusedInState(
+  device: Device,
+  { tool, call }: { readonly tool: DeviceTool; readonly call: DeviceCall },
+  thrown: unknown,
+): Promise<never> {
+  const error = toAtmoError(thrown);
+  if (error.code !== 'CLUSTER_STATUS' || !INVALID_IN_STATE.has(error.details.status) || tool.values.length === 0) throw thrown;
+  const readings = await call.access.read(pathsOf(device, tool.values), { signal: call.signal }).catch(() => undefined);
+  if (!readings) throw thrown;
+  const state = stateOf(tool.values, readings, 'celsius');
+  const said = Object.entries(state).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  const message = `${error.message}: ${said.slice(0, MAX_SAID).join(', ')}. Change that first, then try again`;
+  throw new AtmoError('CLUSTER_STATUS', message, { ...error.details, state }, { cause: error });
+}
+
 async function carryOutStep(device: Device, step: DeviceStep, { access, signal }: DeviceCall): Promise<JsonObject | null> {
   const at = { device: device.id, endpoint: step.endpoint, cluster: step.cluster };
   if (step.kind === 'invoke') {
@@ -63,7 +134,11 @@ async function carryOutStep(device: Device, step: DeviceStep, { access, signal }
     requireAcceptance(`${step.cluster}.${step.command}`, response);
     return response;
   }
-  if (step.kind === 'write') await access.write({ ...at, attribute: step.attribute }, step.value, { signal });
+  if (step.kind === 'write') {
+    await access.write({ ...at, attribute: step.attribute }, step.value, { signal }).catch((error: unknown) => {
+      if (!step.isOptional || toAtmoError(error).code !== 'CLUSTER_STATUS') throw error;
+    });
+  }
   return null;
 }
 
@@ -71,17 +146,17 @@ async function stateAfter(
   device: Device,
   run: { readonly tool: DeviceTool; readonly plan: DevicePlan; readonly unit: TemperatureUnit },
   { access, signal }: DeviceCall,
-): Promise<JsonObject> {
+): Promise<ActAnswer> {
   const { tool, plan, unit } = run;
+  const { values } = tool;
   const target = Object.fromEntries(Object.entries(plan.target).map(([name, value]) => [name, shown(tool, name, { value, unit })]));
-  if (tool.values.length === 0) return { state: {}, target, settled: true };
+  if (values.length === 0) return { state: {}, target, ...settlementOf({}, { values, readings: [] }) };
   try {
-    const readings = await access.read(pathsOf(device, tool.values), { signal });
-    const state = stateOf(tool.values, readings, unit);
-    return { state, target, settled: isSettled(tool.values, readings, plan.target) };
+    const readings = await access.read(pathsOf(device, values), { signal });
+    return { state: stateOf(values, readings, unit), target, ...settlementOf(plan.target, { values, readings }) };
   } catch (error) {
     // The device has already acknowledged the command: that much is certain, and an error would say otherwise.
-    return { state: {}, target, settled: false, state_error: toAtmoError(error).code };
+    return { state: {}, target, ...UNREAD, state_error: toAtmoError(error).code };
   }
 }
 
@@ -91,7 +166,8 @@ async function readState(device: Device, tool: DeviceTool, call: DeviceCall): Pr
   const oldestMs = Math.min(...readings.map((reading) => reading.atMs));
   return {
     state: stateOf(tool.values, readings, 'celsius'),
-    age_seconds: Math.max(0, Math.round((call.nowMs - oldestMs) / 1000)),
+    // One value of unknown age makes the whole as old as nobody knows.
+    age_seconds: oldestMs === 0 ? null : Math.max(0, Math.round((call.nowMs - oldestMs) / 1000)),
     reachability: readings.find((reading) => reading.reachability !== 'reachable')?.reachability ?? 'reachable',
   };
 }
@@ -111,13 +187,6 @@ function stateOf(values: readonly CompiledValue[], readings: readonly AttributeR
   return Object.fromEntries(
     values.map((value, index) => [value.name, inCallerUnit(value.toHuman(readings[index]?.value ?? null), value.unit, unit)]),
   );
-}
-
-function isSettled(values: readonly CompiledValue[], readings: readonly AttributeReading[], target: JsonObject): boolean {
-  return Object.entries(target).every(([name, wanted]) => {
-    const index = values.findIndex((value) => value.name === name);
-    return values[index]?.shows(readings[index]?.value ?? null, wanted) ?? true;
-  });
 }
 
 function shown(tool: DeviceTool, name: string, target: { readonly value: Json; readonly unit: TemperatureUnit }): Json {

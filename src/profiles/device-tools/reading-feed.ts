@@ -2,10 +2,10 @@ import type { DeviceAccess } from '../../core/devices/device-directory.ts';
 import type { AttributeReading } from '../../core/devices/device-model.ts';
 import type { ReadingStore, ReadingValue } from '../../core/devices/reading-store.ts';
 import type { EventBus } from '../../core/events.ts';
+import { quoted } from '../../core/foreign-text.ts';
 import { type DeviceId, parseSensorId, type SensorId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
 import type { CompiledDevice, DeviceReading } from '../compile/compiled-device.ts';
-import { plain } from '../words.ts';
 
 interface FedSensor {
   readonly id: SensorId;
@@ -26,10 +26,12 @@ export class ReadingFeed {
     this.#events = collaborators.events;
   }
 
-  /** Announces a device's sensors, takes back those that it lost, and records what is known already. */
-  set(compiled: CompiledDevice): void {
+  /** Announces a device's sensors under the paths that their keys have, takes back those that it lost, and records what is known already. */
+  set(compiled: CompiledDevice, paths: ReadonlyMap<string, string>): void {
     const { device } = compiled;
-    const sensors = compiled.readings.map((reading) => ({ id: parseSensorId(`${device.id}/${reading.path}`), reading }));
+    const sensors = compiled.readings.map((reading) => {
+      return { id: parseSensorId(`${device.id}/${paths.get(reading.key) ?? reading.path}`), reading };
+    });
     const kept = new Set(sensors.map(({ id }) => id));
     for (const { id } of this.#sensorsOf(device.id)) if (!kept.has(id)) this.#store.describe(id, null);
     this.#sensors.set(
@@ -60,7 +62,7 @@ export class ReadingFeed {
     for (const { id, reading } of this.#sensors.get(report.path.device)?.get(keyOf(report.path)) ?? []) {
       const value = readingValue(reading.toHuman(report.value));
       this.#store.record(id, value, report.atMs);
-      this.#events.emit('sensor.reading', id, { value, unit: reading.unit, kind: reading.kind, at_ms: report.atMs });
+      this.#events.emit('sensor.reading', id, { value, unit: reading.unit, kind: reading.kind, at_ms: report.atMs || null });
     }
   }
 
@@ -72,7 +74,7 @@ export class ReadingFeed {
       kind: reading.kind,
       unit: reading.unit,
       ...(device.area !== undefined && { area: device.area }),
-      title: `${plain(device.name)} ${inSentence(reading.title)}`,
+      title: `${quoted(device.name)} ${inSentence(reading.title)}`,
     });
   }
 

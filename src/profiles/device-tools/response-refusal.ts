@@ -1,6 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
+import { plain } from '../../core/foreign-text.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import { plain, words } from '../words.ts';
+import { words } from '../words.ts';
 
 /** What devices answer when they did what they were told. `Exhausted` is a log that came whole (Core §11.11.4.2). */
 const ACCEPTED: ReadonlySet<Json | undefined> = new Set([undefined, null, 0, 'Success', 'NoError', 'Exhausted']);
@@ -14,7 +15,10 @@ export function requireAcceptance(what: string, response: JsonObject | null): vo
   if (!refusal) return;
   const { status, text } = refusal;
   const name = typeof status === 'number' ? `status ${status}` : words(String(status));
-  throw new AtmoError('CLUSTER_STATUS', `${what}: the device refused it: ${name}${text === '' ? '' : ` (${text})`}`, { status, response });
+  throw new AtmoError('CLUSTER_STATUS', `${what}: the device refused it: ${name}${text === '' ? '' : ` (${JSON.stringify(text)})`}`, {
+    status,
+    response,
+  });
 }
 
 function refusalOf(response: JsonObject): { readonly status: Json; readonly text: string } | undefined {

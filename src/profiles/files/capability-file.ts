@@ -7,7 +7,14 @@ import type { Shorthand } from '../parameters/parameter-shorthand.ts';
 export type StatedRisk = Risk | 'highest';
 
 /** Logic of the hub that a tool may name where data cannot say it. */
-export type RecipeName = 'set_color' | 'set_temperature' | 'adjust_temperature' | 'adjust_brightness' | 'select_areas';
+export type RecipeName =
+  | 'set_color'
+  | 'set_temperature'
+  | 'adjust_temperature'
+  | 'adjust_brightness'
+  | 'adjust_volume'
+  | 'select_areas'
+  | 'turn_on_for';
 
 /** Names that a device lists itself in an attribute: the modes, inputs or levels that it has. */
 export interface ChoicesEntry {
@@ -21,6 +28,25 @@ export interface ChoicesEntry {
   readonly label?: string;
 }
 
+/**
+ * Which names of an enum or bitmap a device has: an attribute that lists or flags them; an attribute whose value stands
+ * for some of them; or another cluster of the endpoint without which these names make no sense.
+ */
+export type OfferedEntry =
+  | string
+  | { readonly from: string; readonly names: Readonly<Record<string, readonly string[]>> }
+  | { readonly cluster: string; readonly names: readonly string[] };
+
+/** The device's own limits, raw: attributes, or members of them as paths with dots. Of several the tightest counts. */
+export interface LimitsEntry {
+  /** Another cluster on the same endpoint that has the attributes. */
+  readonly cluster?: string;
+  readonly min?: string | readonly string[];
+  readonly max?: string | readonly string[];
+  /** Attribute that counts the levels of the device, the lowest of which is 0. */
+  readonly below?: string;
+}
+
 /** How a raw Matter value looks to people. */
 interface Conversion {
   /** Without it: booleans and texts as they are, enums by name in snake_case, numbers unchanged. */
@@ -28,6 +54,8 @@ interface Conversion {
   /** Unit of the human value, where the converter does not fix it. */
   readonly unit?: string;
   readonly choices?: ChoicesEntry;
+  /** Plain words in place of names of the standard: name in snake_case → word. */
+  readonly rename?: Readonly<Record<string, string>>;
 }
 
 /** One thing that a device tells: part of a tool's answer and, with `kind`, a reading with history. */
@@ -41,6 +69,10 @@ export interface ValueEntry extends Conversion {
   readonly description?: string;
   /** What is measured; makes it a reading. */
   readonly kind?: string;
+  /** It goes down to 0 by itself: what was asked for is shown as long as no more than that is left. */
+  readonly countsDown?: boolean;
+  /** An attribute that says the same better: where the device has it, this value is no reading. */
+  readonly readingUnless?: string;
 }
 
 /** One parameter of a tool and the field or attribute that it fills. */
@@ -50,10 +82,13 @@ export interface ParamEntry extends Conversion {
   readonly default?: Json;
   readonly optional?: boolean;
   readonly example?: Json;
-  /** Attributes with the device's own limits, raw. */
-  readonly limits?: { readonly min?: string; readonly max?: string };
-  /** Attribute in which the device lists or flags those of the names that it has. */
-  readonly offered?: string;
+  readonly limits?: LimitsEntry;
+  /** Values beyond the device's limits become the limit itself: the quietest that a speaker has is what 0 means. */
+  readonly toLimits?: boolean;
+  /** Another parameter of the tool that this one must not exceed. */
+  readonly notAbove?: string;
+  /** What the device says about which of the names it has. */
+  readonly offered?: OfferedEntry | readonly OfferedEntry[];
   /** Narrower than what the device allows: `int [5-600]`, in human units. */
   readonly narrow?: Shorthand;
   readonly secret?: boolean;
@@ -92,6 +127,8 @@ export interface ToolEntry {
 export interface EventEntry {
   readonly title: string;
   readonly kind: string;
+  /** Titles by a number that the event carries; `title` for the others. */
+  readonly titleBy?: { readonly member: string; readonly titles: Readonly<Record<string, string>> };
 }
 
 /** device-profiles/capabilities/<id>.json */

@@ -21,9 +21,13 @@ export interface DeviceFile {
   /** What people call it: `light`, `robot vacuum`. */
   readonly noun: string;
   readonly match: DeviceMatch;
+  /** A type that says something about a device beside what it is, such as where its power comes from. */
+  readonly utility?: boolean;
   /** Ids of capability files, the leading one first. Clusters that none of them covers get their usual capability. */
   readonly capabilities: readonly string[];
   readonly overrides?: Readonly<Record<string, ToolOverride>>;
+  /** What values are called on this device, where the capability's own title would mislead. */
+  readonly titles?: Readonly<Record<string, string>>;
   /** Tools that make no sense on this device. */
   readonly without?: readonly string[];
 }

@@ -76,7 +76,8 @@ export class ProfileSet {
 
   /** What people call a device type. */
   nounFor(subject: MatchSubject): string | undefined {
-    return this.match(subject)[0]?.noun;
+    const files = this.match(subject);
+    return (files.find((file) => !file.utility) ?? files[0])?.noun;
   }
 
   /** The highest risk that any file states for a command or attribute; undefined when none does. */

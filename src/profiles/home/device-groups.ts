@@ -10,29 +10,38 @@ const NO_TYPES: ReadonlySet<string> = new Set();
 /** Which devices a type or an area has now: what `device:control:@type/light` and the owner's rules go by. */
 export class DeviceGroups implements ResourceGroups, DeviceFacts {
   readonly #directory: Pick<DeviceDirectory, 'get'>;
+  readonly #areas: Pick<DeviceFacts, 'areaMeant'>;
   // Asked at every check of a permission. A device's list of types is a new one when it changes.
   readonly #typesOfList = new WeakMap<readonly string[], ReadonlySet<string>>();
   readonly #keyOfArea = new Map<string, string>();
 
-  constructor(directory: Pick<DeviceDirectory, 'get'>) {
+  /** `areas` knows which of them were renamed. */
+  constructor(directory: Pick<DeviceDirectory, 'get'>, areas: Pick<DeviceFacts, 'areaMeant'>) {
     this.#directory = directory;
+    this.#areas = areas;
   }
 
   /** A resource is a device's id, or `<device>/<reading>`. */
   isMember(resource: string, { by, name }: ResourceGroup): boolean {
     const end = resource.indexOf('/');
     const device = end < 0 ? resource : resource.slice(0, end);
-    return by === 'type' ? this.typesOf(device).has(name) : this.areaOf(device) === name;
+    return by === 'type' ? this.typesOf(device).has(name) : this.areaOf(device) === this.areaMeant(name);
   }
 
   areaOf(device: string): string | undefined {
     const area = this.#device(device)?.area;
     if (area === undefined) return undefined;
-    const known = this.#keyOfArea.get(area);
-    if (known !== undefined) return known;
-    const key = areaKey(area);
-    this.#keyOfArea.set(area, key);
-    return key;
+    const known = this.#keyOfArea.get(area) ?? areaKey(area);
+    this.#keyOfArea.set(area, known);
+    return this.areaMeant(known);
+  }
+
+  areaMeant(key: string): string {
+    return this.#areas.areaMeant(key);
+  }
+
+  nameOf(device: string): string | undefined {
+    return this.#device(device)?.name;
   }
 
   typesOf(device: string): ReadonlySet<string> {

@@ -5,41 +5,116 @@ import { type DeviceId, slug } from '../../core/ids.ts';
 /** Longest tool name; what every model server takes whole. */
 export const NAME_LIMIT = 40;
 const MIN_DEVICE_PART = 10;
+/** Below this a prefix says nothing any more. */
+const MIN_PREFIX = 6;
 const HASH_LENGTH = 6;
 
+/** The beginning of tool names that a device would have if it were alone: its name, or its id where the name has no Latin letters. */
+export function plainPrefix(device: Device): string {
+  return plainText(device.name) ?? plainText(device.id) ?? 'device';
+}
+
+/** What a text becomes at the beginning of tool names; undefined for one without Latin letters or digits. */
+export function plainText(text: string): string | undefined {
+  const plain = slug(text, '_').replace(/_+/g, '_');
+  if (plain === '') return undefined;
+  return /^[a-z]/.test(plain) ? plain : `device_${plain}`;
+}
+
 /**
- * The device part of tool names: the device's name, or its id where the name has no Latin letters. Of several devices of
- * one name, one that a person named so keeps it plain, since any device may call itself like another; among equals the one
- * whose id is that name, else the first id. The others get a hash of their id. Depends on the set of devices only, so names are the same after every start.
+ * Devices in the order in which they may choose names when several of them appear at once. Of several devices of one name, one
+ * that a person named so comes before those that call themselves so; among equals the one whose id is that name, else the first id.
  */
-export function deviceSlugs(devices: readonly Device[]): ReadonlyMap<DeviceId, string> {
-  const groups = Map.groupBy(devices, plainSlug);
-  const slugs = new Map<DeviceId, string>();
-  for (const [plain, group] of groups) {
-    const [first, ...others] = group.toSorted((a, b) => rank(a, plain).localeCompare(rank(b, plain), 'en'));
-    if (first) slugs.set(first.id, plain);
-    for (const other of others) slugs.set(other.id, distinctSlug(plain, other.id));
-  }
-  return slugs;
+export function byRightToName(devices: readonly Device[]): readonly Device[] {
+  const ranks = new Map(devices.map((device) => [device, rank(device, plainPrefix(device))]));
+  return devices.toSorted((a, b) => (ranks.get(a) ?? '').localeCompare(ranks.get(b) ?? '', 'en'));
 }
 
-/** The name for a device whose plain one another tool has taken. */
-export function distinctSlug(slugText: string, device: DeviceId): string {
-  return `${slugText}_${hash(device)}`;
-}
-
-/** `<device>_<action>`, at most 40 characters; a name that has to be cut ends in a hash of the whole. */
-export function toolName(deviceSlug: string, action: string): string {
-  const whole = `${deviceSlug}_${action}`;
+/**
+ * `<prefix>_<action>`, at most 40 characters. Of a longer one words are left out in the middle of the prefix; words that tell it
+ * from the prefixes of `others` stay. A name ends in a hash of the whole only where the action leaves no room for a device.
+ */
+export function toolName(prefix: string, action: string, others: readonly string[] = []): string {
+  const whole = `${prefix}_${action}`;
   if (whole.length <= NAME_LIMIT) return whole;
-  const room = NAME_LIMIT - HASH_LENGTH - 1;
-  const device = deviceSlug.slice(0, Math.max(MIN_DEVICE_PART, room - action.length - 1)).replace(/_+$/, '');
-  return `${`${device}_${action}`.slice(0, room).replace(/_+$/, '')}_${hash(whole)}`;
+  const room = NAME_LIMIT - action.length - 1;
+  return room < MIN_PREFIX ? hashedName(prefix, action) : `${shortened(prefix, room, others)}_${action}`;
 }
 
-function plainSlug(device: Device): string {
-  const text = slug(device.name, '_').replace(/_+/g, '_') || slug(device.id, '_');
-  return /^[a-z]/.test(text) ? text : `device_${text}`;
+/** The prefix that a hub without kept names gave where another device had a name already; which of several of one name, it was left to chance. */
+export function unclaimedSecondPrefix(device: Device): string {
+  return `${plainPrefix(device)}_${hash(device.id)}`;
+}
+
+/**
+ * The prefixes of a set of devices by the rule of hubs that kept no names: the plain one for the first of a name, a hash of the
+ * id behind it for the others. Only directories of such hubs still have these names.
+ */
+export function unclaimedPrefixes(devices: readonly Device[]): ReadonlyMap<DeviceId, string> {
+  const groups = Map.groupBy(byRightToName(devices), plainPrefix);
+  const prefixes = [...groups].flatMap(([plain, group]) =>
+    group.map((device, index): [DeviceId, string] => [device.id, index === 0 ? plain : unclaimedSecondPrefix(device)]),
+  );
+  return new Map(prefixes);
+}
+
+/** A tool name by the rule of hubs that kept no names: cut at the end of the prefix, with a hash. */
+export function unclaimedToolName(prefix: string, action: string): string {
+  const whole = `${prefix}_${action}`;
+  return whole.length <= NAME_LIMIT ? whole : hashedName(prefix, action);
+}
+
+function shortened(prefix: string, room: number, others: readonly string[]): string {
+  const plain = fitting(prefix, endsFirst, room);
+  const rivals = others.filter((other) => other !== prefix && fitting(other, endsFirst, room) === plain);
+  if (rivals.length === 0) return plain;
+  const known = rivals.map((rival) => new Set(rival.split('_')));
+  return fitting(prefix, (words) => tellingFirst(words, (word) => known.some((other) => !other.has(word))), room);
+}
+
+/** The words of a prefix that fit into `room` characters, chosen in the order of their importance. */
+function fitting(prefix: string, order: (words: readonly string[]) => readonly number[], room: number): string {
+  const words = prefix.split('_');
+  const kept = new Set<number>();
+  let length = -1;
+  for (const index of order(words)) {
+    const wordLength = words[index]?.length ?? 0;
+    if (length + 1 + wordLength > room) continue;
+    kept.add(index);
+    length += 1 + wordLength;
+  }
+  const hasBothEnds = kept.has(0) && kept.has(words.length - 1);
+  return hasBothEnds ? words.filter((_, index) => kept.has(index)).join('_') : cutEnds(words, room);
+}
+
+/** Where not even the first and the last word fit, as much of each as does. */
+function cutEnds(words: readonly string[], room: number): string {
+  const [first = '', last = ''] = words.length === 1 ? [words[0]] : [words[0], words.at(-1)];
+  if (last === '') return first.slice(0, room);
+  const tail = last.slice(0, Math.max(Math.floor((room - 1) / 2), room - 1 - first.length));
+  return `${first.slice(0, room - 1 - tail.length)}_${tail}`;
+}
+
+/** First, last, second, last but one: what people read in a name. */
+function endsFirst(words: readonly string[]): readonly number[] {
+  const order: number[] = [];
+  for (let [from, to] = [0, words.length - 1]; from <= to; from++, to--) order.push(...(from === to ? [from] : [from, to]));
+  return order;
+}
+
+function tellingFirst(words: readonly string[], tells: (word: string) => boolean): readonly number[] {
+  const order = endsFirst(words);
+  const ends = order.slice(0, 2);
+  const inner = order.slice(2);
+  const telling = inner.filter((index) => tells(words[index] ?? ''));
+  return [...ends, ...telling, ...inner.filter((index) => !telling.includes(index))];
+}
+
+/** A name that ends in a hash of the whole: for what neither fits nor can be told apart otherwise. */
+export function hashedName(prefix: string, action: string): string {
+  const room = NAME_LIMIT - HASH_LENGTH - 1;
+  const device = prefix.slice(0, Math.max(MIN_DEVICE_PART, room - action.length - 1)).replace(/_+$/, '');
+  return `${`${device}_${action}`.slice(0, room).replace(/_+$/, '')}_${hash(`${prefix}_${action}`)}`;
 }
 
 function rank(device: Device, plain: string): string {

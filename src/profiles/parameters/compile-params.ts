@@ -6,6 +6,7 @@ import type { ParamEntry } from '../files/capability-file.ts';
 import { sampleOf } from './human-schema.ts';
 import { onlyOffered } from './offered-names.ts';
 import { narrowed } from './parameter-shorthand.ts';
+import { type Bounds, withinReason } from './reasonable-bounds.ts';
 
 /** A raw field or attribute that a parameter may fill. */
 export interface RawSlot {
@@ -21,6 +22,10 @@ export interface CompiledParam {
   readonly schema: JsonSchema;
   readonly isRequired: boolean;
   readonly example: Json | undefined;
+  /** A value beyond the device's limits becomes the limit. */
+  readonly isMovedToLimits: boolean;
+  /** What the schema's bounds are for the raw field; undefined where it has none. */
+  readonly rawBounds: Bounds | undefined;
   toRaw(human: Json): Json;
   toHuman(raw: Json): Json;
 }
@@ -33,10 +38,12 @@ interface Place {
 /** A parameter of a capability on this very cluster. */
 export function compileParam(name: string, entry: ParamEntry, place: Place): CompiledParam {
   const converter = chooseConverter(entry, place.slot.schema);
-  const allowed = withoutNull(converter.schema(contextOf(entry, place)));
-  const wide = entry.offered === undefined ? allowed : onlyOffered(allowed, place.view.live(entry.offered));
-  const bare = entry.narrow === undefined ? wide : narrowed(wide, entry.narrow);
+  const { min: _min, max: _max, ...unlimited } = contextOf(entry, place);
+  const context = entry.toLimits ? unlimited : contextOf(entry, place);
+  const allowed = withoutNull(converter.schema(context));
+  const wide = entry.offered === undefined ? allowed : onlyOffered(allowed, entry.offered, place.view);
   const unit = converter.unit ?? entry.unit ?? '';
+  const bare = withinReason(entry.narrow === undefined ? wide : narrowed(wide, entry.narrow), unit);
   const wished = entry.example ?? entry.default;
   const example = wished !== undefined && fits(wished, bare) ? wished : sampleOf(bare);
   const schema: JsonSchema = {
@@ -46,6 +53,10 @@ export function compileParam(name: string, entry: ParamEntry, place: Place): Com
     ...(entry.secret && { 'x-secret': true }),
     ...(entry.default !== undefined && { default: entry.default }),
   };
+  const toRaw = (human: Json): Json => {
+    const raw = converter.toRaw(human, contextOf(entry, place));
+    return entry.toLimits && typeof raw === 'number' ? withinLimits(raw, entry, place.view) : raw;
+  };
   const isRequired = entry.optional !== true && schema.default === undefined;
   return {
     name,
@@ -53,20 +64,35 @@ export function compileParam(name: string, entry: ParamEntry, place: Place): Com
     schema,
     isRequired,
     example,
-    toRaw: (human) => converter.toRaw(human, contextOf(entry, place)),
+    isMovedToLimits: entry.toLimits === true,
+    rawBounds: rawBoundsOf(schema, toRaw),
+    toRaw,
     toHuman: (raw) => converter.toHuman(raw, contextOf(entry, place)),
   };
 }
 
+function rawBoundsOf(schema: JsonSchema, toRaw: (human: Json) => Json): Bounds | undefined {
+  const { minimum, maximum } = schema as { minimum?: number; maximum?: number };
+  if (minimum === undefined || maximum === undefined) return undefined;
+  const [min = 0, max = 0] = [Number(toRaw(minimum)), Number(toRaw(maximum))].sort((a, b) => a - b);
+  return { min, max };
+}
+
+function withinLimits(raw: number, { limits = {} }: ParamEntry, view: ClusterView): number {
+  const [min, max] = [view.limit(limits, 'min') ?? raw, view.limit(limits, 'max') ?? raw];
+  return Math.min(Math.max(raw, min), max);
+}
+
 /** Looked up anew for each call: limits and lists of names may have changed since. */
 function contextOf(entry: ParamEntry, { slot, view }: Place): ConversionContext {
-  const min = entry.limits?.min === undefined ? undefined : view.liveNumber(entry.limits.min);
-  const max = entry.limits?.max === undefined ? undefined : view.liveNumber(entry.limits.max);
+  const min = entry.limits && view.limit(entry.limits, 'min');
+  const max = entry.limits && view.limit(entry.limits, 'max');
   return {
     schema: slot.schema,
     ...(min !== undefined && { min }),
     ...(max !== undefined && { max }),
     ...(entry.choices !== undefined && { choices: view.choices(entry.choices) }),
+    ...(entry.rename !== undefined && { rename: entry.rename }),
   };
 }
 

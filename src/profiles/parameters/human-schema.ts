@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { enumNames, isNullable, rawKind } from '../convert/converter.ts';
+import { snake } from '../words.ts';
 
 /** A schema that allows null as well. */
 export function orNullSchema(schema: JsonSchema): JsonSchema {
@@ -52,6 +53,33 @@ export function completeFields(schema: JsonSchema, fields: JsonObject): JsonObje
     return isNullable(property) ? [[name, null]] : [];
   });
   return { ...fields, ...Object.fromEntries(missing) };
+}
+
+// Bits that change how a command works; without any of them it works as usual. A bitmap that says what a command is about has no default.
+const USUAL_WITHOUT = ['optionsMask', 'optionsOverride', 'onOffControl'];
+
+/** Raw request fields as a caller may leave them: options that are missing are empty, names of enums are spelled as the schema does. */
+export function spelledFields(schema: JsonSchema, fields: JsonObject): JsonObject {
+  const required = Array.isArray(schema.required) ? (schema.required as string[]) : [];
+  const missing = USUAL_WITHOUT.filter((name) => required.includes(name) && !Object.hasOwn(fields, name));
+  return { ...(spelledNames(schema, fields) as JsonObject), ...Object.fromEntries(missing.map((name) => [name, {}])) };
+}
+
+/** A raw value whose names of enums may be given in any case, or as people's tools spell them (`emergency_heat`). */
+export function spelledNames(schema: JsonSchema, value: Json): Json {
+  if (typeof value === 'string') return enumNames(schema).find((name) => isSameName(name, value)) ?? value;
+  if (Array.isArray(value)) return value.map((item) => spelledNames((schema.items ?? {}) as JsonSchema, item));
+  if (!isJsonObject(value)) return value;
+  const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;
+  const entries = Object.entries(value).map(([name, member]) => [
+    name,
+    Object.hasOwn(properties, name) ? spelledNames(properties[name] ?? {}, member) : member,
+  ]);
+  return Object.fromEntries(entries) as JsonObject;
+}
+
+function isSameName(name: string, given: string): boolean {
+  return name.toLowerCase() === given.toLowerCase() || snake(name) === given.toLowerCase();
 }
 
 /** Puts a value at a path with dots. */

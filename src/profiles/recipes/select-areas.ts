@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../core/json.ts';
 import type { ClusterView } from '../clusters/cluster-view.ts';
 import { invoke } from '../compile/device-plan.ts';
-import { choiceConverter } from '../convert/name-converters.ts';
+import { choiceConverter, choicesConverter } from '../convert/name-converters.ts';
 import type { Recipe } from './recipe.ts';
 
 /** The areas that a machine knows, by the names in its own map (Application Clusters §1.17). */
@@ -27,8 +27,8 @@ export const selectAreas: Recipe = {
   }),
   plan(params, view) {
     const choices = view.choices(AREAS);
-    const ids = (params.areas as readonly string[]).map((name) => choiceConverter.toRaw(name, { schema: {}, choices }));
-    return { steps: [invoke(view, 'SelectAreas', { NewAreas: ids })], target: {} };
+    const ids = choicesConverter.toRaw(params.areas ?? [], { schema: {}, choices });
+    return { steps: [invoke(view, 'SelectAreas', { NewAreas: ids })], target: { selected_areas: params.areas ?? [] } };
   },
 };
 

@@ -1,5 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { ALSO } from '../../tools/schema/schema-walk.ts';
 import type { ClusterView } from '../clusters/cluster-view.ts';
 import { type DevicePlan, invoke } from '../compile/device-plan.ts';
 import { CONVERTERS } from '../convert/converters.ts';
@@ -34,21 +35,30 @@ export const setColor: Recipe = {
   },
 };
 
+const channel = { type: 'integer', minimum: 0, maximum: 255 };
+const rgb = {
+  type: 'object',
+  properties: { r: channel, g: channel, b: channel },
+  required: ['r', 'g', 'b'],
+  additionalProperties: false,
+};
+
+/**
+ * A color as one text, which every client can write: some adapters keep nothing but the object of several forms. The object `{r, g, b}`
+ * is taken as well.
+ */
+export const COLOR_SCHEMA = {
+  type: 'string',
+  maxLength: 40,
+  description: `Color as a word (${COLOR_NAMES.slice(0, 8).join(', ')}, warm white, …) or as #rrggbb. Example: "red"`,
+  [ALSO]: [rgb],
+} as const;
+
 function parameters(view: ClusterView): RecipeParameters {
-  const channel = (name: string) => ({ type: 'integer', minimum: 0, maximum: 255, description: `${name}, 0 to 255` });
-  const rgb = {
-    type: 'object',
-    properties: { r: channel('Red'), g: channel('Green'), b: channel('Blue') },
-    required: ['r', 'g', 'b'],
-    additionalProperties: false,
-  };
   const range = whiteRange(view);
   return {
     properties: {
-      color: {
-        anyOf: [{ type: 'string', maxLength: 40 }, rgb],
-        description: `Color as a word (${COLOR_NAMES.slice(0, 8).join(', ')}, warm white, …), as #rrggbb, or as {r, g, b} with 0 to 255 each. Example: "red"`,
-      },
+      color: COLOR_SCHEMA,
       hue: {
         type: 'number',
         minimum: 0,
@@ -88,12 +98,28 @@ function whiteRange(view: ClusterView): { readonly minimum: number; readonly max
 }
 
 function wantedColor(params: JsonObject): WantedColor {
+  requireOneWay(params);
   const color = params.color;
   if (typeof color === 'string') return parseColor(color);
   if (isJsonObject(color)) return { rgb: { r: Number(color.r), g: Number(color.g), b: Number(color.b) } };
   if (typeof params.hue === 'number') return { hueSaturation: { hue: params.hue, saturation: Number(params.saturation ?? 100) } };
-  if (typeof params.kelvin === 'number') return { kelvin: params.kelvin };
-  throw new AtmoError('VALIDATION_ERROR', 'Give color, or hue, or kelvin. Example: {"color": "red"}');
+  return { kelvin: Number(params.kelvin) };
+}
+
+/** A colour is given in one way: of two, one would be dropped. */
+function requireOneWay(params: JsonObject): void {
+  const ways = ['color', 'hue', 'kelvin'].filter((name) => params[name] !== undefined);
+  const isAlone = params.saturation === undefined || params.hue !== undefined;
+  if (ways.length === 1 && isAlone) return;
+  const given = [...ways, ...(isAlone ? [] : ['saturation'])];
+  const what = given.length === 0 ? 'nothing' : given.join(' and ');
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    `Give the color in one way: color, hue (with saturation if wanted), or kelvin; this call has ${what}`,
+    {
+      given,
+    },
+  );
 }
 
 function planFor(wanted: WantedColor, view: ClusterView, common: JsonObject): DevicePlan {
@@ -108,7 +134,7 @@ function whitePlan(kelvin: number, view: ClusterView, common: JsonObject): Devic
   const fields = { ColorTemperatureMireds: Math.round(1_000_000 / within), ...common };
   return {
     steps: [invoke(view, 'MoveToColorTemperature', fields)],
-    target: { color_mode: 'color_temperature_mireds', color_temperature: within },
+    target: { color_mode: 'color_temperature', color_temperature: within },
   };
 }
 

@@ -4,7 +4,7 @@ import type { JsonObject, JsonSchema } from '../../core/json.ts';
 export const transitionParameter: JsonSchema = {
   type: 'number',
   minimum: 0,
-  maximum: 6553,
+  maximum: 3600,
   default: 0,
   'x-unit': 's',
   description: 'Time of the change in seconds',

@@ -28,6 +28,16 @@ function withTool(content: JsonObject, name: string, change: JsonObject): JsonOb
   return { ...content, tools: { ...tools, [name]: { ...tools[name], ...change } } };
 }
 
+/** The content with other members of a tool's parameters; null takes one away. */
+function withParam(content: JsonObject, name: string, changes: Record<string, JsonObject>): JsonObject {
+  const params = (content.tools as Record<string, { params: Record<string, JsonObject> }>)[name]?.params ?? {};
+  const changed = Object.entries(changes).map(([param, change]) => {
+    const members = Object.entries({ ...params[param], ...change }).filter(([, value]) => value !== null);
+    return [param, Object.fromEntries(members)];
+  });
+  return withTool(content, name, { params: { ...params, ...Object.fromEntries(changed) } });
+}
+
 describe('profile check', () => {
   test('our own files are right', () => {
     expect(files.length).toBeGreaterThan(140);
@@ -142,6 +152,30 @@ describe('profile check', () => {
       (content) => ({ ...content, overrides: { unlock: { risk: 'low' } } }),
       '/overrides/unlock',
       /unlock/,
+    ],
+    [
+      'a current without bounds of reason',
+      'capabilities',
+      'evse',
+      (content) => withParam(content, 'set_charging_limit', { amperes: { narrow: null } }),
+      '/tools/set_charging_limit/params/amperes/narrow',
+      /lowest and the highest/,
+    ],
+    [
+      'a time of centuries',
+      'capabilities',
+      'valve',
+      (content) => withParam(content, 'open', { seconds: { narrow: 'int [1..4294967294]' } }),
+      '/tools/open/params/seconds/narrow',
+      /within 0 to 2678400/,
+    ],
+    [
+      'a limit that no attribute has',
+      'capabilities',
+      'evse',
+      (content) => withParam(content, 'set_charging_limit', { amperes: { limits: { max: 'CircuitCapacities' } } }),
+      '/tools/set_charging_limit/params/amperes/limits',
+      /CircuitCapacity/,
     ],
     ['a command whose risk nobody says', 'capabilities', 'low-power', ({ tools: _, ...content }) => content, '/risks', /Sleep/],
   ];

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { toAtmoError } from '../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
+import type { JsonObject } from '../../../src/core/json.ts';
+import { maskSecrets } from '../../../src/tools/schema/secret-params.ts';
 import { described } from '../device-fixtures.ts';
 import { ToolHarness } from '../tool-harness.ts';
 
@@ -72,7 +75,11 @@ describe('set_thermostat', () => {
   test('refuses nothing at all, too hot, and what is no thermostat', async () => {
     const hub = await house();
     await expect(hub.call('set_thermostat', { device_id: 'heating' })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
-    await expect(hub.call('set_thermostat', { device_id: 'heating', target_temp: 60 })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+    await expect(hub.call('set_thermostat', { device_id: 'heating', target_temp: 70 })).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      message: expect.stringMatching(/^target_temp: 70 °C is out.*if 70 °F is meant, give unit "fahrenheit"$/),
+      details: { pointer: '/target_temp' },
+    });
     await expect(hub.call('set_thermostat', { device_id: 'blind', target_temp: 20 })).rejects.toMatchObject({
       details: { candidates: ['heating'] },
     });
@@ -126,7 +133,11 @@ describe('control_device', () => {
       },
     ]);
     const definition = hub.registry.resolve('control_device').definition;
-    expect(definition.parameters).toMatchObject({ properties: { params: { properties: { pin: { 'x-secret': true } } } } });
+    expect(definition.parameters).toMatchObject({ properties: { params: { 'x-secret-members': true } } });
+    expect(maskSecrets(definition.parameters, { device_id: 'door', params: { pin: '1234', PINCode: '1234' } }, () => '*')).toEqual({
+      device_id: 'door',
+      params: { pin: '*', PINCode: '*' },
+    });
   });
 
   test('checks the action’s own parameters, and names actions for an unknown one', async () => {
@@ -137,4 +148,24 @@ describe('control_device', () => {
     await expect(hub.call('control_device', { device_id: 'desk-lamp', command: 'turn_onn' })).rejects.toThrow(/turn_on/);
     expect(hub.home.invoked).toEqual([]);
   });
+});
+
+test('every documented example is a call that its tool takes, in a home with such devices', async () => {
+  const [thermostat, blind] = [parseDeviceId('hall-thermostat'), parseDeviceId('bedroom-blind')];
+  const hub = await new ToolHarness(
+    LAMP,
+    described('Thermostat', { hasAllElements: true, device: { id: thermostat, name: 'Hall thermostat' } }),
+    described('WindowCovering', { hasAllElements: true, device: { id: blind, name: 'Bedroom blind' } }),
+  ).start();
+  const calls = hub.registry
+    .list({ limit: 500 })
+    .tools.flatMap(({ id, definition }) => definition.metadata.examples.map(({ params }) => ({ id, params: params as JsonObject })));
+  expect(calls.length).toBeGreaterThan(20);
+  for (const { id, params } of calls) {
+    const fitting = id.includes('set_thermostat') ? thermostat : id.includes('set_cover') ? blind : 'desk-lamp';
+    // Examples for any device name none, so that nobody calls what another home has.
+    const given = params.device_id === '<device id>' ? { ...params, device_id: fitting } : params;
+    const answer = await hub.call(id, given).catch((error: unknown) => toAtmoError(error));
+    expect(answer, `${id} ${JSON.stringify(params)}`).toMatchObject({ result: expect.anything() });
+  }
 });

@@ -19,6 +19,14 @@ test('endpoints belong to the device that describes them, also where several sha
   expect(bounds.nodeOf(parseDeviceId('gone'))).toEqual(['gone']);
 });
 
+test('the whole of what is behind a bridge, or a part of it, is the bridge', () => {
+  const bridge = described('OnOffLight', { device: { id: parseDeviceId('bridge') } });
+  const bridged = { ...lamp, device: { ...lamp.device, parent: bridge.device.id } };
+  const part = { ...lock, device: { ...lock.device, parent: bridged.device.id } };
+  const bounds = new NodeBounds(new FakeHome(bridge, bridged, part), { get: () => undefined });
+  for (const { device } of [bridge, bridged, part]) expect(bounds.wholeOf(device.id)).toBe('bridge');
+});
+
 test('the risk of an endpoint is that of the most dangerous thing it does', async () => {
   const { home, sync } = await new ToolHarness(lamp, lock).start();
   const bounds = new NodeBounds(home, sync);
@@ -42,4 +50,13 @@ test('the risk of a command is what the tools of this very device say', async ()
   expect(bounds.riskOfCommand({ device: lock.device.id, endpoint: 1, cluster: 'DoorLock', command: 'UnlockDoor' })).toBe('dangerous');
   expect(bounds.riskOfCommand({ device: lock.device.id, ...on })).toBe('none');
   expect(bounds.riskOfCommand({ device: parseDeviceId('gone'), ...on })).toBe('dangerous');
+});
+
+test('each cluster of a device is told with what makes its tools', async () => {
+  const { home, sync } = await new ToolHarness(lamp, lock).start();
+  const served = new NodeBounds(home, sync).servedClusters(lamp.device.id);
+  const clusters = lamp.endpoints.flatMap((endpoint) => endpoint.clusters.map((cluster) => `${endpoint.endpoint} ${cluster.name}`));
+  expect(served.map(({ endpoint, cluster }) => `${endpoint} ${cluster}`).sort()).toEqual(clusters.sort());
+  expect(served).toContainEqual({ endpoint: 1, cluster: 'OnOff', served_by: 'profile' });
+  expect(new NodeBounds(home, sync).servedClusters(parseDeviceId('gone'))).toEqual([]);
 });

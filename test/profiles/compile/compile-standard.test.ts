@@ -37,6 +37,15 @@ function expectUsable(compiled: CompiledDevice): void {
   expect(new Set(paths).size).toBe(paths.length);
 }
 
+/** No word twice in a row, no number of a cluster in hexadecimal. */
+function expectReadable(compiled: CompiledDevice): void {
+  const names = [
+    ...compiled.readings.flatMap(({ path, name }) => [path, name]),
+    ...compiled.tools.flatMap(({ action, plainAction }) => [action, plainAction]),
+  ];
+  expect(names.filter((name) => /0x/.test(name) || /(?:^|_)([a-z0-9]+(?:_[a-z0-9]+)*)_\1(?:_|\/|$)/.test(name))).toEqual([]);
+}
+
 function expectDescribed(schema: JsonSchema, where: string): void {
   for (const [name, property] of Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>)) {
     expect(property.description, `${where}.${name}`).toEqual(expect.any(String));
@@ -47,12 +56,40 @@ describe('every device type of the standard', () => {
   test.each(TYPES)('$name with all its clusters and elements gets usable tools', ({ name, clusters }) => {
     const compiled = compileDevice(described(name, { hasAllElements: true, clusters }), profiles);
     expectUsable(compiled);
+    expectReadable(compiled);
     const bare = compiled.coverage.filter((one) => one.by === 'nothing').map((one) => one.cluster);
     expect(bare.filter((cluster) => standardCluster(cluster)?.commands.length ?? 0)).toEqual([]);
   });
 
   test.each(TYPES)('$name with what is mandatory gets usable tools', ({ name }) => {
-    expectUsable(compileDevice(described(name), profiles));
+    const compiled = compileDevice(described(name), profiles);
+    expectUsable(compiled);
+    expectReadable(compiled);
+  });
+
+  test.each(TYPES)('$name with a temperature of its own beside those that it has names each', ({ name, clusters }) => {
+    const more = [
+      'Thermostat',
+      'TemperatureMeasurement',
+      'OccupancySensing',
+      'ModeSelect',
+      'OperationalState',
+      'ElectricalPowerMeasurement',
+    ];
+    expectReadable(compileDevice(described(name, { hasAllElements: true, clusters: [...new Set([...clusters, ...more])] }), profiles));
+  });
+
+  test('an air conditioner tells by what it measures each temperature', () => {
+    const { readings } = compileDevice(
+      described('RoomAirConditioner', { hasAllElements: true, clusters: ['Thermostat', 'TemperatureMeasurement'] }),
+      profiles,
+    );
+    const temperatures = readings.filter(({ kind }) => kind === 'temperature').map(({ path, title }) => [path, title]);
+    expect(temperatures).toEqual([
+      ['temperature', 'Temperature'],
+      ['outdoor_temperature', 'Outdoor temperature'],
+      ['temperature_measurement', 'Temperature measurement'],
+    ]);
   });
 
   test('administrative clusters make no tools', () => {
@@ -153,6 +190,7 @@ describe('devices that no file names', () => {
       fc.property(device, (description) => {
         const compiled = compileDevice(description, profiles);
         expectUsable(compiled);
+        expectReadable(compiled);
         for (const { endpoint: at, clusters } of description.endpoints) {
           for (const one of clusters.filter((each) => !isAdministrative(each.name) && each.commands.length > 0)) {
             const by = compiled.coverage.find((each) => each.endpoint === at && each.cluster === one.name)?.by;
@@ -174,6 +212,45 @@ describe('devices that no file names', () => {
       }),
       { numRuns: 15 },
     );
+  });
+
+  test('clusters that only their manufacturers know are called by their numbers, in words', () => {
+    const nameless = (id: number): ClusterDescription => ({
+      id,
+      name: `Cluster0x${id.toString(16)}`,
+      revision: 1,
+      features: [],
+      attributes: [
+        {
+          id: 2,
+          name: 'Attr0xfff10002',
+          schema: {},
+          writable: true,
+          readPrivilege: 'view',
+          writePrivilege: 'operate',
+          changesOmitted: false,
+          fixed: false,
+        },
+      ],
+      commands: [],
+      events: [],
+    });
+    const light = described('OnOffLight');
+    const clusters = [0xfff1_fc01, 0xfff2_fc01, 0xfff1_fc20, 0x0abc].map(nameless);
+    const compiled = compileDevice({ ...light, endpoints: light.endpoints.map((one) => ({ ...one, clusters })) }, profiles);
+    expectUsable(compiled);
+    expectReadable(compiled);
+    expect(compiled.tools.map(({ action }) => action).filter((action) => action.endsWith('_read'))).toEqual([
+      'vendor_1_read',
+      'vendor_65522_1_read',
+      'vendor_32_read',
+      'cluster_2748_read',
+    ]);
+    expect(compiled.tools[0]).toMatchObject({
+      action: 'vendor_1_set_attribute_2',
+      formerAction: 'cluster0xfff1fc01_set_attr0xfff10002',
+      key: '1/Cluster0xfff1fc01/cluster0xfff1fc01_set_attr0xfff10002',
+    });
   });
 
   test("a manufacturer's own cluster becomes tools with its own schema", () => {

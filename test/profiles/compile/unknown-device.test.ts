@@ -11,6 +11,7 @@ import { compileDevice } from '../../../src/profiles/compile/compile-device.ts';
 import type { DeviceTool } from '../../../src/profiles/compile/compiled-device.ts';
 import type { DeviceStep } from '../../../src/profiles/compile/device-plan.ts';
 import { ProfileSet } from '../../../src/profiles/files/profile-set.ts';
+import { reasonableBounds } from '../../../src/profiles/parameters/reasonable-bounds.ts';
 import { anyValueOf } from '../../matter/model/arbitrary-value.ts';
 import { described, validator } from '../device-fixtures.ts';
 
@@ -55,10 +56,20 @@ function sent(tool: DeviceTool, params: JsonObject): DeviceStep {
   return steps[0] ?? expect.unreachable();
 }
 
-const sample = (shape: ValueShape): Json => fc.sample(anyValueOf(shape), { numRuns: 1, seed: RUNS.seed })[0] ?? null;
+const sample = (shape: ValueShape): Json => fc.sample(anyValueOf(reasonable(shape)), { numRuns: 1, seed: RUNS.seed })[0] ?? null;
+
+/** The shape without powers, temperatures and times that no home has. */
+function reasonable(shape: ValueShape): ValueShape {
+  if (shape.kind === 'list') return { ...shape, entry: reasonable(shape.entry) };
+  if (shape.kind === 'struct') return { ...shape, fields: shape.fields.map((field) => ({ ...field, shape: reasonable(field.shape) })) };
+  const bounds = reasonableBounds(shape.unit ?? '');
+  if (shape.kind !== 'integer' || !bounds) return shape;
+  const [min, max] = [BigInt(Math.ceil(bounds.min / (shape.scale ?? 1))), BigInt(Math.floor(bounds.max / (shape.scale ?? 1)))];
+  return { ...shape, min: min > shape.min ? min : shape.min, max: max < shape.max ? max : shape.max };
+}
 
 describe('a device type that no file names', () => {
-  test('has a tool for every command; it takes all that the wire takes and hands it on', () => {
+  test('has a tool for every command; it takes all within reason that the wire takes and hands it on', () => {
     let commands = 0;
     fc.assert(
       fc.property(unknownCluster, (cluster) => {

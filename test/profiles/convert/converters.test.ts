@@ -48,6 +48,17 @@ const PAIRS: readonly [ConverterName, Json, Json, Partial<ConversionContext>?][]
   ['not', true, false],
   ['enum', 'EmergencyHeat', 'emergency_heat', { schema: MODES }],
   ['choice', 3, 'deep_clean', { choices: [{ id: 3, name: 'deep_clean' }] }],
+  [
+    'choices',
+    [3, 1],
+    ['hall', 'kitchen'],
+    {
+      choices: [
+        { id: 1, name: 'kitchen' },
+        { id: 3, name: 'hall' },
+      ],
+    },
+  ],
   ['flags', { rockLeftRight: true, rockUpDown: false }, ['rock_left_right'], { schema: FLAGS }],
   ['flag', { rockLeftRight: true }, true, { schema: FLAGS, member: 'RockLeftRight' }],
   ['text', 'Kitchen', 'Kitchen'],

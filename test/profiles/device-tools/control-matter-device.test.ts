@@ -10,6 +10,7 @@ import { ToolHarness } from '../tool-harness.ts';
 
 const LAMP = described('DimmableLight', {
   hasAllElements: true,
+  clusters: ['ColorControl'],
   endpoint: 3,
   device: { id: parseDeviceId('desk-lamp'), name: 'Desk lamp' },
 });
@@ -99,6 +100,38 @@ describe('control_matter_device', () => {
     expect(mode.effects[0]).toMatchObject({ risk: 'dangerous' });
   });
 
+  test('takes its own documented example, options left out, and names of enums in any case', async () => {
+    const hub = await house();
+    const { description } = (hub.registry.resolve(TOOL).definition.parameters.properties as Record<string, { description: string }>)
+      .params ?? {
+      description: '',
+    };
+    const params = JSON.parse(/Example: (.*)$/.exec(description)?.[1] ?? '');
+    await hub.call(TOOL, { device_id: 'desk-lamp', cluster: 'LevelControl', command: 'MoveToLevel', params });
+    const color = { hue: 84, saturation: 254, transitionTime: 0 };
+    await hub.call(TOOL, { device_id: 'desk-lamp', cluster: 'ColorControl', command: 'MoveToHueAndSaturation', params: color });
+    const step = { stepMode: 'UP', stepSize: 10, transitionTime: 0 };
+    await hub.call(TOOL, { device_id: 'desk-lamp', cluster: 'LevelControl', command: 'Step', params: step });
+    expect(hub.home.invoked.map(({ fields }) => fields)).toEqual([
+      { level: 102, transitionTime: 0, optionsMask: {}, optionsOverride: {} },
+      { ...color, optionsMask: {}, optionsOverride: {} },
+      { ...step, stepMode: 'Up', optionsMask: {}, optionsOverride: {} },
+    ]);
+    await hub.call(TOOL, { device_id: 'front-door', cluster: 'DoorLock', attribute: 'OperatingMode', value: 'no_remote_lock_unlock' });
+    expect(hub.home.written[0]?.value).toBe('NoRemoteLockUnlock');
+  });
+
+  test('never guesses what a command is about', async () => {
+    const contact = described('ContactSensor', {
+      hasAllElements: true,
+      clusters: ['BooleanStateConfiguration'],
+      device: { id: parseDeviceId('window'), name: 'Window' },
+    });
+    const hub = await new ToolHarness(contact).start();
+    const call = { device_id: 'window', cluster: 'BooleanStateConfiguration', command: 'EnableDisableAlarm' };
+    await expect(hub.call(TOOL, call)).rejects.toThrow(/alarmsToEnableDisable/);
+  });
+
   test('checks fields against the model and lists what is wrong; nothing reaches the device', async () => {
     const hub = await house();
     const wrong = [
@@ -145,7 +178,7 @@ describe('control_matter_device', () => {
   test('PINs among its fields are secret', async () => {
     const hub = await house();
     expect(hub.registry.resolve(TOOL).definition.parameters).toMatchObject({
-      properties: { params: { properties: { pinCode: { 'x-secret': true } } } },
+      properties: { params: { 'x-secret-members': true } },
     });
   });
 

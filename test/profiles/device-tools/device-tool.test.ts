@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
-import type { DeviceId } from '../../../src/core/ids.ts';
 import type { Json } from '../../../src/core/json.ts';
 import { toolEffects } from '../../../src/profiles/device-tools/device-tool.ts';
-import { compiledIn, described, runTool, toolOf } from '../device-fixtures.ts';
-import { FakeHome } from '../fake-home.ts';
+import { deviceToolDefinition } from '../../../src/profiles/device-tools/device-tool-definition.ts';
+import { described, homeWith, runTool, toolOf } from '../device-fixtures.ts';
 
 const THERMOSTAT = described('Thermostat', { features: { Thermostat: ['HEAT', 'COOL', 'AUTO'] }, hasAllElements: true });
 const HEATER = described('Thermostat', { features: { Thermostat: ['HEAT'] } });
@@ -13,15 +12,10 @@ const LIGHT = described('ExtendedColorLight', { features: { ColorControl: ['HS',
 const LOCK = described('DoorLock', { hasAllElements: true });
 const COVER = described('WindowCovering', { features: { WindowCovering: ['LF', 'PA_LF'] }, hasAllElements: true });
 
-function homeWith(description: DeviceDescription, values: Readonly<Record<string, Json>> = {}) {
-  const home = new FakeHome(description);
-  const id: DeviceId = description.device.id;
-  for (const [path, value] of Object.entries(values)) {
-    const [cluster = '', attribute = ''] = path.split('.');
-    home.report({ device: id, endpoint: 1, cluster, attribute }, value);
-  }
-  return { home, compiled: compiledIn(home, description), id };
-}
+test('words by which a search finds a tool say what it is for, not which cluster it goes through', () => {
+  const { compiled } = homeWith(described('Speaker', { clusters: ['LevelControl'], features: { LevelControl: ['OO'] } }), {});
+  expect(deviceToolDefinition(compiled.device, toolOf(compiled, 'set_volume'), 'x').metadata.tags).toEqual(['speaker', 'volume']);
+});
 
 describe('people’s units reach the device as Matter values', () => {
   test('40 percent is level 102, and the answer is what the device says', async () => {
@@ -54,19 +48,6 @@ describe('people’s units reach the device as Matter values', () => {
       settled: true,
       unit: 'celsius',
     });
-  });
-
-  test('in automatic mode both setpoints move, the dead band between them', async () => {
-    const { home, compiled } = homeWith(THERMOSTAT, {
-      'Thermostat.SystemMode': 'Auto',
-      'Thermostat.OccupiedHeatingSetpoint': 1800,
-      'Thermostat.MinSetpointDeadBand': 20,
-    });
-    await runTool(home, compiled, { action: 'set_temperature', params: { temperature: 22 } });
-    expect(home.written.map(({ path, value }) => [path.attribute, value])).toEqual([
-      ['OccupiedCoolingSetpoint', 2300],
-      ['OccupiedHeatingSetpoint', 2100],
-    ]);
   });
 
   test('the caller chooses the unit of temperatures', async () => {
@@ -195,6 +176,16 @@ describe('colors', () => {
     });
   });
 
+  test.each([
+    [{ color: 'red', hue: 252 }, /color and hue/],
+    [{ color: 'red', saturation: 20 }, /color and saturation/],
+    [{ hue: 30, kelvin: 4000 }, /hue and kelvin/],
+    [{ saturation: 20 }, /has saturation/],
+    [{}, /has nothing/],
+  ])('%o is no color, and nothing of it is dropped', async (params, text) => {
+    await expect(send(['HS', 'XY', 'CT'], params)).rejects.toThrow(text);
+  });
+
   test('an unknown word is refused with the known ones', async () => {
     await expect(send(['HS', 'XY', 'CT'], { color: 'octarine' })).rejects.toThrow(/purple/);
   });
@@ -249,6 +240,12 @@ describe('what devices tell', () => {
     expect(home.reads).toEqual([]);
   });
 
+  test('a value of which the time is not known has no age', async () => {
+    const { home, compiled } = homeWith(described('ContactSensor'), { 'BooleanState.StateValue': true });
+    home.toldMs = 0;
+    expect(await runTool(home, compiled, { action: 'get_contact' })).toMatchObject({ state: { is_open: false }, age_seconds: null });
+  });
+
   test('occupancy, humidity, illuminance and energy in human units', () => {
     const human = (type: string, path: string, raw: Json, clusters: readonly string[] = []) => {
       const { compiled } = homeWith(described(type, { hasAllElements: true, clusters }));
@@ -263,6 +260,35 @@ describe('what devices tell', () => {
     expect(human('ElectricalSensor', 'energy', { energy: 1_500_000 }, ['ElectricalEnergyMeasurement'])).toEqual([1.5, 'kWh']);
     expect(human('ElectricalSensor', 'power', 60_500, ['ElectricalPowerMeasurement'])).toEqual([60.5, 'W']);
     expect(human('PowerSource', 'battery', 175)).toEqual([87.5, '%']);
+  });
+
+  test('the color of a light is read in people’s units', () => {
+    const { compiled } = homeWith(LIGHT);
+    const readings = Object.fromEntries(compiled.readings.map((reading) => [reading.path, reading]));
+    expect(readings.hue?.toHuman(169)).toBe(240);
+    expect(readings.saturation?.toHuman(254)).toBe(100);
+    expect([readings.color_temperature?.toHuman(370), readings.color_temperature?.unit]).toEqual([2703, 'K']);
+    expect(readings.color_mode?.toHuman('ColorTemperatureMireds')).toBe('color_temperature');
+    expect(readings.color_mode?.toHuman('CurrentHueAndCurrentSaturation')).toBe('hue_and_saturation');
+    expect(readings.color_x, 'hue and saturation say it better').toBeUndefined();
+  });
+
+  test('a light without a hue tells the coordinates of its color', () => {
+    const { compiled } = homeWith(described('ExtendedColorLight', { features: { ColorControl: ['XY', 'CT'] } }));
+    expect(compiled.readings.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['color_x', 'color_y', 'color_temperature', 'color_mode']),
+    );
+    expect(compiled.readings.find(({ path }) => path === 'color_x')?.toHuman(41_943)).toBe(0.64);
+  });
+
+  test('an outlet that measures apparent power alone tells it', async () => {
+    const { home, compiled } = homeWith(described('ElectricalSensor', { hasAllElements: true, clusters: ['ElectricalPowerMeasurement'] }), {
+      'ElectricalPowerMeasurement.ActivePower': null,
+      'ElectricalPowerMeasurement.ApparentPower': 61_300,
+    });
+    expect(compiled.readings.find(({ path }) => path === 'apparent_power')).toMatchObject({ unit: 'VA' });
+    const answer = await runTool(home, compiled, { action: 'get_power' });
+    expect(answer).toMatchObject({ state: { power: null, apparent_power: 61.3 } });
   });
 
   test('reading needs the permission to read, and has no risk', () => {
@@ -280,13 +306,24 @@ describe('failures', () => {
     await expect(runTool(home, compiled, { action: 'turn_on' })).rejects.toMatchObject({ code: 'DEVICE_UNREACHABLE' });
   });
 
+  test('a value that the device refuses is refused with the range that it states', async () => {
+    const { home, compiled } = homeWith(THERMOSTAT, { 'Thermostat.MinHeatSetpointLimit': 0, 'Thermostat.SystemMode': 'Heat' });
+    home.failure = new AtmoError('CLUSTER_STATUS', 'the device answered ConstraintError', { status: 0x87 });
+    const call = runTool(home, compiled, { action: 'set_temperature', params: { temperature: 0 } });
+    await expect(call).rejects.toMatchObject({
+      code: 'CLUSTER_STATUS',
+      message: expect.stringMatching(/temperature: .*heating takes 0 to 30 °C/),
+    });
+  });
+
   test('an acknowledged command stays done when the read behind it fails', async () => {
     const { home, compiled } = homeWith(LIGHT);
     home.readFailure = new AtmoError('DEVICE_UNREACHABLE', 'away');
     expect(await runTool(home, compiled, { action: 'turn_on' })).toEqual({
       state: {},
       target: { is_on: true },
-      settled: false,
+      settled: null,
+      settled_reason: 'Nothing was compared: the device acknowledged the action, and its state could not be read afterwards',
       state_error: 'DEVICE_UNREACHABLE',
     });
     expect(home.invoked).toHaveLength(1);

@@ -7,8 +7,8 @@ import { FakeHome } from '../fake-home.ts';
 describe('a response that says no', () => {
   test.each<[JsonObject, RegExp]>([
     [{ commandResponseState: { errorStateId: 'CommandInvalidInState', errorStateLabel: null } }, /command invalid in state/],
-    [{ commandResponseState: { errorStateId: 0x81, errorStateDetails: 'Door is open' } }, /status 129 \(Door is open\)/],
-    [{ status: 3, statusText: 'Stop first' }, /status 3 \(Stop first\)/],
+    [{ commandResponseState: { errorStateId: 0x81, errorStateDetails: 'Door is open' } }, /status 129 \("Door is open"\)/],
+    [{ status: 3, statusText: 'Stop first' }, /status 3 \("Stop first"\)/],
     [{ status: 'UnsupportedArea', statusText: '' }, /unsupported area$/],
   ])('%j is an error that says why', (response, reason) => {
     expect(() => requireAcceptance('Cluster.Command', response)).toThrow(reason);
@@ -25,15 +25,16 @@ describe('a response that says no', () => {
     expect(() => requireAcceptance('Cluster.Command', response)).not.toThrow();
   });
 
-  test('fails the tool, and nothing is said about the state', async () => {
+  test('fails the tool, and tells the state that forbids the command', async () => {
     const description = described('LaundryWasher', { hasAllElements: true });
     const home = new FakeHome(description);
     home.response = { commandResponseState: { errorStateId: 'CommandInvalidInState' } };
     await expect(runTool(home, compiledIn(home, description), { action: 'resume' })).rejects.toMatchObject({
       code: 'CLUSTER_STATUS',
-      details: { status: 'CommandInvalidInState' },
+      message: expect.stringContaining('Change that first, then try again'),
+      details: { status: 'CommandInvalidInState', state: expect.any(Object) },
     });
-    expect(home.reads).toEqual([]);
+    expect(home.reads).toHaveLength(1);
   });
 
   test('a response that a tool does not declare stays out of its answer', async () => {

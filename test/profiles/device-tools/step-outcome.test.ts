@@ -96,7 +96,8 @@ async function heatingHub() {
 /** What the rule "heating never above 25 °C" says. */
 function judged(effects: readonly Effect[]): string {
   const { set } = compileRules('rules: [{ name: r, effect: deny, when: { value: { name: heating_setpoint, above: 25 } } }]', 'rules.yaml');
-  const call = { principal: { id: 'helper', kind: 'agent', permissions: [] }, toolId: 'core:any@1.0.0', params: {}, effects } as const;
+  const principal = { id: 'helper', kind: 'agent', permissions: [] } as const;
+  const call = { principal, toolId: 'core:any@1.0.0', formerToolIds: [], params: {}, effects };
   return set.judge(call, { facts: NO_DEVICE_FACTS, minute: 0 }).kind;
 }
 

@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../../src/access/grant-authorizer.ts';
+import { compileRules } from '../../../src/access/rules/rule-compiler.ts';
+import { NO_DEVICE_FACTS } from '../../../src/core/devices/device-facts.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { standardDeviceTypes } from '../../../src/matter/model/standard-model.ts';
 import { typesAndFamilies } from '../../../src/profiles/home/device-families.ts';
 import { DeviceGroups } from '../../../src/profiles/home/device-groups.ts';
+import { KeptHomeNames } from '../../../src/tools/search/kept-home-names.ts';
+import { callOf, effectOn } from '../../access/rules/rule-room.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { described } from '../device-fixtures.ts';
 import { FakeHome } from '../fake-home.ts';
 
@@ -12,7 +18,7 @@ const meter = described('TemperatureSensor', { device: { id: parseDeviceId('mete
 
 describe('device groups', () => {
   test('a device belongs to its Matter type, the families of the type and its area, and so do its readings', () => {
-    const groups = new DeviceGroups(new FakeHome(lamp, meter));
+    const groups = new DeviceGroups(new FakeHome(lamp, meter), NO_DEVICE_FACTS);
     const is = (resource: string, by: 'type' | 'area', name: string) => groups.isMember(resource, { by, name });
     expect([is('lamp', 'type', 'dimmable-light'), is('lamp', 'type', 'light'), is('lamp', 'area', 'kids-room')]).toEqual([
       true,
@@ -28,7 +34,7 @@ describe('device groups', () => {
 
   test('follow the home: another area counts from the next check on', () => {
     const home = new FakeHome(lamp);
-    const groups = new DeviceGroups(home);
+    const groups = new DeviceGroups(home, NO_DEVICE_FACTS);
     expect(groups.areaOf('lamp')).toBe('kids-room');
     home.change(lamp.device.id, { area: 'Hall', deviceTypes: ['DoorLock'] });
     expect([groups.areaOf('lamp'), groups.typesOf('lamp').has('lock'), groups.typesOf('lamp').has('light')]).toEqual(['hall', true, false]);
@@ -36,8 +42,53 @@ describe('device groups', () => {
     expect([groups.areaOf('lamp'), groups.typesOf('lamp').size]).toEqual([undefined, 0]);
   });
 
+  test('grants and rules that name a room hold on after it got another name, and never reach the room that it was joined to', () => {
+    const home = new FakeHome(lamp, meter);
+    const store = new MemoryKeyValueStore(new ManualClock());
+    const names = new KeptHomeNames(store);
+    const groups = new DeviceGroups(home, names);
+    const authorizer = new GrantAuthorizer({ groups, validity: { isStillValid: () => true } });
+    const may = (area: string, device: string) =>
+      authorizer.authorize({ id: 'a', kind: 'agent', permissions: [`device:control:@area/${area}`] }, [`device:control:${device}`]).allowed;
+    const isBlocked = (area: string) => {
+      const { set } = compileRules(`rules: [{ name: quiet, effect: deny, when: { area: ${area} } }]`, 'rules.yaml');
+      return set.judge(callOf([effectOn('lamp')]), { facts: groups, minute: undefined }).kind === 'deny';
+    };
+    const rename = (from: string, to: string, isJoined = false) => {
+      names.renameArea(from, to, { isJoined });
+      home.change(lamp.device.id, { area: to });
+    };
+    rename("Kids' room", 'Studio');
+    rename('Studio', 'Guest room');
+    expect(['kids-room', 'studio', 'guest-room', 'kids'].map((area) => [may(area, 'lamp'), isBlocked(area)])).toEqual([
+      [true, true],
+      [true, true],
+      [true, true],
+      [false, false],
+    ]);
+    const restarted = new KeptHomeNames(store);
+    expect(['kids-room', 'studio', 'guest-room'].map((key) => restarted.areaMeant(key))).toEqual(Array(3).fill('guest-room'));
+    rename('Guest room', 'Studio');
+    expect([may('studio', 'lamp'), may('guest-room', 'lamp'), names.formerAreaNames('Studio')]).toEqual([
+      true,
+      true,
+      ['kids-room', 'guest-room'],
+    ]);
+    home.change(meter.device.id, { area: 'Hall' });
+    rename('Studio', 'Hall', true);
+    expect([may('hall', 'lamp'), may('studio', 'meter'), may('kids-room', 'meter'), names.areaToday('kids room')]).toEqual([
+      true,
+      false,
+      false,
+      'Hall',
+    ]);
+  });
+
   test('a grant by type reaches every light and nothing else', () => {
-    const authorizer = new GrantAuthorizer({ groups: new DeviceGroups(new FakeHome(lamp, meter)), validity: { isStillValid: () => true } });
+    const authorizer = new GrantAuthorizer({
+      groups: new DeviceGroups(new FakeHome(lamp, meter), NO_DEVICE_FACTS),
+      validity: { isStillValid: () => true },
+    });
     const agent = { id: 'a', kind: 'agent', permissions: ['device:control:@type/light'] } as const;
     expect(authorizer.authorize(agent, ['device:control:lamp']).allowed).toBe(true);
     expect(authorizer.authorize(agent, ['device:control:meter']).allowed).toBe(false);
