@@ -12,6 +12,11 @@ export function editDistance(a: string, b: string): number {
   return previous[b.length] ?? a.length;
 }
 
+/** True for texts that differ in at most so many letters; most are told by their length. */
+export function isWithin(a: string, b: string, most: number): boolean {
+  return Math.abs(a.length - b.length) <= most && editDistance(a, b) <= most;
+}
+
 const MAX_COMPARED_LENGTH = 64;
 
 /** The candidates most like `text`, nearest first, at most `limit`; nothing that differs in more than half of its letters. */

@@ -73,7 +73,9 @@ export const ERROR_CODES = {
     httpStatus: 502,
     retry: 'changed',
     exitCode: 4,
-    meaning: 'A service that the tool uses answered with a refusal or with nothing usable; details holds its status',
+    meaning:
+      'A service or program that the tool uses answered with a refusal or with nothing usable, or the tool says itself that it failed; ' +
+      'details holds what is known of it, such as the status',
   },
   CLUSTER_STATUS: {
     httpStatus: 502,
@@ -168,13 +170,9 @@ export class AtmoError extends Error {
   }
 }
 
-/** Any thrown value as an AtmoError: a bug becomes INTERNAL_ERROR without its text, which stays in the log. */
-export function toAtmoError(thrown: unknown): AtmoError {
+/** Any thrown value as an AtmoError: a bug becomes INTERNAL_ERROR without its text, which stays in the log; `culprit` has the bug. */
+export function toAtmoError(thrown: unknown, culprit = 'The hub'): AtmoError {
   if (thrown instanceof AtmoError) return thrown;
-  return new AtmoError(
-    'INTERNAL_ERROR',
-    'The hub failed unexpectedly; its log has the reason under the same trace id',
-    {},
-    { cause: thrown },
-  );
+  const message = `${culprit} failed unexpectedly; the hub's log has the reason under the same trace id`;
+  return new AtmoError('INTERNAL_ERROR', message, {}, { cause: thrown });
 }

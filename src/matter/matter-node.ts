@@ -1,12 +1,14 @@
 import './matter-platform.ts';
-import { Environment, Matter, Seconds, ServerNode, StorageService } from '@matter/main';
+import { DatafileRoot, Environment, Matter, Seconds, ServerNode, StorageService } from '@matter/main';
 import { type ClusterModel, MatterModel } from '@matter/main/model';
-import { type ClientNode, ControllerBehavior, type Peers } from '@matter/main/node';
+import { ClientCacheBuffer, type ClientNode, ControllerBehavior, type Peers, ServerNodeStore } from '@matter/main/node';
 import { Ble, type Fabric, FabricAuthority, type Subscribe } from '@matter/main/protocol';
 import { VendorId } from '@matter/main/types';
 import { AtmoError } from '../core/errors.ts';
+import type { HubProblems } from '../core/hub-problems.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Service } from '../core/service.ts';
+import type { FileAnchor } from '../core/storage/file-anchor.ts';
 import type { Clock } from '../core/time/clock.ts';
 import type { HubBle } from './ble/hub-ble.ts';
 import { routeMatterLog } from './matter-log.ts';
@@ -17,13 +19,23 @@ import { MatterStorage, NODE_FOLDER } from './storage/matter-storage.ts';
 const TEST_VENDOR = VendorId(0xfff1);
 /** The key of the environment's model; its constructor's parameters are of no interest. */
 const MODEL = MatterModel as unknown as abstract new () => MatterModel;
-const CLOSE_LIMIT_MS = 4_000;
+/** What a stop may cost: a close that had not ended by then has been seen not to end at all. */
+const CLOSE_LIMIT_MS = 800;
 // A commissioning changes several rows in a row; one copy of them is enough.
 const SNAPSHOT_DELAY_MS = 1_000;
 /** What devices show for this hub's fabric, at most 32 characters. */
 const FABRIC_LABEL = 'atmosphere-edge';
 /** Longest time between two reports of a quiet device; devices may choose more. */
 const REPORT_CEILING_SECONDS = 30;
+
+/** What the node needs of the hub. */
+export interface MatterNodeCollaborators {
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly problems: Pick<HubProblems, 'raise'>;
+  /** Of the file that holds the fabric. */
+  readonly anchor: FileAnchor;
+}
 
 /** Where the node keeps its state and what it may use of the machine. */
 export interface MatterNodeOptions {
@@ -54,15 +66,17 @@ export class MatterNode implements Service {
   readonly #removedListeners = new Set<(peer: ClientNode) => void>();
   readonly #known = new Set<ClientNode>();
   readonly #storage: MatterStorage;
+  readonly #anchor: FileAnchor;
   #cancelSnapshot: (() => void) | undefined;
   #node: HubNode | undefined;
   #fabric: Fabric | undefined;
 
-  constructor(collaborators: { readonly logger: Logger; readonly clock: Clock }, options: MatterNodeOptions) {
+  constructor(collaborators: MatterNodeCollaborators, options: MatterNodeOptions) {
     this.#logger = collaborators.logger;
     this.#clock = collaborators.clock;
     this.#options = options;
-    this.#storage = new MatterStorage({ logger: collaborators.logger }, { stateDir: options.stateDir });
+    this.#anchor = collaborators.anchor;
+    this.#storage = new MatterStorage(collaborators, { stateDir: options.stateDir });
   }
 
   /** The matter.js node. INTERNAL_ERROR before `start` and after disposal. */
@@ -138,12 +152,24 @@ export class MatterNode implements Service {
     this.#node = undefined;
     this.#fabric = undefined;
     if (node === undefined) return;
-    // close() of 0.17.9 may never resolve; storage is synchronous, so giving up loses nothing.
+    // close() of 0.17.9 may never resolve, which has been seen with devices of other fabrics on the link.
     const isClosed = await Promise.race([node.close().then(() => true), this.#after(CLOSE_LIMIT_MS)]);
-    if (!isClosed) this.#logger.warn('matter.close_gave_up', { limitMs: CLOSE_LIMIT_MS });
+    if (!isClosed) await this.#giveUp(node);
     await this.#options.ble?.[Symbol.asyncDispose]();
     // Closing has written what was read from the devices: only now a copy is complete.
     if (this.#cancelSnapshot !== undefined) this.#snapshotNow();
+  }
+
+  /** Does what the next start needs of a close: what was read from the devices is written, storage and its lock are free. */
+  async #giveUp({ env }: HubNode): Promise<void> {
+    this.#logger.warn('matter.close_gave_up', { limitMs: CLOSE_LIMIT_MS });
+    try {
+      if (env.has(ClientCacheBuffer)) await env.get(ClientCacheBuffer).close();
+      await env.close(ServerNodeStore);
+      if (env.has(DatafileRoot.Lock)) await env.get(DatafileRoot.Lock).close();
+    } catch (error) {
+      this.#logger.warn('matter.storage_not_closed', { reason: String(error) });
+    }
   }
 
   #after(delayMs: number): Promise<false> {
@@ -157,7 +183,7 @@ export class MatterNode implements Service {
     Environment.default.set(MODEL, this.#options.clusters?.length ? Matter.withClusters(...this.#options.clusters) : Matter);
     vars.set('storage.path', this.#options.stateDir);
     vars.set('storage.driver', BatchStorageDriver.id);
-    Environment.default.get(StorageService).registerDriver(BatchStorageDriver);
+    Environment.default.get(StorageService).registerDriver(BatchStorageDriver.anchoredBy(this.#anchor));
     vars.set('mdns.ipv4', true);
     if (this.#options.interface !== undefined) vars.set('mdns.networkInterface', this.#options.interface);
   }

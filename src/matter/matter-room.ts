@@ -3,8 +3,10 @@ import { Crypto } from '@matter/main';
 import type { DeviceAdministration } from '../core/devices/device-administration.ts';
 import type { DeviceAccess, DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { DeviceRoom } from '../core/devices/device-room.ts';
+import type { HubProblems } from '../core/hub-problems.ts';
 import type { Logger } from '../core/logger.ts';
 import { ServiceStack } from '../core/service.ts';
+import type { FileAnchor } from '../core/storage/file-anchor.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import type { Clock } from '../core/time/clock.ts';
 import { DeviceBindings } from './administration/device-bindings.ts';
@@ -27,6 +29,9 @@ export interface MatterRoomCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly store: KeyValueStore;
+  readonly problems: Pick<HubProblems, 'raise'>;
+  /** Of the file that holds the fabric. */
+  readonly anchor: FileAnchor;
 }
 
 /** Settings of the parts of the room. */
@@ -45,8 +50,8 @@ export class MatterRoom implements DeviceRoom {
   readonly #stack = new ServiceStack();
   readonly #services: readonly [MatterNode, MatterDevices, Commissioner];
 
-  constructor({ clock, logger, store }: MatterRoomCollaborators, options: MatterRoomOptions) {
-    const matter = new MatterNode({ logger, clock }, options.node);
+  constructor({ clock, logger, store, problems, anchor }: MatterRoomCollaborators, options: MatterRoomOptions) {
+    const matter = new MatterNode({ logger, clock, problems, anchor }, options.node);
     const journal = new CommissioningJournal({ store, clock });
     const wishFor = (nodeId: string) => journal.list().find((entry) => entry.nodeId === nodeId);
     const devices = new MatterDevices({ matterNode: matter, store, clock, logger, wishFor });

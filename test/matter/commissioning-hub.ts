@@ -1,6 +1,7 @@
 import type { CommissionProgress, CommissionRequest, CommissionResult } from '../../src/core/devices/device-administration.ts';
 import type { Device } from '../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../src/core/errors.ts';
+import { HubProblems } from '../../src/core/hub-problems.ts';
 import { parseDeviceId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
@@ -10,6 +11,7 @@ import type { DeviceRecorder } from '../../src/matter/commissioning/adoption.ts'
 import { Commissioner, type CommissionerOptions } from '../../src/matter/commissioning/commissioner.ts';
 import { CredentialSets } from '../../src/matter/commissioning/credential-sets.ts';
 import { MatterNode } from '../../src/matter/matter-node.ts';
+import { NO_ANCHOR } from '../journal/journal-parts.ts';
 
 /** What a commissioning came to, refusals included. */
 export type Outcome = { readonly result: CommissionResult } | { readonly error: AtmoError };
@@ -25,11 +27,12 @@ export class CommissioningHub implements AsyncDisposable {
   constructor(options: { readonly stateDir: string; readonly store: KeyValueStore; readonly ble?: HubBle } & CommissionerOptions) {
     const logger = createLogger('warn', (line) => this.logLines.push(line));
     this.node = new MatterNode(
-      { logger, clock: systemClock },
+      { logger, clock: systemClock, problems: new HubProblems(), anchor: NO_ANCHOR },
       { stateDir: options.stateDir, interface: 'eth0', ...(options.ble && { ble: options.ble }) },
     );
     this.credentials = new CredentialSets(options);
     const recorder: DeviceRecorder = {
+      recognised: () => [],
       record: async (nodeId, wish) => {
         this.recorded.set(nodeId, wish.name === undefined ? {} : { name: wish.name });
         return [deviceOf(nodeId, wish.name)];

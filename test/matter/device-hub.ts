@@ -2,11 +2,13 @@ import '../../src/matter/matter-platform.ts';
 import { join } from 'node:path';
 import { Seconds } from '@matter/main';
 import type { Device } from '../../src/core/devices/device-model.ts';
+import { HubProblems } from '../../src/core/hub-problems.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { systemClock } from '../../src/core/time/clock.ts';
 import { MatterDevices } from '../../src/matter/devices/matter-devices.ts';
 import { MatterNode, type MatterNodeOptions } from '../../src/matter/matter-node.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
+import { NO_ANCHOR } from '../journal/journal-parts.ts';
 import { MemoryStore } from './memory-store.ts';
 
 /** As much of a hub as devices need. */
@@ -19,7 +21,10 @@ export class DeviceHub implements AsyncDisposable {
     const { store, ...nodeOptions } = options;
     const logger = createLogger('error');
     this.store = store ?? new MemoryStore();
-    this.node = new MatterNode({ logger, clock: systemClock }, { stateDir: join(dir, 'hub'), interface: 'eth0', ...nodeOptions });
+    this.node = new MatterNode(
+      { logger, clock: systemClock, problems: new HubProblems(), anchor: NO_ANCHOR },
+      { stateDir: join(dir, 'hub'), interface: 'eth0', ...nodeOptions },
+    );
     this.devices = new MatterDevices({ matterNode: this.node, store: this.store, clock: systemClock, logger });
   }
 

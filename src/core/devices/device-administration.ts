@@ -45,6 +45,19 @@ export interface CommissionResult {
   readonly devices: readonly Device[];
   /** Attestation findings that were accepted. */
   readonly findings: readonly string[];
+  /** Devices among them that seem to have been here before. */
+  readonly recognised: readonly RecognisedDevice[];
+}
+
+/** A device that seems to be one that was removed: by what it says of itself, which may be untrue. */
+export interface RecognisedDevice {
+  readonly device: DeviceId;
+  /** The id that it had, with the history and the grants of that. */
+  readonly former: DeviceId;
+  /** The name that a person had given it. */
+  readonly name?: string;
+  /** Milliseconds since 1970. */
+  readonly removedAtMs: number;
 }
 
 /** A commissioning that a crash interrupted and that adoption could not finish. */
@@ -120,6 +133,10 @@ export interface DeviceAdministration {
   decommission(device: DeviceId, options: AdminOptions & { readonly isForced: boolean }): Promise<readonly DeviceId[]>;
   /** Writes NodeLabel where the device has one, and the hub's own name. */
   rename(device: DeviceId, name: string, options: AdminOptions): Promise<Device>;
+  /** Devices that seem to have been here before, and have not got their former ids back. */
+  recognised(): readonly RecognisedDevice[];
+  /** Gives a device that was recognised its former id, and name and area where it has none of its own. NOT_FOUND for any other device. */
+  restore(device: DeviceId): Device;
   /** The area that the owner gives; null goes back to none. */
   setArea(device: DeviceId, area: string | null): Device;
   /** Blinks or beeps for `seconds`, 0 ends it (Application Clusters §1.2). NOT_SUPPORTED where nothing identifies. */

@@ -85,6 +85,8 @@ export interface EndpointDescription {
   readonly endpoint: number;
   readonly deviceTypes: readonly DeviceTypeEntry[];
   readonly tags: readonly SemanticTag[];
+  /** What it is called among its likes, such as `Panel 1` or `left`: what people wrote into the device, its tags, its maker's words. */
+  readonly labels?: readonly string[];
   readonly clusters: readonly ClusterDescription[];
 }
 

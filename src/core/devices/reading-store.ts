@@ -1,4 +1,5 @@
 import type { DeviceId, SensorId } from '../ids.ts';
+import { isoTime } from '../time/iso-time.ts';
 import type { Reachability } from './device-model.ts';
 
 /** What a reading is about; values are in human units. */
@@ -23,9 +24,15 @@ export interface Reading {
   readonly sensor: SensorInfo;
   /** Null where the sensor says that it knows none, or has said nothing yet. */
   readonly value: ReadingValue | null;
-  /** When it was said, milliseconds since 1970; 0 when never. */
+  /** When it was said, milliseconds since 1970; 0 when never, or when that is not known. */
   readonly atMs: number;
   readonly reachability: Reachability;
+}
+
+/** Time and age of what was said at `atMs`, for people: null where the time is not known. */
+export function freshnessOf(atMs: number, nowMs: number): { readonly timestamp: string | null; readonly age_seconds: number | null } {
+  if (atMs === 0) return { timestamp: null, age_seconds: null };
+  return { timestamp: isoTime(atMs), age_seconds: Math.max(0, Math.round((nowMs - atMs) / 100) / 10) };
 }
 
 /** How the readings of a bucket become one value; `none` gives them as they came. */
@@ -58,7 +65,8 @@ export interface ReadingStore {
   /** Announces a sensor or changes what is known of it; null removes it (its history stays). */
   describe(id: SensorId, info: SensorInfo | null): void;
   /**
-   * Keeps what a sensor said at a time, milliseconds since 1970. What is older than the present value goes to the history alone; null,
+   * Keeps what a sensor said at a time, milliseconds since 1970; at 0 the time is not known, and it is that of the same value in the
+   * history if that ends with it. What is older than the present value goes to the history alone; null,
    * and a number that is not finite, is no value. VALIDATION_ERROR without a time.
    */
   record(id: SensorId, value: ReadingValue | null, atMs: number): void;

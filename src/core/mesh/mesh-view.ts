@@ -15,6 +15,9 @@ export interface PeerDevice {
   readonly isReachable: boolean;
 }
 
+/** Bounds of a capability, such as `max_image_mb` or `model`. */
+export type CapabilityConstraints = Readonly<Record<string, string | number | boolean>>;
+
 /** What decides whether a call goes to another hub. */
 export interface RoutePeer {
   readonly id: HubId;
@@ -26,6 +29,10 @@ export interface RoutePeer {
   /** 1 = directly connected. */
   readonly hops: number;
   readonly capabilities: readonly string[];
+  /** False for a hub that says that it has no network. */
+  readonly isOnline?: boolean;
+  /** What holds for calls that need a capability, by its type, as the hub announces it. */
+  readonly constraints?: ReadonlyMap<string, CapabilityConstraints>;
 }
 
 /** Another hub as the mesh room sees it. */

@@ -2,6 +2,7 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
 import { nearestTexts } from '../edit-distance.ts';
 import { AtmoError } from '../errors.ts';
+import { spelledOut, WRITTEN_LINE } from '../foreign-text.ts';
 import { isJsonObject, type Json, type JsonSchema } from '../json.ts';
 import { pointerKeys, valueAt } from '../json-pointer.ts';
 import { neededSchema } from './needed-schema.ts';
@@ -22,11 +23,17 @@ export function parseCheckedYaml(text: string, file: string, schema: JsonSchema)
   throw invalid(file, line, missingKey(error, path) ?? describe(error, path, schema));
 }
 
-/** The lines of places in a YAML text that `parseCheckedYaml` took, for mistakes that a schema cannot tell. */
-export function yamlLines(text: string): (path: readonly (string | number)[]) => number {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
-  return (path) => lineAt(document, lines, path);
+/** What a YAML text says, and where. */
+export interface LocatedYaml {
+  readonly value: unknown;
+  /** The line of a place, or of the nearest one around it that is there. */
+  lineOf(path: readonly (string | number)[]): number;
+}
+
+/** Parses YAML (or JSON) without a schema, for what is checked record by record. CONFIG_INVALID with file and line. */
+export function locatedYaml(text: string, file: string): LocatedYaml {
+  const { document, lines, value } = parsed(text, file);
+  return { value, lineOf: (path) => lineAt(document, lines, path) };
 }
 
 function parsed(text: string, file: string) {
@@ -92,6 +99,7 @@ function describe(error: ErrorObject, path: readonly string[], schema: JsonSchem
   if (typeof params.additionalProperty === 'string') return `unknown key "${params.additionalProperty}" in ${where}${hint(error, schema)}`;
   if (propertyName !== undefined) return `the name "${propertyName}" in ${where} ${error.message ?? 'is not allowed'}`;
   if (Array.isArray(params.allowedValues)) return `${where} must be one of ${params.allowedValues.join(', ')}`;
+  if (params.pattern === WRITTEN_LINE) return `${where} holds characters that nobody sees: ${spelledOut(String(error.data))}`;
   if (error.keyword === 'type') return `${where} must be ${TYPE_WORDS[String(params.type)] ?? params.type}`;
   return `${where} ${error.message ?? 'is not allowed'}`;
 }

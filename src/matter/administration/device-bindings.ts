@@ -20,7 +20,7 @@ export class DeviceBindings {
   }
 
   read(device: DeviceId, endpoint: number, signal: AbortSignal): Promise<readonly JsonObject[]> {
-    return readBindings(this.#clusters(device, signal), endpoint);
+    return this.#bindingsOf({ device, endpoint }, this.#clusters(device, signal));
   }
 
   /** Access first, so that a bound switch never meets a lamp that refuses it. */
@@ -28,7 +28,7 @@ export class DeviceBindings {
     const sourceNode = this.#clusters(source.device, signal);
     const point = this.#bindingTarget(target);
     // A source that cannot be bound must not leave a right behind.
-    await readBindings(sourceNode, source.endpoint);
+    await this.#bindingsOf(source, sourceNode);
     const targetNode = this.#clusters(target.device, signal);
     const entry = operateEntry(rootDevice(this.#directory, source.device).nodeId, point);
     await writeAccessList(targetNode, withEntry(await readAccessList(targetNode), entry), this.#adminNodeId());
@@ -44,6 +44,17 @@ export class DeviceBindings {
     const targetNode = this.#clusters(target.device, signal);
     const entry = operateEntry(rootDevice(this.#directory, source.device).nodeId, point);
     await writeAccessList(targetNode, withoutEntry(await readAccessList(targetNode), entry), this.#adminNodeId());
+  }
+
+  /** Most devices hold no bindings; the codes of what they have instead help nobody who wants to bind. */
+  async #bindingsOf({ device, endpoint }: DeviceEndpoint, node: NodeClusters): Promise<readonly JsonObject[]> {
+    try {
+      return await readBindings(node, endpoint);
+    } catch (error) {
+      if (!(error instanceof AtmoError) || error.code !== 'NOT_SUPPORTED') throw error;
+      const message = `Part ${endpoint} of ${device} cannot control other devices by itself; let an automation of the hub do it`;
+      throw new AtmoError('NOT_SUPPORTED', message, error.details, { cause: error });
+    }
   }
 
   async #stillBound(source: NodeClusters, device: DeviceId, target: BindingTarget): Promise<boolean> {

@@ -9,6 +9,7 @@ import type {
   FabricInfo,
   GroupInfo,
   HalfCommissioned,
+  RecognisedDevice,
   ShareCode,
 } from '../../core/devices/device-administration.ts';
 import type { Device } from '../../core/devices/device-model.ts';
@@ -93,6 +94,14 @@ export class MatterAdministration implements DeviceAdministration {
       if (!(error instanceof AtmoError && REFUSALS.has(error.code))) throw error;
     }
     return this.#parts.devices.rename(device, name);
+  }
+
+  recognised(): readonly RecognisedDevice[] {
+    return this.#parts.devices.recognised();
+  }
+
+  restore(device: DeviceId): Device {
+    return this.#parts.devices.restore(device);
   }
 
   setArea(device: DeviceId, area: string | null): Device {

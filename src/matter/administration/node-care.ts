@@ -51,6 +51,7 @@ export class NodeCare {
   /** Reads every attribute of the node again; structure and values follow. */
   async interview(device: DeviceId, signal: AbortSignal): Promise<readonly Device[]> {
     const peer = this.#devices.peerOf(device);
+    const startedMs = this.#clock.monotonic();
     const everything = Read({ fabricFilter: true, attributes: [{}] });
     try {
       for await (const chunk of peer.interaction.read(everything, {
@@ -63,7 +64,7 @@ export class NodeCare {
         isSent: true,
         isRead: true,
         isCancelled: signal.aborted,
-        limitMs: INTERVIEW_LIMIT_MS,
+        waitedMs: this.#clock.monotonic() - startedMs,
       });
     }
     return this.#devices.devicesOfNode(rootDevice(this.#devices, device).nodeId);

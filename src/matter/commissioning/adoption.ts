@@ -4,6 +4,7 @@ import { GeneralCommissioning } from '@matter/main/clusters/general-commissionin
 import { type ClientNode, NetworkClient } from '@matter/main/node';
 import { ClientInteraction, Invoke, type PeerAddress, PeerSet } from '@matter/main/protocol';
 import { EndpointNumber, NodeId } from '@matter/main/types';
+import type { RecognisedDevice } from '../../core/devices/device-administration.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Clock } from '../../core/time/clock.ts';
@@ -12,7 +13,12 @@ import type { CommissioningEntry, CommissioningJournal } from './commissioning-j
 
 /** Port to the device directory: makes what has joined known under its name. Decimal node id in, its devices out. */
 export interface DeviceRecorder {
-  record(nodeId: string, wish: { readonly name?: string; readonly area?: string }): Promise<readonly Device[]>;
+  record(
+    nodeId: string,
+    wish: { readonly name?: string; readonly area?: string; readonly findings?: readonly string[] },
+  ): Promise<readonly Device[]>;
+  /** Those that seem to have been here before. */
+  recognised(): readonly RecognisedDevice[];
 }
 
 const SEARCH_SECONDS = 20;
@@ -70,13 +76,18 @@ export class Adoption implements Disposable {
   async #settle(entry: CommissioningEntry): Promise<void> {
     const { matter, journal, recorder, logger } = this.#collaborators;
     const address = matter.fabric.addressOf(NodeId(BigInt(entry.nodeId)));
-    if (matter.peers.get(address) === undefined) {
+    const known = matter.peers.get(address);
+    if (known === undefined) {
       if (entry.stage === 'intent') return journal.close(entry.id);
       await this.#complete(address);
       await this.#admit(address);
       logger.warn('commissioning.adopted', { nodeId: entry.nodeId, stage: entry.stage });
+    } else if (!known.maybeStateOf(NetworkClient)?.autoSubscribe) {
+      // The node was kept, and the hub died before it was told to follow it.
+      await this.#admit(address);
     }
-    await recorder.record(entry.nodeId, entry);
+    const { name, area } = entry;
+    await recorder.record(entry.nodeId, { ...(name !== undefined && { name }), ...(area !== undefined && { area }) });
     journal.close(entry.id);
   }
 

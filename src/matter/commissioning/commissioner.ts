@@ -81,6 +81,7 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
       nodeId: results[0]?.nodeId ?? '',
       devices: results.flatMap((result) => result.devices),
       findings: results.flatMap((result) => result.findings),
+      recognised: results.flatMap((result) => result.recognised),
     };
   }
 
@@ -123,9 +124,16 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
     try {
       const findings = await attempt.run();
       options.onProgress({ step: 'record', note: 'making its tools' });
-      const devices = await this.#collaborators.recorder.record(entry.nodeId, request);
+      const { recorder } = this.#collaborators;
+      const { name, area } = request;
+      const devices = await recorder.record(entry.nodeId, {
+        ...(name !== undefined && { name }),
+        ...(area !== undefined && { area }),
+        findings,
+      });
       this.#journal.finish(entry.id);
-      return { nodeId: entry.nodeId, devices, findings };
+      const recognised = recorder.recognised().filter((one) => devices.some(({ id }) => id === one.device));
+      return { nodeId: entry.nodeId, devices, findings, recognised };
     } catch (error) {
       this.#cleanUp(entry.id, attempt);
       throw error;

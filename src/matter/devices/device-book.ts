@@ -5,10 +5,9 @@ import { isJsonObject, type Json } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { PlannedDevice } from './device-map.ts';
 import { deviceText } from './device-text.ts';
+import { type FormerDevice, FormerDevices, type PresentDevice } from './former-devices.ts';
 
 const SPACE = 'devices';
-/** Ids of devices that left. */
-const FORMER = 'devices.former';
 // Leaves room for a suffix within the 64 characters of a device id.
 const MAX_SLUG = 56;
 
@@ -19,24 +18,30 @@ export interface DeviceEntry {
   readonly name?: string;
   readonly area?: string;
   readonly lastSeenMs: number;
+  /** What attestation found of its node; absent where nobody knows. */
+  readonly findings?: readonly string[];
 }
 
 /** What a person said about a node before it joined. */
 export interface DeviceWish {
   readonly name?: string;
   readonly area?: string;
+  /** What attestation found and was accepted. */
+  readonly findings?: readonly string[];
 }
 
 /** Ids, names and areas of devices, kept on disk by node id and UniqueID or endpoint, so that they outlive restarts and renames. */
 export class DeviceBook {
   readonly #store: KeyValueStore;
   readonly #wishFor: (nodeId: string) => DeviceWish | undefined;
+  readonly #former: FormerDevices;
   #entries: Map<string, DeviceEntry> | undefined;
 
   /** `wishFor` tells what was wished for a node that is just joining. */
   constructor(store: KeyValueStore, wishFor: (nodeId: string) => DeviceWish | undefined = () => undefined) {
     this.#store = store;
     this.#wishFor = wishFor;
+    this.#former = new FormerDevices(store);
   }
 
   /** The entry of a device; a device seen for the first time gets its id here, from the name wished for it or the one it has. */
@@ -87,14 +92,56 @@ export class DeviceBook {
     if (entry !== undefined && entry.lastSeenMs !== atMs) this.#save(key, { ...entry, lastSeenMs: atMs });
   }
 
-  /** Forgets a node with everything behind it but the ids: what was granted on them is never a grant on another device. */
-  forgetNode(nodeId: string): void {
-    for (const [key, { id }] of [...this.#all]) {
+  /** Keeps what attestation found of a node. */
+  attest(nodeId: string, findings: readonly string[]): void {
+    const entry = this.#all.get(nodeId);
+    if (entry !== undefined) this.#save(nodeId, { ...entry, findings });
+  }
+
+  /**
+   * Forgets a node with everything behind it but the ids, and by what the devices could be known again: what was granted on them is
+   * never a grant on another device.
+   */
+  forgetNode(nodeId: string, plans: readonly PlannedDevice[], removedAtMs: number): void {
+    for (const [key, entry] of [...this.#all]) {
       if (key !== nodeId && !key.startsWith(`${nodeId}/`)) continue;
-      this.#store.set(FORMER, id, true);
+      const present = this.#presentOf(
+        plans.find((planned) => planned.key === key),
+        plans,
+      );
+      const { name, area } = entry;
+      if (present === undefined) this.#former.retire(entry.id);
+      else this.#former.keep(present, { ...(name !== undefined && { name }), ...(area !== undefined && { area }), removedAtMs });
+    }
+    for (const key of [...this.#all.keys()].filter((one) => one === nodeId || one.startsWith(`${nodeId}/`))) {
       this.#all.delete(key);
       this.#store.delete(SPACE, key);
     }
+  }
+
+  /** The device that left and that this one seems to be; undefined where nothing tells so, or its attestation is weaker than it was. */
+  recognise(planned: PlannedDevice, plans: readonly PlannedDevice[]): FormerDevice | undefined {
+    const present = this.#presentOf(planned, plans);
+    return present && this.#former.recognise(present);
+  }
+
+  /** Gives a device the id of the one that it was, with name and area where nobody gave it others. */
+  restore(key: string, { id, name, area }: FormerDevice): void {
+    const entry = this.#known(key);
+    this.#former.retire(entry.id);
+    this.#save(key, {
+      ...entry,
+      id,
+      ...(entry.name === undefined && name !== undefined && { name }),
+      ...(entry.area === undefined && area !== undefined && { area }),
+    });
+    this.#former.release(id);
+  }
+
+  #presentOf(planned: PlannedDevice | undefined, plans: readonly PlannedDevice[]): PresentDevice | undefined {
+    const root = plans.find(({ kind }) => kind === 'node');
+    if (planned === undefined || root === undefined) return undefined;
+    return { id: this.entryOf(planned).id, planned, root, findings: this.#all.get(root.key)?.findings };
   }
 
   /** `Fridge cabinet 1`, where a person calls the whole `Fridge`; empty when nobody named the whole. */
@@ -117,7 +164,8 @@ export class DeviceBook {
 
   #save(key: string, entry: DeviceEntry): DeviceEntry {
     this.#all.set(key, entry);
-    this.#store.set(SPACE, key, { ...entry });
+    const { findings, ...rest } = entry;
+    this.#store.set(SPACE, key, { ...rest, ...(findings && { findings: [...findings] }) });
     return entry;
   }
 
@@ -126,19 +174,20 @@ export class DeviceBook {
     const taken = new Set([...this.#all.values()].map(({ id }) => String(id)));
     for (let suffix = 1; ; suffix++) {
       const id = suffix === 1 ? base : `${base}-${suffix}`;
-      if (!taken.has(id) && this.#store.get(FORMER, id) === undefined) return parseDeviceId(id);
+      if (!taken.has(id) && !this.#former.has(id)) return parseDeviceId(id);
     }
   }
 }
 
 function parseEntry(key: string, value: Json): readonly (readonly [string, DeviceEntry])[] {
   if (!isJsonObject(value) || typeof value.id !== 'string') return [];
-  const { id, name, area, lastSeenMs } = value;
+  const { id, name, area, lastSeenMs, findings } = value;
   const entry: DeviceEntry = {
     id: parseDeviceId(id),
     ...(typeof name === 'string' && { name }),
     ...(typeof area === 'string' && { area }),
     lastSeenMs: typeof lastSeenMs === 'number' ? lastSeenMs : 0,
+    ...(Array.isArray(findings) && { findings: findings.filter((one) => typeof one === 'string') }),
   };
   return [[key, entry]];
 }

@@ -56,8 +56,8 @@ export interface InvokeRequest {
 /** Which entries of a list kept per fabric are read (Core §7.13.2). */
 export type FabricEntries = 'ours' | 'of-all-fabrics';
 
-// A device on mains power answers in milliseconds; the bar for a dead one is 5 s on every call.
-const MAINS_LIMIT_MS = 4_500;
+// A device that listens all the time answers in milliseconds; the bar for a dead one is 5 s on every call.
+const AWAKE_LIMIT_MS = 4_500;
 const SLEEPY_LIMIT_MS = 30_000;
 // matter.js needs a moment to unwind after an abort; a caller does not wait longer than this for it.
 const UNWIND_MS = 200;
@@ -132,21 +132,24 @@ export class DeviceInteractions {
     kind: { readonly isRead: boolean },
     act: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
-    const limitMs = call.isSleepy ? SLEEPY_LIMIT_MS : MAINS_LIMIT_MS;
+    const limitMs = call.isSleepy ? SLEEPY_LIMIT_MS : AWAKE_LIMIT_MS;
     using silence = new SilenceLimit({ clock: this.#clock, limitMs, answeredMs: () => this.#answeredMs.get(call.node) });
     const signal = AbortSignal.any([call.signal, silence.signal]);
     let isSent = false;
+    let startedMs = this.#clock.monotonic();
     let leave: (() => void) | undefined;
     try {
       leave = await this.#slotsOf(call.node).enter(signal);
       silence.leaveLine();
+      startedMs = this.#clock.monotonic();
       await this.#unwound(call.link.connect(signal), signal);
       isSent = true;
       const result = await this.#unwound(act(signal), signal);
       this.#hasAnswered(call.node);
       return result;
     } catch (thrown) {
-      const error = interactionError(thrown, { what: call.what, isSent, limitMs, isCancelled: call.signal.aborted, ...kind });
+      const waitedMs = this.#clock.monotonic() - startedMs;
+      const error = interactionError(thrown, { what: call.what, isSent, waitedMs, isCancelled: call.signal.aborted, ...kind });
       if (error.code === 'CLUSTER_STATUS') this.#hasAnswered(call.node);
       throw error;
     } finally {

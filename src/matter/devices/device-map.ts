@@ -1,7 +1,7 @@
 import type { Device } from '../../core/devices/device-model.ts';
 import { typeTitle } from './device-text.ts';
 import type { EndpointSnapshot, NodeSnapshot, ProductFacts } from './node-snapshot.ts';
-import { tagLabel } from './semantic-tag.ts';
+import { labelsOf } from './semantic-tag.ts';
 
 /** A device that a node's structure makes, before it has its id and the name that people gave it. */
 export interface PlannedDevice {
@@ -126,11 +126,8 @@ function partTitle(part: EndpointSnapshot, siblings: readonly EndpointSnapshot[]
   const title = typeTitle(typesOf([part])[0] ?? 'part');
   const same = siblings.filter((sibling) => typeTitle(typesOf([sibling])[0] ?? 'part') === title);
   if (same.length === 1) return title;
-  const labels = same.map((sibling) => tagLabel(sibling.tags));
-  const label = tagLabel(part.tags);
-  return label !== '' && labels.filter((other) => other === label).length === 1
-    ? `${title} ${label}`
-    : `${title} ${same.indexOf(part) + 1}`;
+  const telling = labelsOf(part).find((label) => same.filter((sibling) => labelsOf(sibling).includes(label)).length === 1);
+  return telling === undefined ? `${title} ${same.indexOf(part) + 1}` : `${title} ${telling}`;
 }
 
 /** Application types first; what describes only structure is left out unless there is nothing else. */

@@ -1,17 +1,14 @@
+import { visibleLine } from '../../core/foreign-text.ts';
+
 /** Longest text that a device may contribute, in code points. */
 const MAX_LENGTH = 64;
 
 /**
- * A label, vendor or product name as a device tells it, made safe to show: control, format (bidirectional overrides
- * included), private and unassigned characters become spaces, white space is folded, at most 64 code points remain.
+ * A label, vendor or product name as a device tells it, made safe to show: one line without hidden characters, of at
+ * most 64 code points.
  */
 export function deviceText(text: unknown): string {
-  if (typeof text !== 'string') return '';
-  const plain = text
-    .normalize('NFC')
-    .replace(/[\p{C}\p{Z}]+/gu, ' ')
-    .trim();
-  return [...plain].slice(0, MAX_LENGTH).join('').trim();
+  return typeof text === 'string' ? visibleLine(text, MAX_LENGTH) : '';
 }
 
 /** Types whose name in the device library says less to people than this. */

@@ -11,7 +11,8 @@ export interface InteractionFailure {
   /** Reads change nothing: losing one is only a device that did not answer. */
   readonly isRead: boolean;
   readonly isCancelled: boolean;
-  readonly limitMs: number;
+  /** How long the device was waited for. */
+  readonly waitedMs: number;
 }
 
 /** The error that a caller sees for whatever matter.js threw. */
@@ -27,17 +28,21 @@ export function interactionError(thrown: unknown, failure: InteractionFailure): 
   if (failure.isSent && !failure.isRead) {
     return new AtmoError(
       'OUTCOME_UNKNOWN',
-      `${failure.what} was sent but not acknowledged within ${failure.limitMs / 1000} s; read the state before trying again`,
+      `${failure.what} was sent but not acknowledged within ${seconds(failure)}; read the state before trying again`,
       {},
       { cause: thrown },
     );
   }
   return new AtmoError(
     'DEVICE_UNREACHABLE',
-    `${failure.what}: the device did not answer within ${failure.limitMs / 1000} s; check its power and network`,
+    `${failure.what}: the device did not answer within ${seconds(failure)}; check its power and network`,
     {},
     { cause: thrown },
   );
+}
+
+function seconds({ waitedMs }: InteractionFailure): string {
+  return `${(waitedMs / 1_000).toFixed(1).replace(/\.0$/, '')} s`;
 }
 
 /** The device's own refusal (Core §8.10). */

@@ -2,6 +2,7 @@ import '../matter-platform.ts';
 import type { Endpoint } from '@matter/main';
 import { ChangeNotificationService, type ClientNode } from '@matter/main/node';
 import { PeerSet } from '@matter/main/protocol';
+import type { RecognisedDevice } from '../../core/devices/device-administration.ts';
 import type { DeviceAccess, DeviceCallOptions, DeviceChange, DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type {
   AttributePath,
@@ -76,13 +77,13 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   async start(): Promise<void> {
     const { matterNode } = this.#with;
     seekEagerly(matterNode.node.env.get(PeerSet));
-    for (const peer of matterNode.commissionedPeers()) this.#add(peer);
+    for (const peer of matterNode.commissionedPeers()) this.#add(peer, { joinedMs: 0 });
     const notifications = matterNode.node.env.get(ChangeNotificationService).change;
     const hear = (change: ChangeNotificationService.Change): void => this.#hear(change);
     notifications.on(hear);
     this.#stops.push(
       () => notifications.off(hear),
-      matterNode.onPeerAdded((peer) => this.#add(peer)),
+      matterNode.onPeerAdded((peer) => this.#add(peer, { joinedMs: this.#with.clock.now() })),
       matterNode.onPeerRemoved((peer) => this.#remove(peer)),
     );
   }
@@ -122,12 +123,13 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   async record(nodeId: string, wish: DeviceWish): Promise<readonly Device[]> {
     const peer = this.#with.matterNode.commissionedPeers().find((known) => known.peerAddress?.nodeId.toString() === nodeId);
     if (peer === undefined) throw new AtmoError('DEVICE_NOT_FOUND', `No node ${nodeId} is on the fabric`);
-    this.#add(peer);
+    this.#add(peer, { joinedMs: this.#with.clock.now() });
     const node = this.#watches.get(peer)?.node;
     const key = node?.known[0]?.planned.key;
     if (node !== undefined && key !== undefined) {
       if (wish.name !== undefined) this.#book.rename(key, wish.name);
       if (wish.area !== undefined) this.#book.setArea(key, wish.area);
+      if (wish.findings !== undefined) this.#book.attest(key, wish.findings);
       this.#refresh(node);
     }
     return this.devicesOfNode(nodeId);
@@ -181,10 +183,25 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     return this.#find(id).known.device;
   }
 
-  #add(peer: ClientNode): void {
+  /** Devices that seem to be ones that were removed. */
+  recognised(): readonly RecognisedDevice[] {
+    return [...this.#watches.values()].flatMap(({ node }) => node.recognised());
+  }
+
+  /** Gives a device that was recognised its former id. NOT_FOUND. */
+  restore(id: DeviceId): Device {
+    const { node, known } = this.#find(id);
+    const former = node.restoreId(known);
+    if (former === undefined)
+      throw new AtmoError('NOT_FOUND', `${id} is no device that was here before, as far as can be told`, { device: id });
+    this.#refresh(node);
+    return this.#find(former).known.device;
+  }
+
+  #add(peer: ClientNode, { joinedMs }: { readonly joinedMs: number }): void {
     const address = peer.state.commissioning.peerAddress;
     if (address === undefined || this.#watches.has(peer)) return;
-    const node = new NodeDevices({ node: peer, nodeId: address.nodeId.toString(), book: this.#book });
+    const node = new NodeDevices({ node: peer, nodeId: address.nodeId.toString(), book: this.#book, joinedMs });
     const watch = new NodeWatch({
       node,
       clock: this.#with.clock,
@@ -213,7 +230,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     this.#watches.delete(peer);
     this.#index = undefined;
     for (const { device } of watch.node.known) this.#changes.tell({ kind: 'removed', device });
-    this.#book.forgetNode(watch.node.nodeId);
+    watch.node.forget(this.#with.clock.now());
   }
 
   #unwatch(watch: NodeWatch): void {

@@ -1,14 +1,17 @@
 import type { Endpoint } from '@matter/main';
 import type { ClientNode } from '@matter/main/node';
+import type { RecognisedDevice } from '../../core/devices/device-administration.ts';
 import type { Device, DeviceDescription, Reachability } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { describeCluster } from '../model/cluster-description.ts';
 import type { DeviceBook } from './device-book.ts';
 import { type PlannedDevice, planDevices } from './device-map.ts';
+import { offerOf } from './former-devices.ts';
 import type { EndpointSnapshot, NodeSnapshot } from './node-snapshot.ts';
 import { clustersOf } from './peer-clusters.ts';
 import { PeerLink } from './peer-link.ts';
-import { isSleepy, snapshotOf, stateOf } from './peer-snapshot.ts';
+import { sleepFacts, sleeps, snapshotOf, stateOf } from './peer-snapshot.ts';
+import { labelsOf } from './semantic-tag.ts';
 
 /** A device with the plan behind it and the structure that would make it a changed device. */
 export interface KnownDevice {
@@ -22,6 +25,7 @@ interface NodeDevicesOptions {
   readonly node: ClientNode;
   readonly nodeId: string;
   readonly book: DeviceBook;
+  readonly joinedMs: number;
 }
 
 /** The devices of one Matter node, as its cached structure and the hub's own book say. */
@@ -33,17 +37,23 @@ export class NodeDevices {
   #snapshot: NodeSnapshot;
   #known: readonly KnownDevice[] = [];
   #reachability: Reachability = 'unknown';
+  #idleIntervalMs: number | undefined;
   /** When the running subscription last confirmed all values, ms since 1970. */
   confirmedMs = 0;
+  /** When it joined and was read for the first time, ms since 1970; 0 where that was in an earlier process. */
+  readonly joinedMs: number;
+  /** When the node last answered a call, ms since 1970; a session that ends takes its own time of the last message along. */
+  heardMs = 0;
   isSleepy: boolean;
 
-  constructor({ node, nodeId, book }: NodeDevicesOptions) {
+  constructor({ node, nodeId, book, joinedMs }: NodeDevicesOptions) {
+    this.joinedMs = joinedMs;
     this.node = node;
     this.nodeId = nodeId;
     this.link = new PeerLink(node);
     this.#book = book;
     this.#snapshot = snapshotOf(node, nodeId);
-    this.isSleepy = isSleepy(node);
+    this.isSleepy = this.#sleeps();
   }
 
   get known(): readonly KnownDevice[] {
@@ -54,7 +64,7 @@ export class NodeDevices {
   refresh(): readonly KnownDevice[] {
     const before = this.#known;
     this.#snapshot = snapshotOf(this.node, this.nodeId);
-    this.isSleepy = isSleepy(this.node);
+    this.isSleepy = this.#sleeps();
     const plans = planDevices(this.#snapshot);
     this.#known = plans.map((planned) => this.#know(planned, plans));
     if (before.length === 0) this.confirmedMs = Math.max(this.confirmedMs, ...this.#known.map(({ device }) => device.lastSeenMs));
@@ -69,6 +79,12 @@ export class NodeDevices {
   setReachability(reachability: Reachability): readonly KnownDevice[] {
     this.#reachability = reachability;
     return this.refresh();
+  }
+
+  // Without a session nothing is negotiated; the last one's interval still holds.
+  #sleeps(): boolean {
+    this.#idleIntervalMs = this.link.idleIntervalMs ?? this.#idleIntervalMs;
+    return sleeps(sleepFacts(this.node, this.#idleIntervalMs));
   }
 
   find(id: DeviceId): KnownDevice | undefined {
@@ -93,8 +109,32 @@ export class NodeDevices {
 
   /** The device with its present age. */
   deviceNow({ device }: KnownDevice): Device {
-    const lastHeardMs = this.link.lastHeardMs();
+    const lastHeardMs = Math.max(this.link.lastHeardMs(), this.heardMs, this.confirmedMs);
     return lastHeardMs > device.lastSeenMs ? { ...device, lastSeenMs: lastHeardMs } : device;
+  }
+
+  /** Devices that seem to be ones that were removed. */
+  recognised(): readonly RecognisedDevice[] {
+    return this.#known.flatMap(({ device, planned }) => {
+      const former = this.#book.recognise(planned, this.#plans);
+      return former ? [offerOf(device.id, former)] : [];
+    });
+  }
+
+  /** Gives a device that was recognised its former id, which it answers; `refresh` then tells. Undefined for any other device. */
+  restoreId({ planned }: KnownDevice): DeviceId | undefined {
+    const former = this.#book.recognise(planned, this.#plans);
+    if (former) this.#book.restore(planned.key, former);
+    return former?.id;
+  }
+
+  /** Forgets the node, and keeps by what its devices can be known again. */
+  forget(removedAtMs: number): void {
+    this.#book.forgetNode(this.nodeId, this.#plans, removedAtMs);
+  }
+
+  get #plans(): readonly PlannedDevice[] {
+    return this.#known.map(({ planned }) => planned);
   }
 
   /** Writes down when each device was seen last. */
@@ -109,6 +149,7 @@ export class NodeDevices {
       endpoint: snapshot.number,
       deviceTypes: snapshot.deviceTypes,
       tags: snapshot.tags,
+      labels: labelsOf(snapshot),
       clusters: clusters.map(({ shape, state }) => describeCluster(shape, state)),
     };
   }
@@ -132,7 +173,7 @@ export class NodeDevices {
       ...(facts.softwareVersion !== '' && { softwareVersion: facts.softwareVersion }),
       deviceTypes: planned.deviceTypes,
       reachability: this.#reachabilityOf(planned, parent),
-      lastSeenMs: Math.max(entry.lastSeenMs, this.link.lastHeardMs()),
+      lastSeenMs: Math.max(entry.lastSeenMs, this.link.lastHeardMs(), this.heardMs, this.confirmedMs),
       isSleepy: this.isSleepy,
     };
     return { device, planned, signature: this.#signatureOf(device, planned) };

@@ -18,6 +18,9 @@ export interface EndpointSnapshot {
   /** Does it for people what its type says, instead of describing power, network or structure. */
   readonly isApplication: boolean;
   readonly tags: readonly SemanticTag[];
+  /** What people wrote into its UserLabel cluster, and its maker into FixedLabel. */
+  readonly userLabel?: string;
+  readonly fixedLabel?: string;
   /** Present behind a bridge. */
   readonly bridged?: ProductFacts;
   /** Server clusters by name. */

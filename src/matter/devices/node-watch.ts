@@ -4,7 +4,7 @@ import type { Reachability } from '../../core/devices/device-model.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import type { NodeDevices } from './node-devices.ts';
-import { MAINS_POLICY, ReachabilityMonitor, sleepyPolicy } from './reachability.ts';
+import { AWAKE_POLICY, ReachabilityMonitor, sleepyPolicy } from './reachability.ts';
 
 interface NodeWatchOptions {
   readonly node: NodeDevices;
@@ -28,7 +28,7 @@ const STRUCTURE_ATTRIBUTES = new Set(['attributeList', 'acceptedCommandList', 'f
 // the first look comes too early.
 const STRUCTURE_DELAYS_MS = [150, 1_000, 4_000] as const;
 const ANNOUNCEMENT_DELAY_MS = 250;
-// Without a negotiated interval, one report per ten minutes is assumed of a sleepy node.
+// Before a subscription has negotiated an interval, one report per ten minutes is assumed of a sleepy node.
 const SLEEPY_INTERVAL_MS = 600_000;
 
 /** Follows one node over time: signs of life, sessions, announcements, subscription and structure. */
@@ -37,6 +37,7 @@ export class NodeWatch {
   readonly #options: NodeWatchOptions;
   readonly #monitor: ReachabilityMonitor;
   readonly #stops: (() => void)[] = [];
+  #intervalMs = SLEEPY_INTERVAL_MS;
   #cancelStructure: (() => void) | undefined;
   #awaitsFirstLook = false;
   #cancelAnnouncement: (() => void) | undefined;
@@ -46,7 +47,7 @@ export class NodeWatch {
     this.#options = options;
     this.#monitor = new ReachabilityMonitor({
       clock: options.clock,
-      policy: options.node.isSleepy ? sleepyPolicy(SLEEPY_INTERVAL_MS) : MAINS_POLICY,
+      policy: () => (options.node.isSleepy ? sleepyPolicy(this.#reportIntervalMs()) : AWAKE_POLICY),
       link: options.node.link,
       random: Math.random,
       onChange: (reachability) => this.#changed(reachability),
@@ -64,8 +65,7 @@ export class NodeWatch {
       this.#listen(peer.sessions.deleted, () => this.#sessionEnded());
       this.#listen(peer.service.changed, () => this.#announced());
     }
-    const running = node.node.behaviors.internalsOf(NetworkClient).activeSubscription;
-    if (running instanceof SustainedSubscription && running.active.value) this.#subscription(true);
+    if (this.#runningSubscription() !== undefined) this.#subscription(true);
     this.#monitor.start();
   }
 
@@ -78,8 +78,12 @@ export class NodeWatch {
 
   /** A call ended with an answer, or in silence. */
   noteOutcome(isAlive: boolean): void {
-    if (isAlive) this.#monitor.heard();
-    else this.#monitor.suspect();
+    if (isAlive) {
+      this.node.heardMs = this.#options.clock.now();
+      this.#monitor.heard();
+    } else {
+      this.#monitor.suspect();
+    }
   }
 
   noteUpdate(behavior: string, properties: readonly string[] | undefined): void {
@@ -103,6 +107,18 @@ export class NodeWatch {
     });
   }
 
+  #runningSubscription(): SustainedSubscription | undefined {
+    const running = this.node.node.behaviors.internalsOf(NetworkClient).activeSubscription;
+    return running instanceof SustainedSubscription && running.active.value ? running : undefined;
+  }
+
+  /** At least so often a report comes, as the running subscription negotiated it. */
+  #reportIntervalMs(): number {
+    const seconds = this.#runningSubscription()?.maxInterval;
+    this.#intervalMs = seconds === undefined ? this.#intervalMs : seconds * 1_000;
+    return this.#intervalMs;
+  }
+
   #confirm(): void {
     this.node.confirmedMs = this.#options.clock.now();
     this.#monitor.heard();
@@ -115,6 +131,8 @@ export class NodeWatch {
     }
     this.#confirm();
     this.#options.onFresh();
+    // What came before nobody listened, as after a start in the middle of a commissioning, is not told again.
+    this.noteStructure();
   }
 
   #sessionEnded(): void {

@@ -25,6 +25,11 @@ export class PeerLink implements ReachabilityLink {
     return Math.max(0, ...sessions.map((session) => session.activeTimestamp));
   }
 
+  /** How long the node may be idle between two looks for messages, as its newest session negotiated it; undefined without a session. */
+  get idleIntervalMs(): number | undefined {
+    return this.peer?.newestSession()?.parameters.idleInterval;
+  }
+
   /** Waits for a session; ends with the signal's reason when there is none in time. Nothing of a command is sent by this. */
   async connect(signal: AbortSignal): Promise<void> {
     await this.peer?.connect({ abort: signal, connectionTimeout: Forever });

@@ -1,4 +1,5 @@
 import type { Endpoint } from '@matter/main';
+import { ThreadNetworkDiagnostics } from '@matter/main/clusters/thread-network-diagnostics';
 import type { ClientNode } from '@matter/main/node';
 import { Matter } from '@matter/model';
 import type { DeviceTypeEntry, SemanticTag } from '../../core/devices/device-model.ts';
@@ -9,10 +10,12 @@ import type { EndpointSnapshot, NodeSnapshot, ProductFacts } from './node-snapsh
 type State = Readonly<Record<string, unknown>>;
 
 const NO_STATE: State = {};
+// Longer than a probe waits for its answer.
+const SLEEPY_IDLE_MS = 2_000;
 
 /** What a commissioned node's cached structure looks like now. */
 export function snapshotOf(node: ClientNode, nodeId: string): NodeSnapshot {
-  const endpoints = [...node.endpoints];
+  const endpoints = [...node.endpoints].filter(isTold);
   const parents = parentsOf(endpoints);
   return {
     nodeId,
@@ -27,29 +30,67 @@ export function stateOf(endpoint: Endpoint, behavior: string): State {
   return (endpoint.maybeStateOf(behavior) as State | undefined) ?? NO_STATE;
 }
 
-/** True for nodes that sleep between messages: intermittently connected (ICD) or running on a battery alone. */
-export function isSleepy(node: ClientNode): boolean {
-  if ('icdManagement' in node.behaviors.supported) return true;
+/** What a node says about when it listens. */
+export interface SleepFacts {
+  /** It has the ICD Management cluster: it is connected intermittently, with a short or a long idle time (Core §9.16). */
+  readonly isIntermittent: boolean;
+  /** Its role in a Thread network is that of a sleepy end device (Core §11.14.5.4). */
+  readonly isThreadSleepy: boolean;
+  /** All its power sources are batteries. */
+  readonly isBatteryOnly: boolean;
+  /** How long the node may be idle between two looks for messages, as the session negotiated it; undefined without a session. */
+  readonly idleIntervalMs: number | undefined;
+}
+
+/**
+ * True for nodes that sleep between messages. A battery alone does not make one: a robot listens all the time. It counts only with an
+ * idle interval in which no answer to a probe can come; mains devices with old firmware negotiate such intervals and always listen.
+ */
+export function sleeps({ isIntermittent, isThreadSleepy, isBatteryOnly, idleIntervalMs = 0 }: SleepFacts): boolean {
+  return isIntermittent || isThreadSleepy || (isBatteryOnly && idleIntervalMs >= SLEEPY_IDLE_MS);
+}
+
+/** What a commissioned node's cached state and its session say about sleep. */
+export function sleepFacts(node: ClientNode, idleIntervalMs: number | undefined): SleepFacts {
   const sources = [...node.endpoints]
     .filter((endpoint) => !isBridged(endpoint))
     .map((endpoint) => stateOf(endpoint, 'powerSource').featureMap);
   const present = sources.filter((features): features is State => typeof features === 'object' && features !== null);
-  return present.length > 0 && present.every((features) => features.battery === true && features.wired !== true);
+  return {
+    isIntermittent: 'icdManagement' in node.behaviors.supported,
+    isThreadSleepy: stateOf(node, 'threadNetworkDiagnostics').routingRole === ThreadNetworkDiagnostics.RoutingRole.SleepyEndDevice,
+    isBatteryOnly: present.length > 0 && present.every((features) => features.battery === true && features.wired !== true),
+    idleIntervalMs,
+  };
 }
 
 function endpointSnapshot(endpoint: Endpoint, parents: ReadonlyMap<number, number>): EndpointSnapshot {
   const descriptor = stateOf(endpoint, 'descriptor');
   const deviceTypes = listOf(descriptor.deviceTypeList).flatMap(deviceType);
   const parent = parents.get(endpoint.number);
+  const [userLabel, fixedLabel] = ['userLabel', 'fixedLabel'].map((behavior) => labelIn(stateOf(endpoint, behavior)));
   return {
     number: endpoint.number,
     ...(endpoint.number !== 0 && { parent: parent ?? 0 }),
     deviceTypes,
     isApplication: endpoint.number !== 0 && deviceTypes.some(({ id }) => isApplicationType(id)),
     tags: listOf(descriptor.tagList).flatMap(semanticTag),
+    ...(userLabel && { userLabel }),
+    ...(fixedLabel && { fixedLabel }),
     ...(isBridged(endpoint) && { bridged: productFacts(stateOf(endpoint, 'bridgedDeviceBasicInformation')) }),
     clusters: Object.keys(endpoint.behaviors.supported).sort(),
   };
+}
+
+/**
+ * False for an endpoint that matter.js has made already and not read yet: every endpoint names its types and its clusters
+ * (Core §9.5.6), every bridged device whether it is reachable (Core §9.13.4). Without them it would be a device that comes and goes.
+ */
+function isTold(endpoint: Endpoint): boolean {
+  if (endpoint.number === 0) return true;
+  const { deviceTypeList, serverList } = stateOf(endpoint, 'descriptor');
+  if (listOf(deviceTypeList).length === 0 && listOf(serverList).length === 0) return false;
+  return !isBridged(endpoint) || Object.values(stateOf(endpoint, 'bridgedDeviceBasicInformation')).some((value) => value !== undefined);
 }
 
 function isBridged(endpoint: Endpoint): boolean {
@@ -80,6 +121,12 @@ function semanticTag(entry: unknown): readonly SemanticTag[] {
   if (typeof namespaceId !== 'number' || typeof tag !== 'number') return [];
   const text = deviceText(label);
   return [{ namespace: namespaceId, tag, ...(text !== '' && { label: text }) }];
+}
+
+/** The values of a label cluster (Core §9.7, §9.8) in one text; the keys in front of them are the device's own. */
+function labelIn(state: State): string {
+  const values = listOf(state.labelList).map((entry) => deviceText((entry as { readonly value?: unknown }).value));
+  return [...new Set(values.filter((value) => value !== ''))].join(' ');
 }
 
 function productFacts(state: State): ProductFacts {

@@ -16,11 +16,14 @@ export interface ReachabilityPolicy {
 }
 
 /** A loss is known after 10.5 + 2 × 1.9 s at most: the bar is 15 s. Asking more often only costs: a question takes about 2 ms of CPU. */
-export const MAINS_POLICY: ReachabilityPolicy = { quietMs: 10_500, probeMs: 1_900, misses: 2, retryMs: 5_000, isAsked: true };
+export const AWAKE_POLICY: ReachabilityPolicy = { quietMs: 10_500, probeMs: 1_900, misses: 2, retryMs: 5_000, isAsked: true };
+
+// A report that the radio loses is repeated within a minute; sleep that ends sooner is no sleep to wait for.
+const SHORTEST_SLEEP_MS = 60_000;
 
 /** A sleepy node reports at least once per `maxIntervalMs`; three missed reports mean that it is gone. */
 export function sleepyPolicy(maxIntervalMs: number): ReachabilityPolicy {
-  return { quietMs: Math.max(maxIntervalMs * 3, 600_000), probeMs: 0, misses: 1, retryMs: 60_000, isAsked: false };
+  return { quietMs: Math.max(maxIntervalMs * 3, SHORTEST_SLEEP_MS), probeMs: 0, misses: 1, retryMs: 60_000, isAsked: false };
 }
 
 /** How a monitor reaches its node. */
@@ -35,7 +38,8 @@ export interface ReachabilityLink {
 
 interface MonitorOptions {
   readonly clock: Clock;
-  readonly policy: ReachabilityPolicy;
+  /** The policy at this moment: whether a node sleeps is known only when it has said so. */
+  readonly policy: () => ReachabilityPolicy;
   readonly link: ReachabilityLink;
   /** 0 to 1; spreads the questions to many nodes over time. */
   readonly random: () => number;
@@ -60,7 +64,7 @@ export class ReachabilityMonitor {
   }
 
   start(): void {
-    this.#schedule(this.#options.policy.quietMs);
+    this.#schedule(this.#options.policy().quietMs);
   }
 
   stop(): void {
@@ -74,18 +78,19 @@ export class ReachabilityMonitor {
     this.#misses = 0;
     if (this.#state === 'reachable') return;
     this.#become('reachable');
-    this.#schedule(this.#options.policy.quietMs);
+    this.#schedule(this.#options.policy().quietMs);
   }
 
   /** Something speaks against the node being there: a call without an answer, a lost session, a new address. */
   suspect(): void {
-    if (this.#isStopped || !this.#options.policy.isAsked) return;
+    if (this.#isStopped || !this.#options.policy().isAsked) return;
     this.#check(0);
   }
 
   #check(quietMs: number): void {
     if (this.#isStopped || this.#isAsking) return;
-    const { link, clock, policy } = this.#options;
+    const { link, clock } = this.#options;
+    const policy = this.#options.policy();
     const silentMs = clock.now() - link.lastHeardMs();
     if (silentMs < quietMs) {
       this.heard();
@@ -99,16 +104,17 @@ export class ReachabilityMonitor {
   async #ask(): Promise<void> {
     this.#cancelTimer?.();
     this.#isAsking = true;
-    const isThere = await this.#options.link.probe(this.#options.policy.probeMs);
+    const isThere = await this.#options.link.probe(this.#options.policy().probeMs);
     this.#isAsking = false;
     if (this.#isStopped) return;
     if (!isThere) return this.#miss();
     this.heard();
-    this.#schedule(this.#options.policy.quietMs);
+    this.#schedule(this.#options.policy().quietMs);
   }
 
   #miss(): void {
-    const { policy, link } = this.#options;
+    const { link } = this.#options;
+    const policy = this.#options.policy();
     this.#misses += 1;
     if (this.#misses < policy.misses) {
       void this.#ask();
@@ -130,6 +136,6 @@ export class ReachabilityMonitor {
     this.#cancelTimer?.();
     // Up to a tenth earlier, never later: the time within which a loss is known stays a promise.
     const jitteredMs = delayMs * (1 - this.#options.random() / 10);
-    this.#cancelTimer = this.#options.clock.after(jitteredMs, () => this.#check(this.#options.policy.quietMs * 0.8));
+    this.#cancelTimer = this.#options.clock.after(jitteredMs, () => this.#check(this.#options.policy().quietMs * 0.8));
   }
 }

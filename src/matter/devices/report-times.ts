@@ -20,10 +20,13 @@ export class ReportTimes {
     return nowMs;
   }
 
-  /** Ms since 1970; 0 when the device never told. Values whose changes are not reported age from their own report on. */
+  /**
+   * Ms since 1970; 0 when that is not known. Values whose changes are not reported age from their own report on, or from the time at
+   * which a node that joined was read.
+   */
   of(node: NodeDevices, path: Omit<AttributePath, 'device'>, attribute: AttributeShape): number {
     const ownMs = this.#times.get(node)?.get(keyOf(path)) ?? 0;
-    return attribute.facts.changesOmitted ? ownMs : Math.max(ownMs, node.confirmedMs);
+    return Math.max(ownMs, attribute.facts.changesOmitted ? node.joinedMs : node.confirmedMs);
   }
 }
 

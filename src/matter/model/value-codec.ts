@@ -1,11 +1,12 @@
 import { AtmoError } from '../../core/errors.ts';
+import { visibleText } from '../../core/foreign-text.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import { type LiveState, rangeOf } from './value-schema.ts';
 import type { BitmapShape, BytesShape, EnumShape, IntegerShape, ListShape, StructShape, TextShape, ValueShape } from './value-shape.ts';
 
 /**
  * A matter.js value in the JSON form of its shape's schema: enums by name, bitmaps as objects with every flag, octets as
- * base64, integers beyond 2^53 as decimal text. Never throws: what does not fit the shape goes out in its plain JSON form.
+ * base64, integers beyond 2^53 as decimal text, texts without hidden characters. Never throws: what does not fit the shape goes out in its plain JSON form.
  */
 export function toJson(shape: ValueShape, value: unknown): Json {
   if (value === null || value === undefined) return null;
@@ -73,7 +74,9 @@ function plainJson(value: unknown): Json {
   if (value === null || value === undefined) return null;
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
-  if (typeof value === 'boolean' || typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value;
+  // Track titles, mode labels, names of networks and fabrics: a device writes them, and people and models read them.
+  if (typeof value === 'string') return visibleText(value);
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
   if (value instanceof ArrayBuffer) return Buffer.from(value).toString('base64');
   if (value instanceof Date) return value.getTime();

@@ -2,6 +2,7 @@ import '../matter-platform.ts';
 import { mkdirSync } from 'node:fs';
 import { DatafileRoot, type DataNamespace, ImplementationError, StorageDriver, type SupportedStorageTypes, toJson } from '@matter/main';
 import { SqliteStorageDriver } from '@matter/nodejs';
+import type { FileAnchor } from '../../core/storage/file-anchor.ts';
 import { openMatterDatabase } from './matter-database.ts';
 
 type Write = () => void;
@@ -13,11 +14,23 @@ type Write = () => void;
  */
 export class BatchStorageDriver extends SqliteStorageDriver {
   static override async create(namespace: DataNamespace): Promise<BatchStorageDriver> {
-    if (!(namespace instanceof DatafileRoot)) throw new ImplementationError('This storage is kept in a folder');
-    mkdirSync(namespace.directory.path, { recursive: true });
-    const driver = new BatchStorageDriver({ databaseCreator: openMatterDatabase, namespaceOrPath: namespace });
+    const driver = new BatchStorageDriver({ databaseCreator: (path) => openMatterDatabase(path), namespaceOrPath: folderOf(namespace) });
     await driver.initialize();
     return driver;
+  }
+
+  /** The same, which tells an anchor how far the storage is. */
+  static anchoredBy(anchor: FileAnchor): typeof BatchStorageDriver {
+    return class extends BatchStorageDriver {
+      static override async create(namespace: DataNamespace): Promise<BatchStorageDriver> {
+        const driver = new BatchStorageDriver({
+          databaseCreator: (path) => openMatterDatabase(path, anchor),
+          namespaceOrPath: folderOf(namespace),
+        });
+        await driver.initialize();
+        return driver;
+      }
+    };
   }
 
   override begin(): BatchTransaction {
@@ -76,4 +89,10 @@ class BatchTransaction extends StorageDriver.Transaction {
   override rollback(): void {
     this.#writes = [];
   }
+}
+
+function folderOf(namespace: DataNamespace): DatafileRoot {
+  if (!(namespace instanceof DatafileRoot)) throw new ImplementationError('This storage is kept in a folder');
+  mkdirSync(namespace.directory.path, { recursive: true });
+  return namespace;
 }

@@ -1,17 +1,28 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject } from '../../core/json.ts';
+import type { HubProblems } from '../../core/hub-problems.ts';
+import { isJsonObject, type JsonObject, jsonIn } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
-import { replaceFile, syncPath } from '../../core/storage/durable-file.ts';
-import { type FabricIdentity, inspectStorage } from './storage-inspection.ts';
+import { replaceFile, setAsideUnlessFile, syncPath } from '../../core/storage/durable-file.ts';
+import type { FileAnchor } from '../../core/storage/file-anchor.ts';
+import { KeptFile, repairTeller } from '../../core/storage/kept-file.ts';
+import { type FabricIdentity, type Inspection, inspectStorage } from './storage-inspection.ts';
 
 /** Name of the matter.js node, and of its folder in the state directory. */
 export const NODE_FOLDER = 'hub';
 const DATABASE = 'storage.db';
 const SNAPSHOTS_KEPT = 3;
+const SIDE_FILES = ['', '-wal', '-shm'] as const;
+const OLDER = 'has lost its last';
 const DRIVER_FILE_TEXT = '{"kind":"sqlite","type":"kv"}';
+
+interface StorageCollaborators {
+  readonly logger: Logger;
+  readonly problems: Pick<HubProblems, 'raise'>;
+  readonly anchor: FileAnchor;
+}
 
 /**
  * Guards the one file that holds the fabric's keys: looked at before matter.js opens it, copied after each change,
@@ -20,21 +31,29 @@ const DRIVER_FILE_TEXT = '{"kind":"sqlite","type":"kv"}';
  */
 export class MatterStorage {
   readonly #logger: Logger;
+  readonly #problems: Pick<HubProblems, 'raise'>;
+  readonly #anchor: FileAnchor;
   readonly #stateDir: string;
+  readonly #marker: KeptFile;
 
-  constructor(collaborators: { readonly logger: Logger }, options: { readonly stateDir: string }) {
-    this.#logger = collaborators.logger;
+  constructor({ logger, problems, anchor }: StorageCollaborators, options: { readonly stateDir: string }) {
+    this.#logger = logger;
+    this.#problems = problems;
+    this.#anchor = anchor;
     this.#stateDir = options.stateDir;
+    const path = join(options.stateDir, 'fabric.json');
+    const isWhole = (text: string) => identityIn(text) !== undefined;
+    this.#marker = new KeptFile({ path, isWhole, onRepaired: repairTeller({ logger, problems }) });
   }
 
   /** Makes the folder ready for matter.js. STORAGE_FAILED when the fabric is gone and no copy of it is good. */
   prepare(): void {
-    mkdirSync(this.#nodeDir, { recursive: true, mode: 0o700 });
-    mkdirSync(this.#snapshotDir, { recursive: true, mode: 0o700 });
+    for (const folder of [this.#nodeDir, this.#snapshotDir]) this.#makeFolder(folder);
     tightenModes(this.#stateDir);
+    for (const file of [...SIDE_FILES.map((suffix) => this.#database + suffix), this.#driverFile]) this.#freePlace(file);
     // matter.js only tests whether a process of the noted number lives, which a reused number blocks; the hub holds its own lock.
-    for (const file of ['matter.pid', 'matter.lock']) rmSync(join(this.#nodeDir, file), { force: true });
-    const fault = this.#faultOf(this.#database);
+    for (const file of ['matter.pid', 'matter.lock']) rmSync(join(this.#nodeDir, file), { recursive: true, force: true });
+    const fault = this.#faultOf(this.#database) ?? this.#lossOf();
     if (fault !== undefined) this.#restore(fault);
     // Without this file matter.js would look for another driver's data and start empty.
     if (existsSync(this.#database)) this.#repairDriverFile();
@@ -46,7 +65,7 @@ export class MatterStorage {
     if (found.state === 'broken' || found.identity === undefined) throw this.#failure('holds no fabric after the start');
     const expected = this.#expected();
     if (expected !== undefined && !isSame(expected, found.identity)) throw this.#failure('holds another fabric than the one of this home');
-    if (expected === undefined) replaceFile(this.#marker, JSON.stringify(found.identity));
+    if (expected === undefined) this.#marker.write(JSON.stringify(found.identity));
   }
 
   /** Copies the storage; a failure is a warning, since the storage itself is whole. */
@@ -75,19 +94,36 @@ export class MatterStorage {
     syncPath(target);
   }
 
+  /** Why a storage that is sound in itself is not what it was; undefined when it is. */
+  #lossOf(): string | undefined {
+    const found = existsSync(this.#database) ? inspectStorage(this.#database) : undefined;
+    if (found?.state !== 'whole') return undefined;
+    const expected = this.#anchor.least();
+    const generation = found.mark?.generation ?? 0;
+    if (expected && generation < expected.generation) return `${OLDER} ${expected.generation - generation} changes`;
+    const isOther = expected?.generation === generation && expected.digest !== '' && found.mark?.digest !== expected.digest;
+    return isOther || !found.isAsWritten ? 'holds values that are not as they were written' : undefined;
+  }
+
   /** Why a storage file must not be used; undefined when it may, or when there is nothing yet to lose. */
   #faultOf(file: string): string | undefined {
-    const hasHistory = existsSync(this.#marker) || this.#snapshots().length > 0;
-    if (!existsSync(file)) return hasHistory ? 'is missing' : undefined;
+    const hadFabric = this.#expected() !== undefined || this.#snapshots().length > 0;
+    if (!existsSync(file)) return hadFabric || (file === this.#database && this.#anchor.least() !== undefined) ? 'is missing' : undefined;
     const found = inspectStorage(file);
     if (found.state === 'broken') return `is damaged (${found.reason})`;
-    if (found.identity === undefined) return hasHistory ? 'has lost its fabric' : undefined;
+    // A hub that was killed in its first start has a storage and no fabric yet.
+    if (found.identity === undefined) return hadFabric ? 'has lost its fabric' : undefined;
     const expected = this.#expected();
     return expected === undefined || isSame(expected, found.identity) ? undefined : 'holds another fabric than the one of this home';
   }
 
   #restore(fault: string): void {
-    const good = this.#snapshots().find((number) => this.#faultOf(this.#snapshotFile(number)) === undefined);
+    const good = this.#snapshots().find((number) => this.#isGood(this.#snapshotFile(number)));
+    const isUsable = this.#faultOf(this.#database) === undefined;
+    if (isUsable && (good === undefined || !this.#isNewer(good, fault))) {
+      this.#tell(fault, 'matter.storage_kept', {});
+      return;
+    }
     if (good === undefined) throw this.#failure(fault);
     const quarantine = this.#quarantine();
     copyFileSync(this.#snapshotFile(good), `${this.#database}.part`);
@@ -95,7 +131,42 @@ export class MatterStorage {
     syncPath(`${this.#database}.part`);
     renameSync(`${this.#database}.part`, this.#database);
     const snapshotAt = statSync(this.#snapshotFile(good)).mtime.toISOString();
-    this.#logger.error('matter.storage_restored', { fault, snapshotAt, quarantine });
+    this.#tell(fault, 'matter.storage_restored', { snapshotAt, quarantine });
+  }
+
+  #tell(fault: string, event: string, data: JsonObject): void {
+    this.#logger.error(event, { fault, ...data });
+    const copy = typeof data.snapshotAt === 'string' ? `; its copy of ${data.snapshotAt} is in its place` : '';
+    this.#problems.raise(DATABASE, `The storage of the Matter devices ${fault}${copy}. What was changed since is lost`);
+  }
+
+  #isGood(file: string): boolean {
+    const found = inspectStorage(file);
+    return found.state === 'whole' && found.isAsWritten && this.#faultOf(file) === undefined;
+  }
+
+  /** A storage that only lacks its last changes stays where no copy has more of them. */
+  #isNewer(snapshot: number, fault: string): boolean {
+    const [copy, file] = [inspectStorage(this.#snapshotFile(snapshot)), inspectStorage(this.#database)];
+    const generationOf = (found: Inspection) => (found.state === 'whole' ? (found.mark?.generation ?? 0) : 0);
+    return !fault.startsWith(OLDER) || generationOf(copy) > generationOf(file);
+  }
+
+  #makeFolder(folder: string): void {
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+    } catch (error) {
+      throw new AtmoError('STORAGE_FAILED', `${folder} is no folder, or cannot be made: move what lies there away (${String(error)})`, {
+        path: folder,
+      });
+    }
+  }
+
+  #freePlace(path: string): void {
+    const aside = setAsideUnlessFile(path);
+    if (aside === undefined) return;
+    this.#logger.error('matter.no_file_set_aside', { path, aside });
+    this.#problems.raise(path, `${basename(path)} was no file, and was set aside as ${basename(aside)}`);
   }
 
   /** Moves the damaged file and its write-ahead log aside: a stale log would be replayed into the restored file. */
@@ -104,21 +175,19 @@ export class MatterStorage {
     mkdirSync(base, { recursive: true, mode: 0o700 });
     const folder = join(base, String(readdirSync(base).length + 1));
     mkdirSync(folder, { mode: 0o700 });
-    for (const name of [DATABASE, `${DATABASE}-wal`, `${DATABASE}-shm`]) {
+    for (const name of SIDE_FILES.map((suffix) => DATABASE + suffix)) {
       if (existsSync(join(this.#nodeDir, name))) renameSync(join(this.#nodeDir, name), join(folder, name));
     }
     return folder;
   }
 
   #repairDriverFile(): void {
-    const file = join(this.#nodeDir, 'driver.json');
-    if (parseFile(file)?.kind !== 'sqlite') replaceFile(file, DRIVER_FILE_TEXT);
+    const driver = existsSync(this.#driverFile) ? jsonIn(readFileSync(this.#driverFile, 'utf8')) : undefined;
+    if (!isJsonObject(driver) || driver.kind !== 'sqlite') replaceFile(this.#driverFile, DRIVER_FILE_TEXT);
   }
 
   #expected(): FabricIdentity | undefined {
-    const marker = parseFile(this.#marker);
-    if (typeof marker?.fabricId !== 'string' || typeof marker.rootHash !== 'string') return undefined;
-    return { fabricId: marker.fabricId, rootHash: marker.rootHash };
+    return identityIn(this.#marker.read() ?? '');
   }
 
   /** Numbers of the snapshots, newest first. */
@@ -152,8 +221,8 @@ export class MatterStorage {
     return join(this.#stateDir, 'snapshots');
   }
 
-  get #marker(): string {
-    return join(this.#stateDir, 'fabric.json');
+  get #driverFile(): string {
+    return join(this.#nodeDir, 'driver.json');
   }
 }
 
@@ -161,13 +230,10 @@ function isSame(a: FabricIdentity, b: FabricIdentity): boolean {
   return a.fabricId === b.fabricId && a.rootHash === b.rootHash;
 }
 
-function parseFile(file: string) {
-  try {
-    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+function identityIn(text: string): FabricIdentity | undefined {
+  const marker = jsonIn(text);
+  if (!isJsonObject(marker) || typeof marker.fabricId !== 'string' || typeof marker.rootHash !== 'string') return undefined;
+  return { fabricId: marker.fabricId, rootHash: marker.rootHash };
 }
 
 /** Takes group and others every right: an older version or a copy may have left some. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { openMatterDatabase } from './matter-database.ts';
 
 /** More messages to groups than a hub sends between a backup and its return. */
 const SKIPPED = 2 ** 24;
@@ -13,10 +13,17 @@ const LAST = 2 ** 32 - 1;
 export function skipGroupCounter(matterDir: string): void {
   const path = join(matterDir, 'hub/storage.db');
   if (!existsSync(path)) return;
-  using database = new DatabaseSync(path);
-  const counter = database.prepare("SELECT value_json AS text FROM kvstore WHERE context = 'sessions' AND key = 'groupDataCounter'").get();
-  const value = typeof counter?.text === 'string' ? Number(counter.text) : Number.NaN;
-  if (!Number.isSafeInteger(value)) return;
-  const ahead = String(Math.min(value + SKIPPED, LAST));
-  database.prepare("UPDATE kvstore SET value_json = ? WHERE context = 'sessions' AND key = 'groupDataCounter'").run(ahead);
+  // Counted like every other change, so that it is not taken for damage.
+  const database = openMatterDatabase(path);
+  try {
+    const counter = database
+      .prepare<{ text: string }>("SELECT value_json AS text FROM kvstore WHERE context = 'sessions' AND key = 'groupDataCounter'")
+      .get();
+    const value = typeof counter?.text === 'string' ? Number(counter.text) : Number.NaN;
+    if (!Number.isSafeInteger(value)) return;
+    const ahead = Math.min(value + SKIPPED, LAST);
+    database.exec(`UPDATE kvstore SET value_json = '${ahead}' WHERE context = 'sessions' AND key = 'groupDataCounter'`);
+  } finally {
+    database.close();
+  }
 }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { isJsonObject } from '../../core/json.ts';
+import type { FileMark } from '../../core/storage/file-anchor.ts';
+import { markIn, sumOfRows } from './matter-database.ts';
 
 /** Which fabric a storage file holds. */
 export interface FabricIdentity {
@@ -10,8 +12,9 @@ export interface FabricIdentity {
   readonly rootHash: string;
 }
 
+/** `mark`: how far the file is; absent for one of a hub that did not count. `isAsWritten`: its rows fit the sum that it keeps. */
 export type Inspection =
-  | { readonly state: 'whole'; readonly identity: FabricIdentity | undefined }
+  | { readonly state: 'whole'; readonly identity: FabricIdentity | undefined; readonly mark?: FileMark; readonly isAsWritten: boolean }
   | { readonly state: 'broken'; readonly reason: string };
 
 /** Reads a storage file of matter.js's sqlite driver without changing it and tells whether it can be trusted. */
@@ -19,8 +22,15 @@ export function inspectStorage(file: string): Inspection {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file, { readOnly: true });
+    // As a hub leaves it that was killed before it made the table, and as whoever empties the file.
+    if (database.prepare('SELECT 1 FROM sqlite_master').get() === undefined) {
+      return { state: 'whole', identity: undefined, isAsWritten: true };
+    }
     const damage = findDamage(database);
-    return damage === undefined ? { state: 'whole', identity: readIdentity(database) } : { state: 'broken', reason: damage };
+    if (damage !== undefined) return { state: 'broken', reason: damage };
+    const mark = markIn(database);
+    const isAsWritten = mark === undefined || mark.digest === sumOfRows(database);
+    return { state: 'whole', identity: readIdentity(database), ...(mark && { mark }), isAsWritten };
   } catch (error) {
     return { state: 'broken', reason: error instanceof Error ? error.message : String(error) };
   } finally {

@@ -34,6 +34,10 @@ export class EndableImage {
       if (piece.byteLength > 0) controller.enqueue(piece);
       if (offset >= this.#blob.size) controller.close();
     };
-    return new ReadableStream({ pull }, { highWaterMark: 0 });
+    const stream = new ReadableStream({ pull }, { highWaterMark: 0 });
+    // matter.js cancels the stream when a transfer is over. Of one that has ended in an error that rejects, in a promise that nobody
+    // waits for: it would end the hub.
+    const cancel = (reason?: unknown): Promise<void> => ReadableStream.prototype.cancel.call(stream, reason).catch(() => undefined);
+    return Object.assign(stream, { cancel });
   }
 }

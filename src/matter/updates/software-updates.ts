@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Device } from '../../core/devices/device-model.ts';
 import type { SoftwareVersion, UpdateList, UpdateOffer, UpdateProgress, UpdateResult } from '../../core/devices/software-update.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { quoted } from '../../core/foreign-text.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { NodeClusters, rootDevice } from '../administration/node-clusters.ts';
@@ -70,7 +71,7 @@ export class SoftwareUpdates {
   async update(device: DeviceId, request: UpdateRequest): Promise<UpdateResult> {
     const root = rootDevice(this.#with.devices, device);
     if (this.#busy.has(root.nodeId))
-      throw new AtmoError('CONFLICT', `${root.name} is being updated; wait for the end of that or cancel it`);
+      throw new AtmoError('CONFLICT', `${quoted(root.name)} is being updated; wait for the end of that or cancel it`);
     this.#busy.add(root.nodeId);
     try {
       const node = await this.#readyNode(root, request.signal);
@@ -86,11 +87,11 @@ export class SoftwareUpdates {
   async #readyNode(device: Device, signal: AbortSignal): Promise<ReadyNode> {
     const { requestor } = updatableNode(this.#with.devices, device);
     if (requestor === undefined)
-      throw new AtmoError('NOT_SUPPORTED', `${device.name} takes no software over Matter; its manufacturer's app may update it`);
+      throw new AtmoError('NOT_SUPPORTED', `${quoted(device.name)} takes no software over Matter; its manufacturer's app may update it`);
     const { version, state, isPossible } = await this.#software(device.id, requestor, signal);
     if (BUSY_STATES.has(state))
-      throw new AtmoError('CONFLICT', `${device.name} says that it is ${state} already; try again when it is done`);
-    if (!isPossible) throw new AtmoError('CONFLICT', `${device.name} says that it cannot be updated now; its battery may be low`);
+      throw new AtmoError('CONFLICT', `${quoted(device.name)} says that it is ${state} already; try again when it is done`);
+    if (!isPossible) throw new AtmoError('CONFLICT', `${quoted(device.name)} says that it cannot be updated now; its battery may be low`);
     return { device, requestor, software: { vendorId: device.vendor.id, productId: device.product.id, version } };
   }
 
@@ -100,7 +101,7 @@ export class SoftwareUpdates {
       const image = await folder.image(file);
       const misfit = misfitOf(image, software);
       if (misfit === undefined) return image;
-      throw new AtmoError('CONFLICT', `${file} cannot be installed: ${device.name} ${misfit}`, { file });
+      throw new AtmoError('CONFLICT', `${file} cannot be installed: ${quoted(device.name)} ${misfit}`, { file });
     }
     const { images } = await folder.read();
     const fitting = images.filter((image) => misfitOf(image, software) === undefined);
@@ -108,7 +109,7 @@ export class SoftwareUpdates {
     if (newest) return newest;
     throw new AtmoError(
       'NOT_FOUND',
-      `${folder.path} holds no image for ${device.name}, which runs ${versionText(software.version)}; list_updates says why`,
+      `${folder.path} holds no image for ${quoted(device.name)}, which runs ${versionText(software.version)}; list_updates says why`,
     );
   }
 
@@ -116,7 +117,7 @@ export class SoftwareUpdates {
     const { clock, devices, matter } = this.#with;
     const { device, requestor } = node;
     const peer = devices.peerOf(device.id).peerAddress;
-    if (peer === undefined) throw new AtmoError('DEVICE_NOT_FOUND', `${device.name} is not on the fabric any more`);
+    if (peer === undefined) throw new AtmoError('DEVICE_NOT_FOUND', `${quoted(device.name)} is not on the fabric any more`);
     const course = new UpdateCourse({ clock, onProgress }, { device: device.name, image, token: randomBytes(32) });
     const endpoint = await this.#openProvider();
     const clusters = new NodeClusters(devices.wholeNodes, device.id, signal);
@@ -178,7 +179,7 @@ function unfitReason(image: UpdateImage, nodes: readonly UpdatableNode[]): strin
   const reasons = nodes.flatMap(({ device, software, requestor }) => {
     if (!software || !isForProduct(image, software)) return [];
     const misfit = requestor === undefined ? 'takes no software over Matter' : misfitOf(image, software);
-    return misfit === undefined ? [] : [`${device.name} ${misfit}`];
+    return misfit === undefined ? [] : [`${quoted(device.name)} ${misfit}`];
   });
   return reasons.length > 0 ? reasons.join('; ') : `no device here is ${target(image)}`;
 }

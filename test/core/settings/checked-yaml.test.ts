@@ -42,3 +42,17 @@ test.each([
 test('what the parser says is told without a second place', () => {
   expect(() => parseCheckedYaml('http: {}\nhttp: {}\n', 'config.yaml', SCHEMA)).toThrow(/^config\.yaml, line 2: Map keys must be unique$/);
 });
+
+test.each(['name', 'reason'])(
+  'the %s of a rule holds no character that nobody sees, and pictures and Persian as they are written',
+  (key) => {
+    const rule = (text: string) => JSON.stringify({ rules: [{ name: 'a', effect: 'deny', [key]: text }] });
+    for (const hidden of ['\u200b', '\u202e', '\u{e0041}', '\u3164', '\u2800', '\u001b', '\ufe0f']) {
+      expect(() => parseCheckedYaml(rule(`no${hidden} lamp`), 'rules.yaml', RULES_SCHEMA)).toThrow(
+        `rules.yaml, line 1: rules.0.${key} holds characters that nobody sees: no\\u{${hidden.codePointAt(0)?.toString(16)}} lamp`,
+      );
+    }
+    for (const text of ['👩\u200d🍳 cooks', '❤\ufe0f', 'می\u200cخواهم', 'Küche, 2. Stock'])
+      expect(parseCheckedYaml(rule(text), 'rules.yaml', RULES_SCHEMA)).toMatchObject({ rules: [{ [key]: text }] });
+  },
+);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { AtmoError } from '../../../src/core/errors.ts';
 import { DeviceBook } from '../../../src/matter/devices/device-book.ts';
 import type { PlannedDevice } from '../../../src/matter/devices/device-map.ts';
 import { deviceText } from '../../../src/matter/devices/device-text.ts';
@@ -74,7 +75,7 @@ describe('ids and names of devices', () => {
     const store = new MemoryStore();
     const book = new DeviceBook(store);
     for (const key of ['1', '1/e2', '11']) book.entryOf(planned(key, key));
-    book.forgetNode('1');
+    book.forgetNode('1', [planned('1', '')], 0);
     expect(store.entries('devices').map(({ key }) => key)).toEqual(['11']);
   });
 
@@ -82,9 +83,97 @@ describe('ids and names of devices', () => {
     const store = new MemoryStore();
     const book = new DeviceBook(store);
     book.entryOf(planned('1', 'Kitchen lamp'));
-    book.forgetNode('1');
+    book.forgetNode('1', [], 0);
     expect(book.entryOf(planned('2', 'Kitchen lamp')).id).toBe('kitchen-lamp-2');
     expect(new DeviceBook(store).entryOf(planned('3', 'Kitchen lamp')).id).toBe('kitchen-lamp-3');
+  });
+});
+
+describe('a device that is commissioned again', () => {
+  const facts = {
+    label: '',
+    vendor: { id: 1, name: '' },
+    product: { id: 2, name: 'Lamp' },
+    serial: 'S1',
+    softwareVersion: '',
+    uniqueId: '',
+  };
+  const bridge = (nodeId: string, own: Partial<typeof facts> = {}): readonly PlannedDevice[] => {
+    const root = { ...planned(nodeId, 'Bridge'), nodeId, facts: { ...facts, ...own } };
+    const lamp = { ...planned(`${nodeId}/e5`, 'Sofa lamp'), nodeId, kind: 'bridged' as const, parentKey: nodeId };
+    return [root, lamp];
+  };
+
+  /** A book that has known the bridge and its lamp, and forgot them. */
+  function afterRemoval(findings: readonly string[] | null = []) {
+    const store = new MemoryStore();
+    const book = new DeviceBook(store);
+    const old = bridge('1');
+    for (const one of old) book.entryOf(one);
+    book.rename('1/e5', 'Sofa');
+    book.setArea('1/e5', 'Salon');
+    if (findings) book.attest('1', findings);
+    book.forgetNode('1', old, 7);
+    return new DeviceBook(store);
+  }
+
+  /** Which former device each of a node's devices seems to be. */
+  function recognised(book: DeviceBook, plans: readonly PlannedDevice[], findings: readonly string[] | null = []) {
+    for (const one of plans) book.entryOf(one);
+    if (findings && plans[0]) book.attest(plans[0].key, findings);
+    return plans.map((one) => book.recognise(one, plans)?.id);
+  }
+
+  test('is known by vendor, product and serial number, and what is behind it by its place and what it says of itself', () => {
+    const book = afterRemoval();
+    const again = bridge('2');
+    expect(recognised(book, again)).toEqual(['bridge', 'sofa-lamp']);
+    expect(again.map((one) => book.entryOf(one).id)).toEqual(['bridge-2', 'sofa-lamp-2']);
+    const other = [
+      ...bridge('3').slice(0, 1),
+      ...bridge('3')
+        .slice(1)
+        .map((one) => ({ ...one, deviceTypes: ['DoorLock'] })),
+    ];
+    expect(recognised(book, other)).toEqual(['bridge', undefined]);
+  });
+
+  test('gets its id, name and area back when a person says so, and not before', () => {
+    const book = afterRemoval();
+    const [, lamp] = bridge('2');
+    recognised(book, bridge('2'));
+    if (lamp === undefined) throw new AtmoError('INTERNAL_ERROR', 'The bridge has a lamp');
+    const former = book.recognise(lamp, bridge('2'));
+    if (former) book.restore(lamp.key, former);
+    expect(book.entryOf(lamp)).toMatchObject({ id: 'sofa-lamp', name: 'Sofa', area: 'Salon' });
+    expect(book.recognise(lamp, bridge('2'))).toBeUndefined();
+    expect(book.entryOf(planned('9', 'Sofa lamp')).id).toBe('sofa-lamp-3');
+  });
+
+  test.each([
+    ['another serial number', { serial: 'S2' }],
+    ['no serial number and no unique id', { serial: '' }],
+    ['another product', { product: { id: 3, name: 'Lamp' } }],
+    ['another maker', { vendor: { id: 9, name: '' } }],
+  ])('is not known with %s', (_what, own) => {
+    expect(recognised(afterRemoval(), bridge('2', own))).toEqual([undefined, undefined]);
+  });
+
+  test('is not known where its attestation is weaker than it was, or nobody knows what it is', () => {
+    const doubt = 'the maker is not trusted';
+    expect(recognised(afterRemoval(), bridge('2'), [doubt])).toEqual([undefined, undefined]);
+    expect(recognised(afterRemoval([doubt]), bridge('2'), [doubt])).toEqual(['bridge', 'sofa-lamp']);
+    expect(recognised(afterRemoval(null), bridge('2'), [doubt])).toEqual([undefined, undefined]);
+    expect(recognised(afterRemoval(null), bridge('2'))).toEqual(['bridge', 'sofa-lamp']);
+    expect(recognised(afterRemoval(), bridge('2'), null)).toEqual([undefined, undefined]);
+  });
+
+  test('is not looked for among devices that a hub of before forgot, and their ids stay theirs', () => {
+    const store = new MemoryStore();
+    store.set('devices.former', 'bridge', true);
+    const book = new DeviceBook(store);
+    expect(recognised(book, bridge('2'))).toEqual([undefined, undefined]);
+    expect(book.entryOf(bridge('2')[0] ?? planned('2', '')).id).toBe('bridge-2');
   });
 });
 

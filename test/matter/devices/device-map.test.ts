@@ -16,6 +16,7 @@ interface EndpointOptions {
   readonly parent?: number;
   readonly bridged?: ProductFacts;
   readonly tags?: EndpointSnapshot['tags'];
+  readonly userLabel?: string;
 }
 
 function endpoint(number: number, types: readonly string[], options: EndpointOptions = {}): EndpointSnapshot {
@@ -26,6 +27,7 @@ function endpoint(number: number, types: readonly string[], options: EndpointOpt
     deviceTypes: types.map((name, id) => ({ id, name, revision: 1 })),
     isApplication: types.some((name) => !STRUCTURE.has(name)),
     tags: options.tags ?? [],
+    ...(options.userLabel !== undefined && { userLabel: options.userLabel }),
     clusters: [],
   };
 }
@@ -72,6 +74,22 @@ describe('the devices that a node makes', () => {
     ]);
     expect(new Set(names).size).toBe(3);
     expect(names[2]).toBe('Fridge cabinet freezer');
+  });
+
+  test('likes are called what people wrote into them, where that tells them apart', () => {
+    const outlet = (number: number, userLabel: string) => endpoint(number, ['OnOffPlugInUnit'], { userLabel });
+    const strip = node('Strip', outlet(1, 'Kettle'), outlet(2, 'Toaster'));
+    expect(planDevices(strip).map(({ label }) => label)).toEqual([
+      'Strip',
+      'Strip on off plug in unit Kettle',
+      'Strip on off plug in unit Toaster',
+    ]);
+    const same = node('Strip', outlet(1, 'Outlet'), outlet(2, 'Outlet'));
+    expect(
+      planDevices(same)
+        .map(({ label }) => label)
+        .at(-1),
+    ).toBe('Strip on off plug in unit 2');
   });
 
   test('likes without tags are numbered', () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { type InteractionFailure, interactionError } from '../../../src/matter/devices/interaction-error.ts';
 
-const failure: InteractionFailure = { what: 'OnOff.Toggle on lamp', isSent: true, isRead: false, isCancelled: false, limitMs: 4_500 };
+const failure: InteractionFailure = { what: 'OnOff.Toggle on lamp', isSent: true, isRead: false, isCancelled: false, waitedMs: 13_740 };
 const lost = new TypeError('no answer');
 
 describe('what a caller is told of a failed interaction', () => {
@@ -18,6 +18,7 @@ describe('what a caller is told of a failed interaction', () => {
       code,
       message: expect.stringContaining('OnOff.Toggle on lamp'),
     });
+    if (code !== 'CANCELLED') expect(interactionError(lost, { ...failure, ...change }).message).toContain('within 13.7 s');
   });
 
   test("the device's own status is kept with number and name", () => {

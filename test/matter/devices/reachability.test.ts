@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Reachability } from '../../../src/core/devices/device-model.ts';
 import { ManualClock } from '../../../src/core/time/clock.ts';
+import { type SleepFacts, sleeps } from '../../../src/matter/devices/peer-snapshot.ts';
 import {
-  MAINS_POLICY,
+  AWAKE_POLICY,
   type ReachabilityLink,
   ReachabilityMonitor,
   type ReachabilityPolicy,
@@ -37,7 +38,8 @@ class FakeLink implements ReachabilityLink {
   }
 }
 
-function setUp(policy: ReachabilityPolicy = MAINS_POLICY, random = 0) {
+function setUp(given: ReachabilityPolicy | (() => ReachabilityPolicy) = AWAKE_POLICY, random = 0) {
+  const policy = typeof given === 'function' ? given : () => given;
   const clock = new ManualClock();
   const link = new FakeLink(clock);
   const changes: [Reachability, number][] = [];
@@ -61,7 +63,7 @@ async function pass(clock: ManualClock, ms: number): Promise<void> {
   }
 }
 
-describe('a node on mains power', () => {
+describe('a node that always listens', () => {
   test('that reports by itself is never asked', async () => {
     const { clock, link, monitor } = setUp();
     for (let second = 0; second < 120; second++) {
@@ -73,7 +75,7 @@ describe('a node on mains power', () => {
   });
 
   test('that is quiet is asked about every ten seconds, jitter spreads it', async () => {
-    const { clock, link, monitor } = setUp(MAINS_POLICY, 0.5);
+    const { clock, link, monitor } = setUp(AWAKE_POLICY, 0.5);
     await pass(clock, 80_000);
     expect(monitor.state).toBe('reachable');
     expect(link.probes).toBeGreaterThanOrEqual(7);
@@ -82,7 +84,7 @@ describe('a node on mains power', () => {
 
   test.each([0, 0.5, 0.99])('that dies at any moment is known within 15 s (jitter %d)', async (random) => {
     for (let deathMs = 0; deathMs < 11_000; deathMs += 1_100) {
-      const { clock, link, changes } = setUp(MAINS_POLICY, random);
+      const { clock, link, changes } = setUp(AWAKE_POLICY, random);
       await pass(clock, 20_000 + deathMs);
       link.isThere = false;
       await pass(clock, 20_000);
@@ -144,6 +146,34 @@ describe('a node on mains power', () => {
     monitor.suspect();
     await pass(clock, 60_000);
     expect([link.probes, changes.length]).toEqual([0, 0]);
+  });
+});
+
+describe('which nodes sleep', () => {
+  const AWAKE: SleepFacts = { isIntermittent: false, isThreadSleepy: false, isBatteryOnly: false, idleIntervalMs: 500 };
+
+  test.each<[string, Partial<SleepFacts>, boolean]>([
+    ['a lamp', {}, false],
+    ['a robot on batteries that listens all the time', { isBatteryOnly: true }, false],
+    ['a device on batteries before its first session', { isBatteryOnly: true, idleIntervalMs: undefined }, false],
+    ['a device that is connected intermittently', { isIntermittent: true }, true],
+    ['a sleepy end device of a Thread network', { isThreadSleepy: true }, true],
+    ['a sensor on batteries that negotiated a long idle interval', { isBatteryOnly: true, idleIntervalMs: 5_000 }, true],
+    ['a lamp that negotiated a long idle interval', { idleIntervalMs: 5_000 }, false],
+  ])('%s', (_, facts, isSleepy) => {
+    expect(sleeps({ ...AWAKE, ...facts })).toBe(isSleepy);
+  });
+
+  test('a node is asked as soon as it turns out to listen all the time', async () => {
+    let policy = sleepyPolicy(300_000);
+    const { clock, link, monitor, changes } = setUp(() => policy);
+    link.heardMs = clock.now();
+    monitor.heard();
+    policy = AWAKE_POLICY;
+    link.isThere = false;
+    monitor.suspect();
+    await pass(clock, 4_000);
+    expect(changes.map(([state]) => state)).toEqual(['reachable', 'unreachable']);
   });
 });
 

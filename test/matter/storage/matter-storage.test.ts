@@ -3,13 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { HubProblems } from '../../../src/core/hub-problems.ts';
 import { createLogger, silentLogger } from '../../../src/core/logger.ts';
+import { StateAnchors } from '../../../src/journal/state-anchors.ts';
+import { openMatterDatabase } from '../../../src/matter/storage/matter-database.ts';
 import { MatterStorage, NODE_FOLDER } from '../../../src/matter/storage/matter-storage.ts';
 import { inspectStorage } from '../../../src/matter/storage/storage-inspection.ts';
 
 let stateDir: string;
 let database: string;
 let storage: MatterStorage;
+
+const parts = () => ({ problems: new HubProblems(), anchor: new StateAnchors(stateDir, silentLogger).of('matter/hub/storage.db') });
 
 /** A storage file as matter.js's sqlite driver writes it, big enough for damage in its middle. */
 function writeDatabase(rootKey: string, fabrics = boxedFabrics('77')): void {
@@ -63,7 +68,7 @@ function edit(sql: string): void {
 beforeEach(() => {
   stateDir = mkdtempSync(join(tmpdir(), 'matter-storage-'));
   database = join(stateDir, NODE_FOLDER, 'storage.db');
-  storage = new MatterStorage({ logger: silentLogger }, { stateDir });
+  storage = new MatterStorage({ logger: silentLogger, ...parts() }, { stateDir });
 });
 afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
 
@@ -97,7 +102,7 @@ describe('storage of the fabric', () => {
     const before = inspectStorage(database);
     damage();
     const lines: string[] = [];
-    new MatterStorage({ logger: createLogger('error', (line) => lines.push(line)) }, { stateDir }).prepare();
+    new MatterStorage({ logger: createLogger('error', (line) => lines.push(line)), ...parts() }, { stateDir }).prepare();
     expect(inspectStorage(database)).toEqual(before);
     expect(lines.join()).toContain('matter.storage_restored');
   });
@@ -145,6 +150,18 @@ describe('storage of the fabric', () => {
     expect(() => storage.confirmFabric()).toThrow(/another fabric/);
   });
 
+  test.each([
+    ['before it made the file', () => new DatabaseSync(database).close()],
+    ['before it made the table', () => edit('PRAGMA journal_mode = WAL')],
+    ['before there was a fabric', () => openMatterDatabase(database, parts().anchor).close()],
+  ])('a hub that was killed in its first start, %s, starts again without a word', (_when, leave) => {
+    storage.prepare();
+    leave();
+    const { problems, anchor } = parts();
+    new MatterStorage({ logger: silentLogger, problems, anchor }, { stateDir }).prepare();
+    expect(problems.list()).toEqual([]);
+  });
+
   test('only the three newest snapshots stay', () => {
     storage.prepare();
     writeDatabase('key1');
@@ -156,7 +173,7 @@ describe('storage of the fabric', () => {
     storage.prepare();
     writeFileSync(database, 'nonsense');
     const lines: string[] = [];
-    new MatterStorage({ logger: createLogger('warn', (line) => lines.push(line)) }, { stateDir }).snapshot();
+    new MatterStorage({ logger: createLogger('warn', (line) => lines.push(line)), ...parts() }, { stateDir }).snapshot();
     expect(lines.join()).toContain('matter.snapshot_failed');
     expect(readdirSync(join(stateDir, 'snapshots'))).toEqual([]);
   });

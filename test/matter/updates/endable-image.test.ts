@@ -35,3 +35,13 @@ test('one that is withdrawn ends within a few blocks, with an error that the dev
   await expect(reading).rejects.toBeInstanceOf(BdxError);
   expect(sent).toBeLessThanOrEqual(6);
 });
+
+test('its stream can be cancelled after the withdrawal without an error, which nobody would wait for', async () => {
+  const end = new AbortController();
+  const stream = new EndableImage(new Blob([BYTES]), end.signal).stream();
+  end.abort();
+  const reader = stream.getReader();
+  await expect(reader.read()).rejects.toBeInstanceOf(BdxError);
+  reader.releaseLock();
+  await expect(stream.cancel()).resolves.toBeUndefined();
+});
