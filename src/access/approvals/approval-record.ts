@@ -1,8 +1,9 @@
 import type { ApprovalRequest } from '../../core/access/approval-queue.ts';
-import type { ApprovalView } from '../../core/access/approvals.ts';
+import type { ApprovalView, PlannedCall } from '../../core/access/approvals.ts';
 import type { Effect } from '../../core/access/authorizer.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { principalKey } from '../../core/access/principal.ts';
+import type { DeviceFacts } from '../../core/devices/device-facts.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { isoTime } from '../../core/time/iso-time.ts';
 import type { ApprovalStatement } from '../../wire/approval-payload.ts';
@@ -26,6 +27,8 @@ export interface ApprovalRecord {
   readonly params: JsonObject;
   readonly callHash: string;
   readonly effects: readonly Pick<Effect, 'target' | 'permission' | 'risk'>[];
+  /** The program or the steps that it is for; absent where it has neither. */
+  readonly runs?: PlannedCall;
   readonly needed: number;
   readonly given: readonly GivenApproval[];
   readonly deniedBy?: string;
@@ -42,7 +45,7 @@ type Circumstances = Pick<ApprovalRecord, 'id' | 'createdMs' | 'expiresMs' | 'hu
 
 /** The record of a new request. */
 export function recordOf(request: ApprovalRequest, circumstances: Circumstances): ApprovalRecord {
-  const { principal, toolId, title, params, callHash, effects, personsNeeded, traceId } = request;
+  const { principal, toolId, title, params, callHash, effects, plan, personsNeeded, traceId } = request;
   return {
     ...circumstances,
     state: 'open',
@@ -52,6 +55,7 @@ export function recordOf(request: ApprovalRequest, circumstances: Circumstances)
     params,
     callHash,
     effects: effects.map(({ target, permission, risk }) => ({ target, permission, risk })),
+    ...((plan.program ?? plan.steps) && { runs: plan }),
     needed: Math.max(1, personsNeeded),
     given: [],
     traceId,
@@ -93,8 +97,14 @@ export function statementOf(
   };
 }
 
-/** The request as people see it; `given` are the approvals that count now. */
-export function viewOf(record: ApprovalRecord, given: readonly GivenApproval[]): ApprovalView {
+interface ViewParts {
+  /** The approvals that count now. */
+  readonly given: readonly GivenApproval[];
+  readonly devices: Pick<DeviceFacts, 'nameOf'>;
+}
+
+/** The request as people see it. */
+export function viewOf(record: ApprovalRecord, { given, devices }: ViewParts): ApprovalView {
   const open = given.length >= record.needed ? 'approved' : 'pending';
   return {
     approval_id: record.id,
@@ -104,6 +114,8 @@ export function viewOf(record: ApprovalRecord, given: readonly GivenApproval[]):
     title: record.title,
     params: record.params,
     effects: record.effects,
+    devices: devicesOf(record, devices),
+    ...(record.runs && { runs: record.runs }),
     needed: record.needed,
     given: given.length,
     approved_by: given.map(({ person, keyId, atMs }) => ({ person, key_id: keyId, at: isoTime(atMs) })),
@@ -114,6 +126,20 @@ export function viewOf(record: ApprovalRecord, given: readonly GivenApproval[]):
     call_hash: record.callHash,
     trace_id: record.traceId,
   };
+}
+
+/** Each device once, by the name that it has now: the ids of devices begin the targets. */
+function devicesOf({ effects, runs }: ApprovalRecord, devices: ViewParts['devices']): ApprovalView['devices'] {
+  const targets = [...effects.map(({ target }) => target), ...(runs ? targetsOf(runs) : [])];
+  const ids = [...new Set(targets.map((target) => target.split('/', 1)[0] ?? ''))];
+  return ids.flatMap((id) => {
+    const name = devices.nameOf(id);
+    return name === undefined ? [] : [{ id, name }];
+  });
+}
+
+function targetsOf({ targets, steps = [] }: PlannedCall): readonly string[] {
+  return [...targets, ...steps.flatMap(targetsOf)];
 }
 
 /** A record as the store gave it back; undefined when it is not whole. Only this program writes there. */

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { familyOf } from '../../core/access/agent-id.ts';
 import type { ApprovalQueue, ApprovalRequest, ApprovalVerdict } from '../../core/access/approval-queue.ts';
+import { approvalSummary, willDoLines } from '../../core/access/approval-words.ts';
 import type { ApprovalDesk, ApprovalView, OwnedApproval, SignedDecision } from '../../core/access/approvals.ts';
 import { type Principal, principalKey } from '../../core/access/principal.ts';
+import type { DeviceFacts } from '../../core/devices/device-facts.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Service } from '../../core/service.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
@@ -26,6 +28,7 @@ interface StoreCollaborators extends ChronicleCollaborators {
   readonly store: KeyValueStore;
   readonly clock: Clock;
   readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'lastSerial'>;
+  readonly devices: Pick<DeviceFacts, 'nameOf'>;
 }
 
 /**
@@ -84,17 +87,16 @@ export class ApprovalStore implements ApprovalQueue, ApprovalDesk, Service {
 
   list(): readonly OwnedApproval[] {
     this.#closeOld();
-    const keys = this.#collaborators.approvers.list();
     return this.#book
       .all()
-      .map((record) => ownedView(record, keys))
+      .map((record) => this.#owned(record))
       .reverse();
   }
 
   get(approvalId: string): OwnedApproval | undefined {
     this.#closeOld();
     const record = this.#book.get(approvalId);
-    return record && ownedView(record, this.#collaborators.approvers.list());
+    return record && this.#owned(record);
   }
 
   async decide(decision: SignedDecision): Promise<ApprovalView> {
@@ -103,7 +105,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalDesk, Service {
     const { person, keyId } = decidingKey(record, decision, this.#collaborators.approvers.keysOf(decision.person));
     const word: GivenApproval = { person, keyId, atMs: this.#collaborators.time.now(), signature: decision.signature };
     const decided = decision.decision === 'deny' ? this.#deny(record, word) : this.#approve(record, word);
-    const { view } = ownedView(decided, this.#collaborators.approvers.list());
+    const { view } = this.#owned(decided);
     await (decision.decision === 'deny' ? this.#chronicle.denied(decided, word) : this.#chronicle.given(decided, word));
     return view;
   }
@@ -169,7 +171,8 @@ export class ApprovalStore implements ApprovalQueue, ApprovalDesk, Service {
 
   #verdict(record: ApprovalRecord, principal: Principal): ApprovalVerdict {
     const approvalId = record.id;
-    if (record.state === 'denied') return { state: 'denied', approvalId, by: record.deniedBy ?? '' };
+    if (record.state === 'denied') return { state: 'denied', approvalId, by: record.deniedBy ?? '', expiresAt: isoTime(record.expiresMs) };
+    const { view } = this.#owned(record);
     const given = this.#counted(record, principal.token?.keys);
     if (given.length >= record.needed) return { state: 'approved', approvalId, by: given.map(({ person }) => person) };
     return {
@@ -178,7 +181,14 @@ export class ApprovalStore implements ApprovalQueue, ApprovalDesk, Service {
       expiresAt: isoTime(record.expiresMs),
       needed: record.needed,
       given: given.length,
+      summary: approvalSummary(view),
+      willDo: willDoLines(view),
     };
+  }
+
+  #owned(record: ApprovalRecord): OwnedApproval {
+    const { devices } = this.#collaborators;
+    return { principalKey: requesterKey(record), view: viewOf(record, { given: this.#counted(record), devices }) };
   }
 
   #use(record: ApprovalRecord): ApprovalRecord {
@@ -201,8 +211,12 @@ export class ApprovalStore implements ApprovalQueue, ApprovalDesk, Service {
     }
     if (record.state === 'open' && !this.#isDue(record)) return record;
     const reason = record.state === 'open' ? 'expired' : record.state;
-    const ends = { expired: 'has expired', used: 'has been used', denied: `was denied by ${record.deniedBy}` };
-    throw new AtmoError('CONFLICT', `Request ${id} ${ends[reason]}; a new call makes a new request`, { state: reason });
+    const ends = {
+      expired: 'has expired; a new call makes a new request',
+      used: 'has been used; a new call makes a new request',
+      denied: `was denied by ${record.deniedBy}; the same call is refused until ${isoTime(record.expiresMs)}, and makes a new request after that`,
+    };
+    throw new AtmoError('CONFLICT', `Request ${id} ${ends[reason]}`, { state: reason });
   }
 
   #approve(record: ApprovalRecord, word: GivenApproval): ApprovalRecord {
@@ -249,10 +263,6 @@ export class ApprovalStore implements ApprovalQueue, ApprovalDesk, Service {
     const nextMs = Math.min(...open.map((record) => this.#book.remainingMs(record)));
     this.#cancelTimer = this.#collaborators.clock.after(Math.max(MIN_TIMER_MS, nextMs), () => this.#closeOld());
   }
-}
-
-function ownedView(record: ApprovalRecord, keys: readonly EnrolledKey[]): OwnedApproval {
-  return { principalKey: requesterKey(record), view: viewOf(record, countedIn(record, keys, [])) };
 }
 
 function countedIn(record: ApprovalRecord, keys: readonly EnrolledKey[], ownKeys: readonly string[]): readonly GivenApproval[] {

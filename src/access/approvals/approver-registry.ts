@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type ApproverDirectory, type ApproverKey, PERSON_NAME } from '../../core/access/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { isVisible } from '../../core/foreign-text.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { AuditSink } from '../../core/storage/audit-sink.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
@@ -110,8 +111,8 @@ function requireName(person: string, label: string): void {
       `${JSON.stringify(person.slice(0, 64))} is no name of a person: 1 to 32 of a-z, 0-9, ".", "_", "-", the first a letter or digit`,
     );
   }
-  if (label.length > MAX_LABEL_LENGTH || /\p{C}/u.test(label)) {
-    throw new AtmoError('VALIDATION_ERROR', `A label has at most ${MAX_LABEL_LENGTH} characters, and no control characters`);
+  if (label.length > MAX_LABEL_LENGTH || !isVisible(label) || /[\n\t]/.test(label)) {
+    throw new AtmoError('VALIDATION_ERROR', `A label has at most ${MAX_LABEL_LENGTH} characters, and none that nobody sees`);
   }
 }
 

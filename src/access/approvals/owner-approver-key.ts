@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
+import type { OnRepaired } from '../../core/storage/kept-file.ts';
 import { rawPublicKey } from '../../wire/ed25519-key.ts';
 import { openKeyFile } from '../keys/key-file.ts';
 import type { ApproverRegistry } from './approver-registry.ts';
@@ -11,6 +12,7 @@ const PERSON = 'owner';
 interface OwnerKeyCollaborators {
   readonly approvers: ApproverRegistry;
   readonly logger: Logger;
+  readonly onRepaired: OnRepaired;
 }
 
 /**
@@ -21,11 +23,13 @@ interface OwnerKeyCollaborators {
 export class OwnerApproverKey implements Service {
   readonly #approvers: ApproverRegistry;
   readonly #logger: Logger;
+  readonly #onRepaired: OnRepaired;
   readonly #path: string;
 
-  constructor({ approvers, logger }: OwnerKeyCollaborators, stateDirectory: string) {
+  constructor({ approvers, logger, onRepaired }: OwnerKeyCollaborators, stateDirectory: string) {
     this.#approvers = approvers;
     this.#logger = logger;
+    this.#onRepaired = onRepaired;
     this.#path = join(stateDirectory, OWNER_KEY_FILE);
   }
 
@@ -34,7 +38,7 @@ export class OwnerApproverKey implements Service {
    * start completes: there is always an approver, and the owner, while one of them, signs with the key of the file.
    */
   async start(): Promise<void> {
-    const key = rawPublicKey(openKeyFile({ path: this.#path, endsWithIt: "the owner's say in approvals" }));
+    const key = rawPublicKey(openKeyFile({ path: this.#path, endsWithIt: "the owner's say in approvals", onRepaired: this.#onRepaired }));
     const lost = this.#approvers.keysOf(PERSON).filter((known) => known.label === OWNER_KEY_FILE && known.key !== key);
     if (this.#approvers.list().length === 0 || lost.length > 0) await this.#enrol(key);
     for (const { keyId } of lost) {

@@ -4,6 +4,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
 import type { Service } from '../../core/service.ts';
+import type { OnRepaired } from '../../core/storage/kept-file.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import { rawPublicKey } from '../../wire/ed25519-key.ts';
 import { hubIdOf } from '../../wire/hub-id.ts';
@@ -23,15 +24,17 @@ interface OpenHubKey {
 /** The hub's one Ed25519 key, in `hub.key` (0600) from the first start on. It names the hub and signs its tokens. */
 export class HubKey implements Service {
   readonly #path: string;
+  readonly #onRepaired: OnRepaired;
   #open: OpenHubKey | undefined;
 
-  constructor(stateDirectory: string) {
+  constructor(stateDirectory: string, onRepaired: OnRepaired) {
     this.#path = join(stateDirectory, HUB_KEY_FILE);
+    this.#onRepaired = onRepaired;
   }
 
   /** Reads the key or makes the first one. STORAGE_FAILED when the file is readable by others or malformed. */
   async start(): Promise<void> {
-    const privateKey = openKeyFile({ path: this.#path, endsWithIt: 'every token that this hub issued' });
+    const privateKey = openKeyFile({ path: this.#path, endsWithIt: 'every token that this hub issued', onRepaired: this.#onRepaired });
     this.#open = { privateKey, publicKey: rawPublicKey(privateKey), sealKey: sealKeyOf(privateKey) };
   }
 

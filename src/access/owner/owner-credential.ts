@@ -2,7 +2,8 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import type { Service } from '../../core/service.ts';
-import { readSecretFile, writeSecretFile } from '../keys/secret-file.ts';
+import type { OnRepaired } from '../../core/storage/kept-file.ts';
+import { deletionOf, readSecretFile, type SecretFile, writeSecretFile } from '../keys/secret-file.ts';
 
 /** Name of the token's file in the state directory. */
 const OWNER_TOKEN_FILE = 'owner.token';
@@ -10,15 +11,23 @@ const TOKEN = /^at0\.[A-Za-z0-9_-]{43}$/;
 
 /**
  * The owner's token: `at0.` and 32 random bytes in base64url, in `owner.token` (0600) from the first start on. It
- * stands nowhere else, and memory holds only its SHA-256.
+ * stands in its copy and nowhere else, and memory holds only its SHA-256. A file that is not as it was written, or is gone, ends the token:
+ * the start makes another.
  */
 export class OwnerCredential implements Service {
-  readonly #path: string;
+  readonly #file: SecretFile;
   #digest: Buffer | undefined;
   #generation = 0;
+  #isNotAsWritten = false;
 
-  constructor(stateDirectory: string) {
-    this.#path = join(stateDirectory, OWNER_TOKEN_FILE);
+  constructor(stateDirectory: string, onRepaired: OnRepaired) {
+    const path = join(stateDirectory, OWNER_TOKEN_FILE);
+    const ifOthersReadIt = `${deletionOf(path)} instead: the next start writes a new one`;
+    const onFound: OnRepaired = (repair) => {
+      this.#isNotAsWritten = true;
+      onRepaired({ ...repair, instead: 'a new token is in its place, and the old one has ended' });
+    };
+    this.#file = { path, ifOthersReadIt, isWhole: (text) => TOKEN.test(text.trim()), onRepaired: onFound };
   }
 
   /** Changes with each replacement of the token. */
@@ -28,8 +37,9 @@ export class OwnerCredential implements Service {
 
   /** Reads the token or makes the first one. Throws STORAGE_FAILED when the file is readable by others or malformed. */
   async start(): Promise<void> {
-    const token = readToken(this.#path);
-    if (token === undefined) this.rotate();
+    const token = readToken(this.#file);
+    // Losing it costs nothing; the old one could be what somebody deleted because others had read it.
+    if (token === undefined || this.#isNotAsWritten) this.rotate();
     else this.#digest = digestOf(token);
   }
 
@@ -41,7 +51,7 @@ export class OwnerCredential implements Service {
   /** Replaces the token; the old one ends at once. Throws STORAGE_FAILED, and then the old one stays. */
   rotate(): void {
     const token = `at0.${randomBytes(32).toString('base64url')}`;
-    writeSecretFile(this.#path, `${token}\n`);
+    writeSecretFile(this.#file, `${token}\n`);
     this.#digest = digestOf(token);
     this.#generation += 1;
   }
@@ -55,8 +65,11 @@ function digestOf(token: string): Buffer {
   return createHash('sha256').update(token, 'utf8').digest();
 }
 
-function readToken(path: string): string | undefined {
-  const token = readSecretFile(path, { ifOthersReadIt: 'delete it instead: the next start writes a new one' })?.trim();
+function readToken(file: SecretFile): string | undefined {
+  const { path } = file;
+  const token = readSecretFile(file)?.trim();
   if (token === undefined || TOKEN.test(token)) return token;
-  throw new AtmoError('STORAGE_FAILED', `${path} does not hold an owner's token. Delete it: the next start writes a new one`, { path });
+  throw new AtmoError('STORAGE_FAILED', `${path} does not hold an owner's token; ${deletionOf(path)}: the next start writes a new one`, {
+    path,
+  });
 }

@@ -1,13 +1,16 @@
 import type { RuledCall, RuleEngine, RuleVerdict } from '../../core/access/rule-engine.ts';
 import type { KnownNames, RuleAdministration, RuleListing, RuleTrial, RuleWarning } from '../../core/access/rules.ts';
 import type { DeviceFacts } from '../../core/devices/device-facts.ts';
-import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
+import type { HubProblems } from '../../core/hub-problems.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
 import type { AuditSink } from '../../core/storage/audit-sink.ts';
 import { keepNote } from '../../core/storage/kept-note.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { nothingIn, OwnerFile, type OwnerText, saysNothing, textInStore } from '../../core/storage/owner-file.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
@@ -21,6 +24,11 @@ const LOOK_AGAIN_MS = 1_000;
 /** A file that an editor is still writing is read when it rests. */
 const SETTLE_MS = 200;
 
+const SPACE = 'rules';
+const TAKEN = 'taken';
+const PROBLEM = 'rules';
+const NO_RULES = 'to have no rules, write "rules: []" into it';
+
 /** Whom the rules work with. */
 export interface RuleBookPorts {
   readonly clock: Clock;
@@ -30,15 +38,21 @@ export interface RuleBookPorts {
   readonly events: EventBus;
   readonly audit: AuditSink;
   readonly logger: Logger;
+  readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
+  /** Where the rules that were taken last are kept, since the file alone cannot tell "none" from "lost". */
+  readonly store: Pick<KeyValueStore, 'get' | 'set'>;
 }
 
 /**
- * The owner's rules from their file. They hold from `start`, which refuses a file with mistakes (CONFIG_INVALID); a file
- * that changes later is taken when it is right, and else the rules from before hold on and the owner is told.
+ * The owner's rules from their file. A file with mistakes, one that was emptied and one that is gone change nothing: the rules that
+ * were taken last hold on, also over a restart, and the owner is told. `start` throws CONFIG_INVALID for a mistake where no rules were
+ * ever taken.
  */
 export class RuleBook implements RuleEngine, RuleAdministration, Service {
   readonly #ports: RuleBookPorts;
   readonly #source: RuleSource;
+  readonly #file: OwnerFile<CompiledRules>;
+  readonly #mustExist: boolean;
   #rules: CompiledRules;
   #hash: string | undefined;
   /** Of the file as it was read. */
@@ -48,21 +62,36 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
   #problem: string | undefined;
   #cancelLooking: (() => void) | undefined;
 
-  constructor(ports: RuleBookPorts, file: string) {
+  /** `mustExist` where the owner named the file: then a start without it, and without rules that were ever taken, throws as for a mistake. */
+  constructor(ports: RuleBookPorts, file: string, { mustExist = false }: { readonly mustExist?: boolean } = {}) {
     this.#ports = ports;
+    this.#mustExist = mustExist;
     this.#source = new RuleSource(file);
+    this.#file = new OwnerFile({
+      path: file,
+      read: () => this.#source.read(),
+      parse: (text) => parse(text, file),
+      taken: textInStore(ports.store, SPACE, TAKEN),
+      nothing: NO_RULES,
+    });
     this.#rules = noRules();
   }
 
   async start(): Promise<void> {
     this.#signature = this.#source.signature();
-    const text = this.#source.read();
-    if (text !== undefined) await this.#note('rules.loaded', this.#take(text));
+    const found = this.#file.load();
+    if (found) await this.#startWith(found);
+    else if (this.#mustExist) throw nothingIn({ path: this.#file.path, nothing: NO_RULES }, 'is not there');
     this.#lookLater(LOOK_AGAIN_MS);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelLooking?.();
+  }
+
+  async #startWith(found: OwnerText<CompiledRules>): Promise<void> {
+    await this.#note('rules.loaded', this.#take(found));
+    if ('fault' in found) this.#refuse(toAtmoError(found.fault).message);
   }
 
   judge(call: RuledCall): RuleVerdict {
@@ -100,11 +129,12 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
     return time.isTrusted() ? this.#rules.zone.at(time.now()) : undefined;
   }
 
-  /** Throws CONFIG_INVALID and changes nothing when the text has a mistake. */
-  #take(text: string): JsonObject {
-    this.#rules = compileRules(text, this.#source.file);
+  #take({ content, text }: OwnerText<CompiledRules>): JsonObject {
+    this.#rules = content;
     this.#hash = sha256Hex(text);
     this.#problem = undefined;
+    this.#ports.problems.clear(PROBLEM);
+    this.#file.keep(text);
     const { set, zone } = this.#rules;
     this.#ports.logger.info('rules.loaded', { count: set.rules.length, timezone: zone.zone });
     return { hash: this.#hash, count: set.rules.length };
@@ -132,10 +162,11 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
   }
 
   #reload(): void {
-    const text = this.#source.read();
-    if (text === undefined) throw gone(this.#source.file);
-    if (sha256Hex(text) === this.#hash && this.#problem === undefined) return;
-    const data = this.#take(text);
+    const found = this.#file.load();
+    if (!found) return;
+    if ('fault' in found) throw found.fault;
+    if (sha256Hex(found.text) === this.#hash && this.#problem === undefined) return;
+    const data = this.#take(found);
     this.#ports.events.emit('rules.changed', 'rules', data);
     void this.#note('rules.loaded', data);
   }
@@ -143,6 +174,7 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
   #refuse(problem: string): void {
     if (problem === this.#problem) return;
     this.#problem = problem;
+    this.#ports.problems.raise(PROBLEM, `${problem} (the rules that were taken last hold)`);
     this.#ports.logger.warn('rules.refused', { reason: problem });
     this.#ports.events.emit('hub.warning', 'rules', { warning: 'rules.refused', reason: problem });
     void this.#note('rules.refused', { reason: problem });
@@ -153,7 +185,8 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
   }
 }
 
-function gone(file: string): AtmoError {
-  const advice = 'to have none from now on, leave an empty file';
-  return new AtmoError('CONFIG_INVALID', `${file} is gone, and its rules hold on until the hub starts again; ${advice}`, { file });
+/** A file without a word is what is left of one that was lost, also where nothing was ever taken of it. */
+function parse(text: string, file: string): CompiledRules {
+  if (saysNothing(text)) throw nothingIn({ path: file, nothing: NO_RULES }, 'is empty');
+  return compileRules(text, file);
 }

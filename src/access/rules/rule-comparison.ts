@@ -1,8 +1,9 @@
 import type { RuleScalar } from '../../core/access/rules.ts';
+import { plainWord } from '../../core/devices/value-words.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { Comparison } from './rule-file.ts';
 
-/** True when the value is as the comparison says. Names are compared in any letter case; a list is equal to each of its items. */
+/** True when the value is as the comparison says. Names are compared in any letter case, former words as those of today; a list is equal to each of its items. */
 export function compares(value: Json, comparison: Comparison): boolean {
   if (Array.isArray(value)) return value.some((item: Json) => compares(item, comparison));
   const { above, below, equals, one_of: oneOf } = comparison;
@@ -54,5 +55,5 @@ export function comparisonWords({ above, below, equals, one_of: oneOf }: Compari
 }
 
 function isSame(value: Json, wanted: RuleScalar): boolean {
-  return typeof value === 'string' && typeof wanted === 'string' ? value.toLowerCase() === wanted.toLowerCase() : value === wanted;
+  return typeof value === 'string' && typeof wanted === 'string' ? plainWord(value) === plainWord(wanted) : value === wanted;
 }

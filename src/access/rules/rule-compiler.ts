@@ -1,6 +1,6 @@
 import type { RuleWarning } from '../../core/access/rules.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { yamlLines } from '../../core/settings/checked-yaml.ts';
+import { locatedYaml } from '../../core/settings/checked-yaml.ts';
 import { coversTerms } from './rule-coverage.ts';
 import { parseRulesFile, type RuleEntry, type RulesFile, shownConditions } from './rule-file.ts';
 import { type Rule, RuleSet } from './rule-set.ts';
@@ -23,7 +23,7 @@ export function noRules(): CompiledRules {
 /** Rules from the text of their file; CONFIG_INVALID with file and line of the first mistake. */
 export function compileRules(text: string, file: string): CompiledRules {
   const content = parseRulesFile(text, file);
-  const lineOf = yamlLines(text);
+  const { lineOf } = locatedYaml(text, file);
   const refuseAt =
     (...start: readonly (string | number)[]): Refuse =>
     (path, problem) => {

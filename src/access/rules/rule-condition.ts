@@ -15,7 +15,8 @@ export type Truth = 'yes' | 'no' | 'unforeseen';
 export interface CallView {
   readonly call: RuledCall;
   readonly agent: readonly string[];
-  readonly tool: readonly string[];
+  /** The tool by its present name and by those that it had. */
+  readonly tools: readonly (readonly string[])[];
   /** Undefined while the hub's clock cannot be believed. */
   readonly minute: MinuteOfWeek | undefined;
   readonly facts: DeviceFacts;
@@ -41,7 +42,7 @@ const DEVICE_PATH_LENGTH = 4;
 
 /** What conditions need to know of a call. */
 export function viewCall(call: RuledCall, around: { readonly minute: MinuteOfWeek | undefined; readonly facts: DeviceFacts }): CallView {
-  return { call, agent: call.principal.id.split('/'), tool: toolSegments(call.toolId), ...around };
+  return { call, agent: call.principal.id.split('/'), tools: [call.toolId, ...call.formerToolIds].map(toolSegments), ...around };
 }
 
 /** The same of one of its effects. */
@@ -67,7 +68,7 @@ export function callConditions(terms: RuleTerms): readonly Condition<CallView>[]
       ),
     tool &&
       condition(
-        (view: CallView) => anyOf(tool, view.tool),
+        ({ tools }: CallView) => tools.some((name) => anyOf(tool, name)),
         ({ call }) => `the tool is ${call.toolId}`,
       ),
     times && {
@@ -100,7 +101,8 @@ export function effectConditions(terms: RuleTerms): readonly Condition<EffectVie
       ),
     area &&
       condition(
-        (view: EffectView) => isSo(view.device, (id) => isSo(view.facts.areaOf(id), (key) => area.includes(key))),
+        (view: EffectView) =>
+          isSo(view.device, (id) => isSo(view.facts.areaOf(id), (key) => area.some((one) => view.facts.areaMeant(one) === key))),
         () => `it is in ${area.join(' or ')}`,
       ),
     action && { test: (view: EffectView) => actionTruth(action, view), words: ({ effect }: EffectView) => `it does ${effect.target}` },

@@ -1,4 +1,5 @@
 import type { RuleScalar } from '../../core/access/rules.ts';
+import { WRITTEN_LINE } from '../../core/foreign-text.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { parseCheckedYaml } from '../../core/settings/checked-yaml.ts';
 import { WEEKDAYS, type Weekday } from '../../core/time/weekday.ts';
@@ -102,11 +103,11 @@ export const RULES_SCHEMA = {
         additionalProperties: false,
         required: ['name', 'effect'],
         properties: {
-          name: { ...text, maxLength: 80, pattern: '^[^\\p{Cc}]+$' },
+          name: { ...text, maxLength: 80, pattern: WRITTEN_LINE },
           description: { ...text, maxLength: 1000 },
           effect: { enum: ['allow', 'deny', 'approve'] },
           persons: { type: 'integer', minimum: 1, maximum: 10 },
-          reason: { ...text, pattern: '^[^\\p{Cc}]+$' },
+          reason: { ...text, pattern: WRITTEN_LINE },
           when: { type: 'object', additionalProperties: false, default: {}, properties: CONDITIONS },
         },
       },

@@ -60,7 +60,7 @@ export class MeshTokens {
     const who = originOf(principal) === undefined ? 'a key of its own' : 'the key of another hub';
     throw new AtmoError(
       'PERMISSION_DENIED',
-      `The token of ${id} is bound to ${who}, so ${this.#hub.hubId} cannot speak for it on ${executor}; mint a child token that is bound to this hub's key (key: ${this.#hub.publicKey}) and call with that`,
+      `The token of ${id} is bound to ${who}, so ${this.#hub.hubId} cannot speak for it on ${executor}; sign a child token that is bound to this hub's key (key: ${this.#hub.publicKey}) with a key of its own, and call with that and a proof by that key`,
       { key: this.#hub.publicKey },
     );
   }

@@ -12,19 +12,20 @@ interface AuthenticatorCollaborators {
   readonly verifier: TokenVerifier;
   readonly proofs: ProofOfPossession;
   readonly refusals: Pick<TokenRefusalNotes, 'write'>;
-  readonly seal: Pick<TokenSeal, 'isAsGivenOut'>;
+  readonly seal: Pick<TokenSeal, 'isAsGivenOut' | 'isSealed'>;
 }
 
 /**
  * Knows the owner by `at0.…` and agents by the tokens `at1.…` of trusted hubs. A token that is bound to the hub's own key
- * is enough by itself, with the hub's seal; one that is bound to a key of its bearer's needs a proof of possession with each request.
+ * is enough by itself, with the hub's seal; one that a key of its bearer's signed or that is bound to one needs a proof of possession
+ * with each request.
  */
 export class TokenAuthenticator implements Authenticator {
   readonly #owner: Pick<OwnerAuthenticator, 'authenticate' | 'isStillValid'>;
   readonly #verifier: TokenVerifier;
   readonly #proofs: ProofOfPossession;
   readonly #refusals: Pick<TokenRefusalNotes, 'write'>;
-  readonly #seal: Pick<TokenSeal, 'isAsGivenOut'>;
+  readonly #seal: Pick<TokenSeal, 'isAsGivenOut' | 'isSealed'>;
   readonly #hubKey: string;
 
   /** `hubKey`: this hub's raw public key, base64url. */
@@ -58,12 +59,15 @@ export class TokenAuthenticator implements Authenticator {
     const who = { agent_id: principal.id, token_id: token.id };
     if (token.keys.at(-1) === this.#hubKey) {
       if (!this.#seal.isAsGivenOut(bearer, principal)) refuseToken('its text is not the one that the hub gave out', who);
-      return { principal };
+      if (this.#seal.isSealed(bearer)) return { principal };
     }
+    // The agent that bound its child to the hub's key signed it with the key before: whoever only saw the text cannot.
+    const keys = token.keys.at(-1) === this.#hubKey ? token.keys.slice(0, -1) : token.keys;
     if (proof === undefined) {
-      throw new AtmoError('UNAUTHENTICATED', 'The token is bound to a key of its bearer; send a proof of possession signed with it', who);
+      const whose = keys === token.keys ? 'is bound to a key of its bearer' : 'was signed with a key of its bearer';
+      throw new AtmoError('UNAUTHENTICATED', `The token ${whose}; send a proof of possession signed with it`, who);
     }
-    return { principal, contentSha256: this.#verifyProof({ proof, token, operation }, who) };
+    return { principal, contentSha256: this.#verifyProof({ proof, token: { ...token, keys }, operation }, who) };
   }
 
   #verifyProof(check: Parameters<ProofOfPossession['verify']>[0], who: { readonly agent_id: string; readonly token_id: string }): string {

@@ -80,7 +80,7 @@ export class TokenIssuer implements TokenAuthority {
       issuer: chain[0].issuer,
       issuedAtMs,
       notBeforeMs,
-      isBearer: chain.at(-1)?.key === this.#hub.publicKey,
+      isBearer: chain.at(-1)?.key === this.#hub.publicKey && this.#seal.isSealed(token),
     };
     try {
       this.#verifier.verify(token);

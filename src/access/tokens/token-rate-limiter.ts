@@ -6,7 +6,7 @@ import type { Clock } from '../../core/time/clock.ts';
 
 /** What bounds those whose token says nothing. */
 export interface RateOptions {
-  /** For the owner, and for each agent whose root token has no limit of its own; default 400 at once and 200 a second. */
+  /** For each agent whose root token has no limit of its own; default 400 at once and 200 a second. The owner has none. */
   readonly defaultRate?: { readonly burst: number; readonly perSecond: number };
   /** Buckets that are kept; default 4,096. */
   readonly maxBuckets?: number;
@@ -25,7 +25,8 @@ interface Bucket extends Measure {
 }
 
 /**
- * Token buckets: one for each token of a caller's chain that has a limit. A call takes one from all of them or from none.
+ * Token buckets: one for each token of a caller's chain that has a limit. A call takes one from all of them or from none; the owner
+ * is bound by no one, and has none.
  * Counted on this hub alone; a token that is used on two hubs has its rate on each.
  */
 export class TokenRateLimiter implements RateLimiter {
@@ -43,13 +44,14 @@ export class TokenRateLimiter implements RateLimiter {
   charge(principal: Principal): void {
     const nowMs = this.#clock.monotonic();
     const buckets = this.#measuresOf(principal).map((measure) => this.#filled(measure, nowMs));
-    const waitMs = Math.max(...buckets.map(({ level, perMs }) => (level >= 1 ? 0 : (1 - level) / perMs)));
+    const waitMs = Math.max(0, ...buckets.map(({ level, perMs }) => (level >= 1 ? 0 : (1 - level) / perMs)));
     if (waitMs > 0) refuse(principal, waitMs);
     for (const bucket of buckets) bucket.level -= 1;
   }
 
   /** A limit below the root can be of the agent's own making: only one that the root has stands in for the default. */
   #measuresOf({ token, ...who }: Principal): readonly Measure[] {
+    if (who.kind === 'owner') return [];
     const limits = token?.rateLimits ?? [];
     const own = limits.map(measureOf);
     if (limits.some(({ tokenId }) => tokenId === token?.chain[0])) return own;

@@ -1,12 +1,12 @@
 import { AGENT_NAME } from '../../core/access/agent-id.ts';
 import { requireGrant } from '../../core/access/permission.ts';
-import type { TokenRequest } from '../../core/access/token-authority.ts';
+import { LONGEST_TOKEN_SECONDS, type TokenRequest } from '../../core/access/token-authority.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { CLAIM_BOUNDS, NODE_ID } from './token-claims.ts';
 
 const MIN_TTL_MS = 60_000;
 /** Longest life of a token: 400 days. */
-export const MAX_TTL_MS = 400 * 86_400_000;
+export const MAX_TTL_MS = LONGEST_TOKEN_SECONDS * 1_000;
 
 /** Who stands under these names in the journal and in events is not an agent. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(['owner', 'hub', 'nobody', 'replay']);

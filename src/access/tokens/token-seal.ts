@@ -29,13 +29,15 @@ export class TokenSeal {
   }
 
   /**
-   * False for a token that this hub signed and bound to its own key, but whose text is not the one that it gave out: a chain that
-   * was cut behind one of its links, or overheard by another hub, has no seal. What others signed never had one.
+   * False for a token that is bound to this hub's key and that nobody may use as it is: one that this hub signed has its seal, which a
+   * chain that was cut behind one of its links, or overheard by another hub, has not. One that another hub signed has nothing by which
+   * its bearer could be told from whoever saw it. One that an agent signed needs a proof by the key that signed it.
    */
   isAsGivenOut(text: string, principal: Principal & { readonly token: TokenFacts }): boolean {
     const { keys } = principal.token;
-    const isSignedHere = keys.length > 1 ? keys.at(-2) === this.#hubKey : originOf(principal) === undefined;
-    return keys.at(-1) !== this.#hubKey || !isSignedHere || this.isSealed(text);
+    if (keys.at(-1) !== this.#hubKey) return true;
+    const isRootHere = keys.length === 1 && originOf(principal) === undefined;
+    return isRootHere || keys.at(-2) === this.#hubKey ? this.isSealed(text) : keys.length > 1;
   }
 
   /** True for what `seal` has made. */

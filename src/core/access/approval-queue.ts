@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json.ts';
+import type { PlannedCall } from './approvals.ts';
 import type { Effect } from './authorizer.ts';
 import type { Principal } from './principal.ts';
 
@@ -10,9 +11,14 @@ export interface ApprovalRequest {
   readonly title: string;
   /** Parameters with secrets masked, for people to read. */
   readonly params: JsonObject;
-  /** SHA-256, hex, of the RFC 8785 form of tool and arguments; secrets count sealed with a key of the hub. */
+  /**
+   * SHA-256, hex, of the RFC 8785 form of tool, arguments and the definition of all that will run; secrets count sealed with a key
+   * of the hub.
+   */
   readonly callHash: string;
   readonly effects: readonly Effect[];
+  /** What will run, with secrets masked. */
+  readonly plan: PlannedCall;
   readonly personsNeeded: number;
   readonly traceId: string;
 }
@@ -20,8 +26,18 @@ export interface ApprovalRequest {
 /** Where the approval of a call stands. */
 export type ApprovalVerdict =
   | { readonly state: 'approved'; readonly approvalId: string; readonly by: readonly string[] }
-  | { readonly state: 'pending'; readonly approvalId: string; readonly expiresAt: string; readonly needed: number; readonly given: number }
-  | { readonly state: 'denied'; readonly approvalId: string; readonly by: string };
+  | {
+      readonly state: 'pending';
+      readonly approvalId: string;
+      readonly expiresAt: string;
+      readonly needed: number;
+      readonly given: number;
+      /** The request in a sentence for people. */
+      readonly summary: string;
+      /** What will run, a line for each program and step. */
+      readonly willDo: readonly string[];
+    }
+  | { readonly state: 'denied'; readonly approvalId: string; readonly by: string; readonly expiresAt: string };
 
 /** Port: whether people have approved a dangerous call. An approval serves one call, of one principal, once. */
 export interface ApprovalQueue {

@@ -11,6 +11,39 @@ export const PERSON_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 /** What a person says to a request. */
 export type ApprovalDecision = 'approve' | 'deny';
 
+/** A program that a call starts. */
+export interface PlannedProgram {
+  /** A command, an image of a container, a module of JavaScript, or an interpreted script. */
+  readonly kind: 'cmd' | 'image' | 'module' | 'script';
+  readonly program: string;
+  /** With places such as `{file}` where the parameters are not known yet. */
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  /** What the owner lets it use, by name and in words. Without any it reaches nothing of the home. */
+  readonly powers: readonly { readonly name: string; readonly allows: readonly string[] }[];
+  /** Marks of its code and of files among its arguments that somebody could write: another content, another mark. */
+  readonly versions: readonly string[];
+}
+
+/** A call that will be made once a person agrees, with all that it makes in turn. */
+export interface PlannedCall {
+  /** Canonical id of the tool; the name as it was written where no tool has it now. */
+  readonly tool: string;
+  readonly title: string;
+  /** Parameters with secrets masked; as they are written where results of earlier steps decide on them. */
+  readonly params: JsonObject;
+  /** SHA-256, hex, over the tool's definition and all that it runs, whatever it is called with; empty where no tool has the name. */
+  readonly definition: string;
+  /** SHA-256, hex, over all parameters in full, however short `params` shows them; secrets count sealed with a key of the hub. */
+  readonly arguments: string;
+  /** Results of earlier steps fill places in `params`. */
+  readonly open?: true;
+  readonly program?: PlannedProgram;
+  /** What is touched, as far as it is known. */
+  readonly targets: readonly string[];
+  readonly steps?: readonly PlannedCall[];
+}
+
 /** A request for approval as people see it; snake_case since it leaves by every door. */
 export interface ApprovalView {
   readonly approval_id: string;
@@ -24,6 +57,10 @@ export interface ApprovalView {
   readonly params: JsonObject;
   /** What will really be touched. */
   readonly effects: readonly { readonly target: string; readonly permission: string; readonly risk: Risk }[];
+  /** Devices among that, by the names that they have now. */
+  readonly devices: readonly { readonly id: string; readonly name: string }[];
+  /** The program or the steps that will run; absent for a call that has neither. */
+  readonly runs?: PlannedCall;
   /** Distinct persons who have to approve. */
   readonly needed: number;
   readonly given: number;

@@ -6,6 +6,8 @@ import type { Principal } from './principal.ts';
 export interface RuledCall {
   readonly principal: Principal;
   readonly toolId: string;
+  /** Ids that the tool had before: a rule that names one of them means it. */
+  readonly formerToolIds: readonly string[];
   readonly effects: readonly Effect[];
   readonly params: JsonObject;
 }

@@ -1,5 +1,8 @@
 import type { Principal, RateLimit, TokenFacts } from './principal.ts';
 
+/** The longest that a token lasts, and an agent with it: 400 days. */
+export const LONGEST_TOKEN_SECONDS = 400 * 86_400;
+
 /** What a new token is to allow. */
 export interface TokenRequest {
   /** `AGENT_NAME`; for a child, the part after its parent's id. */

@@ -36,6 +36,14 @@ export function requestOf(extra: Partial<ApprovalRequest> = {}): ApprovalRequest
     params: { pin: '[secret]' },
     callHash: 'ab'.repeat(32),
     effects: [UNLOCK],
+    plan: {
+      tool: 'matter:door_unlock@1.0.0',
+      title: 'Unlock',
+      params: {},
+      definition: 'cd'.repeat(32),
+      arguments: 'ef'.repeat(32),
+      targets: [],
+    },
     personsNeeded: 1,
     traceId: 'trace-1',
     ...extra,
@@ -63,7 +71,8 @@ export async function makeApprovals(clock = new TurnableClock(), store: KeyValue
   const audit = { record: async (entry: unknown) => void notes.push(entry as AuditNote) };
   const time = { now: () => clock.now() };
   const approvers = new ApproverRegistry({ store, time, audit });
-  const queue = new ApprovalStore({ store, clock, time, approvers, audit, events, logger: silentLogger }, { hubId });
+  const devices = { nameOf: (id: string) => ({ door: 'Front door' })[id] };
+  const queue = new ApprovalStore({ store, devices, clock, time, approvers, audit, events, logger: silentLogger }, { hubId });
   await queue.start();
 
   async function enrol(name: string): Promise<Person> {

@@ -7,6 +7,7 @@ import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
 import { signStatement } from '../../../src/wire/approval-statement.ts';
+import { journalParts } from '../../journal/journal-parts.ts';
 import { settled } from '../../tools/tool-room.ts';
 import { AGENT, makeApprovals, makePerson, OWNER, requestOf, statementFor, TurnableClock } from './approval-room.ts';
 
@@ -115,7 +116,7 @@ describe('on a real disk', () => {
     const directory = mkdtempSync(join(tmpdir(), 'atmo-approvals-'));
     const clock = new TurnableClock();
     const reopened = async <T>(work: (room: Awaited<ReturnType<typeof makeApprovals>>) => Promise<T>): Promise<T> => {
-      const journal = { clock, logger: silentLogger, events: new EventBus('hub:test', clock) };
+      const journal = { clock, logger: silentLogger, events: new EventBus('hub:test', clock), ...journalParts(directory) };
       await using store = new StateStore(journal, { directory, snapshotDirectory: directory, isCopiedAtStop: false });
       await store.start();
       return await work(await makeApprovals(clock, store));
@@ -143,8 +144,10 @@ describe('a denial', () => {
     const view = await file(request);
     await say(view, ann);
     expect(await say(view, ben, 'deny')).toMatchObject({ state: 'denied', denied_by: 'ben' });
-    await expect(say(view, ann)).rejects.toEqual(refusal('CONFLICT', 'was denied by ben'));
-    expect(await queue.check(request)).toEqual({ state: 'denied', approvalId: view.approval_id, by: 'ben' });
+    await expect(say(view, ann)).rejects.toEqual(
+      refusal('CONFLICT', `was denied by ben; the same call is refused until ${view.expires_at}`),
+    );
+    expect(await queue.check(request)).toEqual({ state: 'denied', approvalId: view.approval_id, by: 'ben', expiresAt: view.expires_at });
     clock.advance(10 * MINUTE_MS);
     expect((await queue.check(request)).state).toBe('pending');
   });

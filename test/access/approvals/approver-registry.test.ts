@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { OwnerApproverKey } from '../../../src/access/approvals/owner-approver-key.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { keptCopyOf } from '../../../src/core/storage/kept-file.ts';
 import { rawPublicKey } from '../../../src/wire/ed25519-key.ts';
 import { makeApprovals, makePerson } from './approval-room.ts';
 
@@ -80,7 +81,7 @@ describe("the owner's approver key", () => {
 
   async function makeOwner() {
     const room = await makeApprovals();
-    const start = () => new OwnerApproverKey({ approvers: room.approvers, logger: silentLogger }, directory).start();
+    const start = () => new OwnerApproverKey({ approvers: room.approvers, logger: silentLogger, onRepaired: () => {} }, directory).start();
     await start();
     return { ...room, start };
   }
@@ -99,10 +100,10 @@ describe("the owner's approver key", () => {
     expect(await say(await file(), owner)).toMatchObject({ state: 'approved' });
   });
 
-  test('is replaced when its file was lost, and the old key counts no more', async () => {
+  test('is replaced when its file and its copy were lost, and the old key counts no more', async () => {
     const { approvers, start } = await makeOwner();
     const old = rawInFile();
-    rmSync(path());
+    for (const lost of [path(), keptCopyOf(path())]) rmSync(lost);
     await start();
     expect(rawInFile()).not.toBe(old);
     expect(approvers.list()).toMatchObject([{ person: 'owner', key: rawInFile() }]);
@@ -114,7 +115,7 @@ describe("the owner's approver key", () => {
     store.delete('approvers', keyId);
     await start();
     expect(approvers.list()).toMatchObject([{ keyId, person: 'owner' }]);
-    rmSync(path());
+    for (const lost of [path(), keptCopyOf(path())]) rmSync(lost);
     const { approvers: strangers, start: startElsewhere } = await makeOwner();
     expect(strangers.list()).toHaveLength(1);
     await start();
@@ -141,6 +142,7 @@ describe("the owner's approver key", () => {
     await expect(start()).rejects.toEqual(refusal('STORAGE_FAILED', 'chmod 600'));
     chmodSync(path(), 0o600);
     writeFileSync(path(), 'nonsense');
+    rmSync(keptCopyOf(path()));
     await expect(start()).rejects.toEqual(refusal('STORAGE_FAILED'));
   });
 });

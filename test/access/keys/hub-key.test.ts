@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { HubKey } from '../../../src/access/keys/hub-key.ts';
+import { keptCopyOf } from '../../../src/core/storage/kept-file.ts';
 import { signSign1, verifySign1 } from '../../../src/wire/cose-sign1.ts';
 import { publicKeyOf } from '../../../src/wire/ed25519-key.ts';
 import { hubIdOf } from '../../../src/wire/hub-id.ts';
@@ -15,7 +16,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 async function started(): Promise<HubKey> {
-  const key = new HubKey(directory);
+  const key = new HubKey(directory, () => {});
   await key.start();
   return key;
 }
@@ -45,13 +46,13 @@ test('a sealed secret is the same over restarts and in any order of members, and
 
 test('another hub seals the same secret otherwise', async () => {
   const sealed = (await started()).sealSecret('1234');
-  rmSync(join(directory, 'hub.key'));
+  for (const path of [join(directory, 'hub.key'), keptCopyOf(join(directory, 'hub.key'))]) rmSync(path);
   const other = await started();
   expect(other.sealSecret('1234')).not.toBe(sealed);
 });
 
 test('before the start and after the stop there is no key', async () => {
-  expect(() => new HubKey(directory).hubId).toThrow(expect.objectContaining({ code: 'INTERNAL_ERROR' }));
+  expect(() => new HubKey(directory, () => {}).hubId).toThrow(expect.objectContaining({ code: 'INTERNAL_ERROR' }));
   const key = await started();
   await key[Symbol.asyncDispose]();
   await key[Symbol.asyncDispose]();

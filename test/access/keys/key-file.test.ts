@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openKeyFile } from '../../../src/access/keys/key-file.ts';
+import { keptCopyOf } from '../../../src/core/storage/kept-file.ts';
 import { rawPublicKey } from '../../../src/wire/ed25519-key.ts';
 
 let directory: string;
@@ -14,20 +15,20 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-const open = () => openKeyFile({ path, endsWithIt: 'every token' });
+const open = () => openKeyFile({ path, endsWithIt: 'every token', onRepaired: () => {} });
 
 test('the first opening makes a key that only its user can read, and leaves nothing else behind', () => {
   const key = open();
   expect(key.asymmetricKeyType).toBe('ed25519');
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(readFileSync(path, 'utf8')).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
-  expect(readdirSync(directory)).toEqual(['test.key']);
+  expect(readdirSync(directory)).toEqual(['snapshots', 'test.key']);
 });
 
 test('later openings give the same key, another file another one', () => {
   const first = rawPublicKey(open());
   expect(rawPublicKey(open())).toBe(first);
-  rmSync(path);
+  for (const lost of [path, keptCopyOf(path)]) rmSync(lost);
   expect(rawPublicKey(open())).not.toBe(first);
 });
 
@@ -43,10 +44,11 @@ test.each([
   ['a text', () => 'secret-looking text'],
   ['a key of another kind', () => String(generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))],
   ['a public key', () => String(generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }))],
-])('a file that holds %s is refused with what to do, left alone and not quoted', (_name, text) => {
+])('a file without a copy that holds %s is refused with what to do, left alone and not quoted', (_name, text) => {
   open();
   const content = text();
   writeFileSync(path, content);
+  rmSync(keptCopyOf(path));
   expect(open).toThrow(
     expect.objectContaining({ code: 'STORAGE_FAILED', message: expect.stringMatching(/Restore it from a backup; .* every token ends/) }),
   );
@@ -57,7 +59,7 @@ test.each([
 test('what a crash left of an unfinished key does not hinder the next start', () => {
   writeFileSync(`${path}.partial`, '-----BEGIN');
   expect(open().type).toBe('private');
-  expect(readdirSync(directory)).toEqual(['test.key']);
+  expect(readdirSync(directory)).toEqual(['snapshots', 'test.key']);
 });
 
 test('a link at the place of the unfinished file is not followed', () => {
@@ -69,7 +71,7 @@ test('a link at the place of the unfinished file is not followed', () => {
 });
 
 test('a directory that is not there is told as a storage failure', () => {
-  expect(() => openKeyFile({ path: join(directory, 'absent', 'test.key'), endsWithIt: 'nothing' })).toThrow(
+  expect(() => openKeyFile({ path: join(directory, 'absent', 'test.key'), endsWithIt: 'nothing', onRepaired: () => {} })).toThrow(
     expect.objectContaining({ code: 'STORAGE_FAILED' }),
   );
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { OwnerAuthenticator } from '../../../src/access/owner/owner-authenticator.ts';
 import { OwnerCredential } from '../../../src/access/owner/owner-credential.ts';
+import { type FileRepair, keptCopyOf } from '../../../src/core/storage/kept-file.ts';
 
 let directory: string;
 beforeEach(() => {
@@ -14,7 +15,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 const token = (): string => readFileSync(join(directory, 'owner.token'), 'utf8').trim();
 
 async function started(): Promise<OwnerCredential> {
-  const credential = new OwnerCredential(directory);
+  const credential = new OwnerCredential(directory, () => {});
   await credential.start();
   return credential;
 }
@@ -24,7 +25,7 @@ describe('the owner credential', () => {
     await started();
     expect(token()).toMatch(/^at0\.[A-Za-z0-9_-]{43}$/);
     expect(statSync(join(directory, 'owner.token')).mode & 0o777).toBe(0o600);
-    expect(readdirSync(directory)).toEqual(['owner.token']);
+    expect(readdirSync(directory)).toEqual(['owner.token', 'snapshots']);
   });
 
   test('later starts keep the token', async () => {
@@ -35,10 +36,31 @@ describe('the owner credential', () => {
     expect(credential.matches(first)).toBe(true);
   });
 
+  test.each([
+    ['deleted', () => rmSync(join(directory, 'owner.token'))],
+    ['emptied', () => writeFileSync(join(directory, 'owner.token'), '')],
+    ['replaced by another', () => writeFileSync(join(directory, 'owner.token'), `at0.${'A'.repeat(43)}\n`)],
+  ])('a token that was %s has ended: the next start makes a new one and says so', async (_what, damage) => {
+    await started();
+    const first = token();
+    damage();
+    const repairs: FileRepair[] = [];
+    const credential = new OwnerCredential(directory, (repair) => repairs.push(repair));
+    await credential.start();
+    expect([credential.matches(first), credential.matches(token()), credential.matches(`at0.${'A'.repeat(43)}`)]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(token()).not.toBe(first);
+    expect(repairs).toMatchObject([{ instead: expect.stringContaining('new token') }]);
+    expect((await started()).matches(token())).toBe(true);
+  });
+
   test('two hubs never make the same token', async () => {
     await started();
     const first = token();
-    rmSync(join(directory, 'owner.token'));
+    for (const path of [join(directory, 'owner.token'), keptCopyOf(join(directory, 'owner.token'))]) rmSync(path);
     await started();
     expect(token()).not.toBe(first);
   });
@@ -59,7 +81,7 @@ describe('the owner credential', () => {
     const credential = await started();
     await credential[Symbol.asyncDispose]();
     expect(credential.matches(token())).toBe(false);
-    expect(new OwnerCredential(directory).matches(token())).toBe(false);
+    expect(new OwnerCredential(directory, () => {}).matches(token())).toBe(false);
   });
 
   test.each([0o640, 0o604, 0o660])('a file of mode %o is refused with the command that mends it', async (mode) => {
@@ -73,12 +95,12 @@ describe('the owner credential', () => {
 
   test('a file that holds something else is refused and left alone', async () => {
     writeFileSync(join(directory, 'owner.token'), 'at0.short\n', { mode: 0o600 });
-    await expect(started()).rejects.toMatchObject({ code: 'STORAGE_FAILED', message: expect.stringContaining('Delete it') });
+    await expect(started()).rejects.toMatchObject({ code: 'STORAGE_FAILED', message: expect.stringContaining('delete it and its copy') });
     expect(token()).toBe('at0.short');
   });
 
   test('a directory that is not there is told as a storage failure', async () => {
-    await expect(new OwnerCredential(join(directory, 'absent')).start()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    await expect(new OwnerCredential(join(directory, 'absent'), () => {}).start()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   });
 
   test('rotating ends the old token at once and for later starts', async () => {

@@ -16,9 +16,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { RuleBook } from '../../../src/access/rules/rule-book.ts';
 import { checkRulesFile } from '../../../src/access/rules/rule-check.ts';
 import { EventBus, type HubEvent } from '../../../src/core/events.ts';
+import { HubProblems } from '../../../src/core/hub-problems.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { AuditNote } from '../../../src/core/storage/audit-sink.ts';
 import { type Clock, ManualClock } from '../../../src/core/time/clock.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { callOf, effectOn, FACTS } from './rule-room.ts';
 
 const DENY_LAMP = 'rules:\n  - { name: no lamp, effect: deny, when: { device: lamp } }\n';
@@ -28,7 +30,11 @@ const onLamp = callOf([effectOn('lamp')]);
 const onHeater = callOf([effectOn('heater')]);
 
 /** A book over a file of its own, with a clock moved by hand; both end with the test. */
-function openBook(text?: string, clock: Clock & { advance?(ms: number): void } = new ManualClock()) {
+function openBook(
+  text?: string,
+  clock: Clock & { advance?(ms: number): void } = new ManualClock(),
+  store: MemoryKeyValueStore = new MemoryKeyValueStore(clock),
+) {
   const directory = mkdtempSync(join(tmpdir(), 'atmo-rules-'));
   const file = join(directory, 'rules.yaml');
   const write = (content: string) => writeFileSync(file, content, { mode: 0o600 });
@@ -39,12 +45,14 @@ function openBook(text?: string, clock: Clock & { advance?(ms: number): void } =
   events.listen((event) => heard.push(event));
   const audit = { record: async (entry: unknown) => void notes.push(entry as AuditNote) };
   const time = { now: () => clock.now(), isTrusted: () => true };
-  const book = new RuleBook({ clock, time, facts: FACTS, events, audit, logger: silentLogger }, file);
+  const problems = new HubProblems();
+  const ports = { clock, time, facts: FACTS, events, audit, problems, store, logger: silentLogger };
+  const book = new RuleBook(ports, file);
   onTestFinished(async () => {
     await book[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true });
   });
-  return { book, file, directory, write, notes, heard, lookAgain: () => clock.advance?.(5_000) };
+  return { book, ports, file, directory, write, notes, heard, problems, store, lookAgain: () => clock.advance?.(5_000) };
 }
 
 describe('at the start', () => {
@@ -54,6 +62,14 @@ describe('at the start', () => {
     expect(book.judge(onLamp)).toEqual({ kind: 'allow' });
     expect(book.list()).toMatchObject({ default: 'allow', rules: [] });
     expect(notes).toEqual([]);
+  });
+
+  test('a file that the owner named and that is not there is no word for "no rules"', async () => {
+    const { ports, file } = openBook();
+    await expect(new RuleBook(ports, file, { mustExist: true }).start()).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: `${file} is not there; to have no rules, write "rules: []" into it`,
+    });
   });
 
   test('the rules of the file hold, and the journal says which they are', async () => {
@@ -97,7 +113,7 @@ describe('while the hub runs', () => {
     renameSync(`${file}.new`, file);
     lookAgain();
     expect([book.judge(onLamp).kind, book.judge(onHeater).kind]).toEqual(['allow', 'deny']);
-    write('');
+    write('rules: []\n');
     lookAgain();
     expect(book.judge(onHeater).kind).toBe('allow');
     expect(heard.map(({ type, data }) => [type, data.count])).toEqual([
@@ -141,7 +157,10 @@ describe('while the hub runs', () => {
     expect([book.judge(onLamp).kind, book.list().problem]).toEqual(['deny', expect.stringContaining('chmod go-w')]);
     unlinkSync(file);
     lookAgain();
-    expect([book.judge(onLamp).kind, book.list().problem]).toEqual(['deny', expect.stringContaining('leave an empty file')]);
+    expect([book.judge(onLamp).kind, book.list().problem]).toEqual([
+      'deny',
+      expect.stringContaining('is gone; to have no rules, write "rules: []" into it'),
+    ]);
     expect(heard.map(({ type }) => type)).toEqual(['hub.warning', 'hub.warning']);
   });
 
@@ -173,7 +192,19 @@ describe('while the hub runs', () => {
     const clock = new ManualClock();
     const audit = { record: () => Promise.reject(new TypeError('disk')) };
     const time = { now: () => clock.now(), isTrusted: () => true };
-    const book = new RuleBook({ clock, time, facts: FACTS, events: new EventBus('test', clock), audit, logger: silentLogger }, file);
+    const book = new RuleBook(
+      {
+        clock,
+        time,
+        facts: FACTS,
+        events: new EventBus('test', clock),
+        audit,
+        problems: new HubProblems(),
+        store: new MemoryKeyValueStore(clock),
+        logger: silentLogger,
+      },
+      file,
+    );
     await book.start();
     writeFileSync(join(directory, 'rules.yaml'), DENY_HEATER);
     clock.advance(5_000);
@@ -199,4 +230,33 @@ test('a file can be checked without a hub', () => {
   write(BROKEN);
   expect(checkRulesFile(file)).toMatchObject({ count: 0, problem: expect.stringContaining('line 2') });
   expect(() => checkRulesFile(`${file}.not`)).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }));
+});
+
+describe('a file that lost its rules', () => {
+  test.each([
+    ['is empty', ''],
+    ['holds the zeros of a power cut', '\0'.repeat(64)],
+    ['is gone', undefined],
+    ['is cut in the middle', DENY_LAMP.slice(0, -20)],
+  ])('that %s at a start leaves the rules in force that were taken last, and says so', async (_what, left) => {
+    const before = openBook(DENY_LAMP);
+    await before.book.start();
+    const { book, problems, heard, write, lookAgain } = openBook(left, new ManualClock(), before.store);
+    await book.start();
+    expect(book.judge(onLamp).kind).toBe('deny');
+    expect(book.list().problem).toMatch(/rules\.yaml/);
+    expect(problems.list()).toEqual([expect.stringContaining('the rules that were taken last hold')]);
+    expect(heard).toMatchObject([{ type: 'hub.warning' }]);
+    write('rules: []\n');
+    for (let looks = 0; looks < 3; looks++) lookAgain();
+    expect([book.judge(onLamp).kind, problems.list()]).toEqual(['allow', []]);
+  });
+
+  test('that is emptied while the hub runs changes nothing', async () => {
+    const { book, write, lookAgain, problems } = openBook(DENY_LAMP);
+    await book.start();
+    write('\n');
+    for (let looks = 0; looks < 3; looks++) lookAgain();
+    expect([book.judge(onLamp).kind, problems.list()]).toEqual(['deny', [expect.stringContaining('is empty')]]);
+  });
 });

@@ -9,6 +9,8 @@ import { AGENT, callOf, effectOn, OWNER } from './rule-room.ts';
 const page = readFileSync(join(import.meta.dirname, '../../../docs/rules.md'), 'utf8');
 const examples = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, yaml = '']) => yaml);
 const facts: DeviceFacts = {
+  nameOf: () => undefined,
+  areaMeant: (key) => key,
   areaOf: (device) => ({ 'kitchen-lamp': 'kitchen', oven: 'kitchen', 'kids-lamp': 'kids-room' })[device],
   typesOf: (device) => new Set(device.endsWith('lamp') ? ['light'] : []),
 };

@@ -13,7 +13,15 @@ function room(yaml: string) {
   const asked: ApprovalRequest[] = [];
   const pending = async (request: ApprovalRequest) => {
     asked.push(request);
-    return { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: request.personsNeeded, given: 0 } as const;
+    return {
+      state: 'pending',
+      approvalId: 'ap-1',
+      expiresAt: '2026-01-01T00:10:00Z',
+      needed: request.personsNeeded,
+      given: 0,
+      summary: 'kitchen wants it',
+      willDo: [],
+    } as const;
   };
   const made = makeRoom({ rules, approvals: { check: pending, peek: pending, giveBack: () => {} } });
   const handler = vi.fn(async () => ({ ok: true }));

@@ -62,6 +62,7 @@ const effect: fc.Arbitrary<Effect> = fc
 const call: fc.Arbitrary<RuledCall> = fc.record({
   principal: fc.constantFrom(OWNER, AGENT, { ...AGENT, id: 'helper/kid' }, { ...AGENT, id: 'other' }),
   toolId: fc.constantFrom('core:one@1.0.0', 'core:two@1.0.0', 'matter:lamp_on@1.0.0'),
+  formerToolIds: fc.constantFrom([], ['core:old@1.0.0'], ['core:one@1.0.0']),
   params: fc.constantFrom({}, { p: 1 }, { p: 4 }, { p: 'x' }),
   effects: fc.array(effect, { maxLength: 3 }),
 });
@@ -90,7 +91,8 @@ type Fit = boolean | undefined;
 
 function oracleFit(when: RuleConditions, given: { call: RuledCall; effect: Effect | undefined; minute: number | undefined }): Fit {
   const { effect: one, minute: now } = given;
-  const { principal, toolId, params } = given.call;
+  const { principal, toolId, formerToolIds, params } = given.call;
+  const named = (test: (id: string) => boolean) => [toolId, ...formerToolIds].some(test);
   const isIn = <T>(items: readonly T[] | undefined, test: (item: T) => boolean): boolean => items === undefined || items.some(test);
   const ofEffect = (test: (effect: Effect) => boolean): boolean => one !== undefined && test(one);
   const isAgent = principal.kind !== 'owner';
@@ -100,7 +102,7 @@ function oracleFit(when: RuleConditions, given: { call: RuledCall; effect: Effec
       (a) => isAgent && (a.endsWith('/*') ? principal.id.startsWith(a.slice(0, -1)) : `${principal.id}/`.startsWith(`${a}/`)),
     ),
     isIn(when.kind as string[], (kind) => (kind === 'agent') === isAgent),
-    isIn(when.tool as string[], (t) => t === '*' || (t.endsWith('*') ? toolId.startsWith(t.slice(0, -1)) : toolId === `${t}@1.0.0`)),
+    isIn(when.tool as string[], (t) => t === '*' || named((id) => (t.endsWith('*') ? id.startsWith(t.slice(0, -1)) : id === `${t}@1.0.0`))),
     isIn(when.device as string[], (d) => ofEffect((e) => d === '*' || e.device === d)),
     isIn(when.device_type as string[], (t) => ofEffect((e) => FACTS.typesOf(e.device ?? '').has(t))),
     isIn(when.area as string[], (a) => ofEffect((e) => FACTS.areaOf(e.device ?? '') === a)),

@@ -10,6 +10,8 @@ export const AGENT: Principal = { id: 'helper', kind: 'agent', permissions: ['*'
 
 /** A heater and a lamp in the kitchen, a front door in the hall, a garage door nowhere. */
 export const FACTS: DeviceFacts = {
+  nameOf: () => undefined,
+  areaMeant: (key) => key,
   areaOf: (device) => ({ heater: 'kitchen', lamp: 'kitchen', 'front-door': 'hall' })[device],
   typesOf: (device) =>
     new Set({ heater: ['thermostat'], lamp: ['light', 'dimmable-light'], 'front-door': ['lock', 'door-lock'], garage: ['cover'] }[device]),
@@ -24,7 +26,7 @@ export function effectOn(device: string, given: Partial<Effect> & { readonly doe
 
 /** A call by an agent that has these effects. */
 export function callOf(effects: readonly Effect[], given: Partial<RuledCall> = {}): RuledCall {
-  return { principal: AGENT, toolId: 'core:some_tool@1.0.0', params: {}, effects, ...given };
+  return { principal: AGENT, toolId: 'core:some_tool@1.0.0', formerToolIds: [], params: {}, effects, ...given };
 }
 
 /** What rules in YAML say to a call; `at` is a time of the week, Monday noon unless it is said. */

@@ -53,6 +53,13 @@ rules:
   });
 });
 
+test('a rule that names a tool holds for it under every name that it gets', () => {
+  const rule = 'rules: [{ name: r, effect: deny, when: { tool: "matter:bedroom_on" } }]';
+  const renamed = { toolId: 'matter:nightstand_on@1.0.0', formerToolIds: ['matter:bedroom_on@1.0.0'] };
+  expect(judged(rule, callOf([], renamed)).kind).toBe('deny');
+  expect(judged(rule, callOf([], { ...renamed, formerToolIds: [] })).kind).toBe('allow');
+});
+
 describe('rules about time', () => {
   test.each([
     ['mon 21:59', 'allow'],

@@ -177,7 +177,7 @@ describe('the token that a hub shows to another', () => {
     const { principal } = away.verifier.verify(root);
     expect(refusalOf(() => shown.textFor(principal, 'hub-3'))).toMatchObject({
       code: 'PERMISSION_DENIED',
-      message: expect.stringContaining('mint a child token'),
+      message: expect.stringContaining('sign a child token'),
     });
     const child = away.rootClaims({ meshId: MESH, issuer: 'light-agent', subject: 'light-agent/mesh', key: away.hub.publicKey });
     const { principal: bound } = away.verifier.verify(tokenText(signChild(tokenBytes(root), child, mine.privateKey)));

@@ -137,12 +137,46 @@ describe('a text that the hub did not give out', () => {
     expect(await codeOf({ bearer: principal.token?.text ?? '' })).toBe('TOKEN_INVALID');
   });
 
-  test('counts where somebody else signed it for the key of this hub', async () => {
-    const { enter, rootToken, rootClaims, hub } = await doorRoom();
+  test('counts where an agent signed it for the key of this hub, with a proof by the key that signed it', async () => {
+    const { enter, codeOf, rootToken, rootClaims, hub, proofFor } = await doorRoom();
     const agent = keyPair();
     const claims = rootClaims({ issuer: 'light-agent', subject: 'light-agent/x', key: hub.publicKey });
     const bearer = tokenText(signChild(tokenBytes(rootToken({ key: agent.publicKey })), claims, agent.privateKey));
-    expect((await enter({ bearer })).principal.id).toBe('light-agent/x');
+    expect((await enter({ bearer, proof: proofFor(bearer, agent) })).principal.id).toBe('light-agent/x');
+    expect(await codeOf({ bearer })).toBe('UNAUTHENTICATED');
+    expect(await codeOf({ bearer, proof: proofFor(bearer, keyPair()) })).toBe('TOKEN_INVALID');
+  });
+
+  test('opens nothing: a sealed child that is cut back to the token that an agent signed itself', async () => {
+    const { issuer, enter, codeOf, rootToken, rootClaims, hub, proofFor } = await doorRoom();
+    const [agent, small] = [keyPair(), keyPair()];
+    const claims = rootClaims({ issuer: 'light-agent', subject: 'light-agent/x', key: hub.publicKey });
+    const own = tokenText(signChild(tokenBytes(rootToken({ key: agent.publicKey })), claims, agent.privateKey));
+    const { principal } = await enter({ bearer: own, proof: proofFor(own, agent) });
+    for (const key of [undefined, small.publicKey]) {
+      const child = issuer.issue(
+        { agentId: 'small', permissions: ['device:control:lamp-1'], ttlMs: 60_000, ...(key && { key }) },
+        principal,
+      );
+      const proof = key ? { proof: proofFor(child.token, small) } : {};
+      expect(await codeOf({ bearer: child.token, ...proof })).toBe('in');
+      const seal = child.token.slice(child.token.lastIndexOf('.'));
+      for (let left = 1; left < links(child.token).length; left++) {
+        const cut = tokenText(encodeCbor(links(child.token).slice(0, left)));
+        for (const bearer of [cut, `${cut}${seal}`])
+          expect([await codeOf({ bearer }), await codeOf({ bearer, proof: proofFor(cut, small) })]).not.toContain('in');
+      }
+    }
+  });
+
+  test('opens nothing: one that another hub bound to the key of this one, which every hub that sees a call could use', async () => {
+    const { issuer, codeOf, rootToken, rootClaims, hub, proofFor } = await doorRoom();
+    const other = keyPair();
+    const claims = rootClaims({ issuer: 'light-agent', subject: 'light-agent/x', key: hub.publicKey });
+    const bearer = tokenText(signChild(tokenBytes(rootToken({ key: other.publicKey })), claims, other.privateKey));
+    expect(await codeOf({ bearer })).not.toBe('in');
+    expect(await codeOf({ bearer, proof: proofFor(bearer, keyPair()) })).not.toBe('in');
+    expect(issuer.inspect(bearer)).toMatchObject({ isBearer: false });
   });
 });
 
