@@ -1,5 +1,7 @@
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import { announcedType } from '../core/devices/device-facts.ts';
 import type { Json } from '../core/json.ts';
+import type { CapabilityConstraints } from '../core/mesh/mesh-view.ts';
 import { canonicalJson } from '../wire/canonical-json.ts';
 import { sha256Hex } from '../wire/hashes.ts';
 import type { RegisteredTool } from './definition/tool-definition.ts';
@@ -12,12 +14,15 @@ export interface Capability {
   readonly description: (deviceCount: number) => string;
   /** True when the devices of the directory come with it. */
   readonly hasDevices?: boolean;
+  /** What holds for every call that needs it (source 000 §3). */
+  readonly constraints?: CapabilityConstraints;
 }
 
 /** A capability with the tools that need it, in the form in which hubs tell each other (source 000 §3 and §7). */
 export interface CapabilityView {
   readonly type: string;
   readonly description: string;
+  readonly constraints?: CapabilityConstraints;
   readonly tools: readonly { readonly name: string; readonly description: string; readonly parameters_hash: string }[];
   readonly devices?: readonly { readonly id: string; readonly name: string; readonly type: string; readonly reachable: boolean }[];
 }
@@ -40,18 +45,25 @@ export class CapabilityCatalogue {
     return [...this.#capabilities.keys()];
   }
 
+  /** What holds for calls that need a capability, by its type. */
+  constraints(): ReadonlyMap<string, CapabilityConstraints> {
+    const all = [...this.#capabilities.values()];
+    return new Map(all.flatMap(({ type, constraints }) => (constraints ? [[type, constraints]] : [])));
+  }
+
   list(directory: DeviceDirectory, isVisible: (tool: RegisteredTool) => boolean): readonly CapabilityView[] {
     // Those of the board itself came with no bridge.
     const devices = directory.list().filter(({ kind }) => kind !== 'board');
-    return [...this.#capabilities.values()].map(({ type, description, hasDevices }) => ({
+    return [...this.#capabilities.values()].map(({ type, description, hasDevices, constraints }) => ({
       type,
       description: description(devices.length),
+      ...(constraints && { constraints }),
       tools: this.#registry.listByCapability(type).filter(isVisible).map(toolSummary),
       ...(hasDevices && {
         devices: devices.map(({ id, name, deviceTypes, reachability }) => ({
           id,
           name,
-          type: deviceTypes[0] ?? 'unknown',
+          type: announcedType(deviceTypes[0]),
           reachable: reachability === 'reachable',
         })),
       }),

@@ -73,6 +73,7 @@ export class ToolRegistry implements AsyncDisposable {
     const tool = this.#tools.get(id);
     if (!tool) return false;
     this.#tools.delete(id);
+    for (const alias of tool.aliases ?? []) if (this.#aliases.get(alias) === keyOf(tool)) this.#aliases.delete(alias);
     this.#setVersions(
       tool,
       this.#versionsOf(keyOf(tool)).filter((other) => other !== tool),
@@ -171,6 +172,7 @@ export class ToolRegistry implements AsyncDisposable {
 
   #insert(tool: RegisteredTool): void {
     this.#tools.set(tool.id, tool);
+    for (const alias of tool.aliases ?? []) this.#aliases.set(alias, keyOf(tool));
     const versions = [...this.#versionsOf(keyOf(tool)), tool];
     this.#setVersions(
       tool,
@@ -234,8 +236,12 @@ export class ToolRegistry implements AsyncDisposable {
   }
 
   #findAlias(name: string, options: ResolveOptions): RegisteredTool | undefined {
-    const target = this.#aliases.get(name) ?? this.#aliases.get(name.slice(name.indexOf(':') + 1));
-    return target === undefined ? undefined : this.#find(target, options);
+    const whole = this.#aliases.get(name);
+    if (whole !== undefined) return this.#find(whole, options);
+    const { namespace, name: bare = '', version } = parseToolName(name) ?? {};
+    const target = this.#aliases.get(bare);
+    if (target === undefined || (namespace !== undefined && !target.startsWith(`${namespace}:`))) return undefined;
+    return this.#find(version === undefined ? target : `${target}@${version}`, options);
   }
 
   #findByModelName(name: string, options: ResolveOptions): RegisteredTool | undefined {

@@ -53,7 +53,7 @@ test('a bridge counts its devices each time it is asked and lists them with thei
   devices.push(lamp);
   const [bridge] = catalogue.list(directory, () => true);
   expect(bridge?.description).toBe('bridge with 1 devices');
-  expect(bridge?.devices).toEqual([{ id: 'lamp', name: 'Lamp', type: 'DimmableLight', reachable: false }]);
+  expect(bridge?.devices).toEqual([{ id: 'lamp', name: 'Lamp', type: 'dimmable_light', reachable: false }]);
 });
 
 test('a bridge does not count what the board itself has', () => {

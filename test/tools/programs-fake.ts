@@ -11,6 +11,7 @@ export function programsFake(
     orders,
     missingSetting: () => missing,
     power: (name) => ({ media: { isActing: false }, out: { isActing: true } })[name],
+    outlook: ({ powers }) => ({ powers: powers.map((name) => ({ name, allows: [`use ${name}`] })), versions: [] }),
     requireSafe: (argv) => {
       if (argv.includes('forbidden')) throw new AtmoError('RULE_BLOCKED', 'a safety rule forbids it');
     },

@@ -48,6 +48,14 @@ export class RemoteToolsFake implements RemoteTools {
     return [];
   }
 
+  unread(): readonly never[] {
+    return [];
+  }
+
+  whole(): undefined {
+    return undefined;
+  }
+
   modelName(tool: RegisteredTool): string {
     return tool.definition.name;
   }

@@ -75,9 +75,9 @@ describe('resolving', () => {
     const registry = registryWith({ name: 'kitchen_light_on', namespace: 'matter' }, { name: 'echo' });
     expect(code(() => registry.resolve('kitchen_ligth_on'))).toMatchObject({
       code: 'TOOL_NOT_FOUND',
-      details: { suggestions: ['matter:kitchen_light_on'] },
+      details: { suggestions: ['kitchen_light_on'] },
     });
-    expect(code(() => registry.resolve('kitchn'))).toMatchObject({ details: { suggestions: ['matter:kitchen_light_on'] } });
+    expect(code(() => registry.resolve('kitchn'))).toMatchObject({ details: { suggestions: ['kitchen_light_on'] } });
     for (const odd of ['', '@', '::', 'x@@1', '😀', 'a'.repeat(5_000)]) {
       expect(code(() => registry.resolve(odd))).toMatchObject({ code: 'TOOL_NOT_FOUND' });
     }
@@ -101,6 +101,18 @@ describe('resolving', () => {
     expect(registry.resolve('echo').id).toBe('core:echo@1.0.0');
     expect(registry.removeAlias('matter_command')).toBe(true);
     expect(code(() => registry.resolve('matter_command'))).toMatchObject({ code: 'TOOL_NOT_FOUND' });
+  });
+
+  test('what a tool was called before means it with and without its namespace and version, until the tool is gone', () => {
+    const registry = registryWith({ name: 'nightstand_on', namespace: 'matter', aliases: ['bedroom_on'] }, { name: 'echo' });
+    for (const name of ['bedroom_on', 'matter:bedroom_on', 'matter:bedroom_on@1.0.0', 'bedroom_on@^1.0.0']) {
+      expect(registry.resolve(name).id).toBe('matter:nightstand_on@1.0.0');
+    }
+    for (const name of ['core:bedroom_on', 'matter:bedroom_on@2.0.0']) {
+      expect(code(() => registry.resolve(name))).toMatchObject({ code: 'TOOL_NOT_FOUND' });
+    }
+    registry.unregister(registry.resolve('bedroom_on').id);
+    expect(code(() => registry.resolve('bedroom_on'))).toMatchObject({ code: 'TOOL_NOT_FOUND' });
   });
 
   test('the model-facing name leads back to its tool', () => {

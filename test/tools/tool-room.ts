@@ -37,11 +37,11 @@ export function withToken(principal: Principal, facts: Partial<TokenFacts> = {})
 export const listAuthorizer: Authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: { isStillValid: () => true } });
 
 type ToolInput = Record<string, unknown> & { readonly handler?: ToolHandler } & Partial<
-    Pick<RegisteredTool, 'effects' | 'canonicalize' | 'isAvailable' | 'isolation'>
+    Pick<RegisteredTool, 'effects' | 'canonicalize' | 'isAvailable' | 'isolation' | 'aliases'>
   >;
 
 /** A tool from its public form; without side effects unless `execution` says so. */
-export function makeTool({ handler, effects, canonicalize, isAvailable, isolation, ...input }: ToolInput): RegisteredTool {
+export function makeTool({ handler, effects, canonicalize, isAvailable, isolation, aliases, ...input }: ToolInput): RegisteredTool {
   const execution = { side_effects: false, ...(input.execution as object) };
   const definition = normalizeDefinition({ name: 'probe', description: 'Does what a test wants', ...input, execution });
   return {
@@ -52,6 +52,7 @@ export function makeTool({ handler, effects, canonicalize, isAvailable, isolatio
     ...(canonicalize && { canonicalize }),
     ...(isAvailable && { isAvailable }),
     ...(isolation && { isolation }),
+    ...(aliases && { aliases }),
   };
 }
 
@@ -88,6 +89,7 @@ export function makeRoom({ remote, ...extra }: RoomParts = {}, options: Pipeline
     validator,
     authorizer: listAuthorizer,
     clock,
+    standstill: { waitedMs: 0 },
     logger: silentLogger,
     events,
     nodeId: 'hub-1',

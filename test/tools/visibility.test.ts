@@ -144,7 +144,7 @@ describe('what a caller may not see', () => {
     const answer = await pipeline.call({ principal: caller, tool: 'notify:sent', params: {} });
     expect(answer).toMatchObject({ error: { code: 'TOOL_NOT_FOUND', details: { suggestions: [] } } });
     const near = await pipeline.call({ principal: caller, tool: 'lamp_of', params: {} });
-    expect(near).toMatchObject({ error: { details: { suggestions: ['matter:lamp_on'] } } });
+    expect(near).toMatchObject({ error: { details: { suggestions: ['lamp_on'] } } });
   });
 
   test('what it may see but not call is refused with what is required and what it has', async () => {

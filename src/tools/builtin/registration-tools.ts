@@ -11,6 +11,8 @@ interface RegistrationPorts {
   readonly registrar: Pick<ToolRegistrar, 'register' | 'remove' | 'record'>;
   /** Registers what is missing of what the hub brings or finds on its board. */
   readonly discover: () => Promise<SeedReport>;
+  /** Why no call of a tool would run now. */
+  readonly obstacleTo: (tool: RegisteredTool) => string | undefined;
 }
 
 const MAY_REGISTER = { ...HUB_ACTS, permissions: ['tool:register'] } as const;
@@ -22,7 +24,7 @@ export function registrationTools(ports: RegistrationPorts): readonly Registered
   return [registerTool(ports), removeTool(ports), discoverTools(ports)];
 }
 
-function registerTool({ registrar }: RegistrationPorts): RegisteredTool {
+function registerTool(ports: RegistrationPorts): RegisteredTool {
   return defineTool(
     {
       ...MAY_REGISTER,
@@ -46,7 +48,8 @@ function registerTool({ registrar }: RegistrationPorts): RegisteredTool {
           made_by: { ...text, description: 'Who registered it' },
           created_at: { ...text, format: 'date-time' },
           permissions: { ...texts, description: 'What its caller needs: the permissions of all steps' },
-          available: { type: 'boolean', description: 'False for a tool that names a program, which this hub does not run' },
+          available: { type: 'boolean', description: 'False where no call of it would run now' },
+          unavailable_reason: { ...text, description: 'Why none would' },
         },
       },
       examples: [
@@ -65,19 +68,22 @@ function registerTool({ registrar }: RegistrationPorts): RegisteredTool {
         },
       ],
     },
-    async ({ tool }, { principal }) => registered(registrar, registrar.register(tool, principal)),
+    async ({ tool }, { principal }) => registered(ports, ports.registrar.register(tool, principal)),
   );
 }
 
-function registered(registrar: RegistrationPorts['registrar'], { id, definition, isAvailable }: RegisteredTool): JsonObject {
+function registered({ registrar, obstacleTo }: RegistrationPorts, tool: RegisteredTool): JsonObject {
+  const { id, definition } = tool;
   const record = registrar.record(id);
+  const obstacle = obstacleTo(tool);
   return {
     id,
     created_by: definition.metadata.createdBy,
     made_by: record?.maker ?? '',
     created_at: isoTime(record?.createdAtMs ?? 0),
     permissions: definition.requires.permissions,
-    available: isAvailable?.() ?? true,
+    available: obstacle === undefined,
+    ...(obstacle !== undefined && { unavailable_reason: obstacle }),
   };
 }
 
@@ -107,14 +113,27 @@ function discoverTools({ discover }: RegistrationPorts): RegisteredTool {
       parameters: {},
       returns: {
         type: 'object',
-        required: ['registered', 'known', 'waiting'],
+        required: ['registered', 'known', 'waiting', 'left_out', 'board'],
         properties: {
           registered: { ...texts, description: 'Ids of the tools that were missing' },
           known: { ...texts, description: 'Ids of those that were there' },
           waiting: { ...texts, description: 'Tools of the bootstrap file of which a step calls a tool that is not there yet' },
+          board: {
+            type: 'array',
+            description: 'What the board has, and what to set so that tools can use it',
+            items: { type: 'object', required: ['part', 'path', 'next'], properties: { part: text, path: text, next: text } },
+          },
+          left_out: { ...texts, description: 'Tools of the bootstrap file with a mistake: its file, line and reason' },
         },
       },
     },
-    async () => ({ ...(await discover()) }),
+    async () => {
+      const { leftOut, board, ...report } = await discover();
+      return {
+        ...report,
+        board: board.map((part) => ({ ...part })),
+        left_out: leftOut.map(({ place, problem }) => `${place}: ${problem}`),
+      };
+    },
   );
 }

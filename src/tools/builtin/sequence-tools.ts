@@ -20,6 +20,7 @@ export function sequenceTool(pipeline: Pipeline): RegisteredTool {
   const tool = defineTool(
     {
       name: NAME,
+      isDestructive: true,
       title: 'Sequence of calls',
       description:
         'Calls up to 16 tools one after the other and stops at the first that fails; what ran before stays done. Every step that can be judged beforehand is judged before the first one runs. A parameter {"$result": "0/temperature"} takes a value from the result of step 0 by JSON pointer.',
@@ -27,6 +28,7 @@ export function sequenceTool(pipeline: Pipeline): RegisteredTool {
       permissions: ['sequence:run'],
       hasSideEffects: true,
       isAsyncAllowed: true,
+      isStreamSupported: true,
       timeoutMs: 120_000,
       parameters: {
         steps: p.array(

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal } from '../../core/access/principal.ts';
 import type { AtmoError, ErrorBody } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import { isoTime } from '../../core/time/iso-time.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import { blake3Hex } from '../../wire/hashes.ts';
-import type { ToolContext } from '../definition/tool-definition.ts';
+import type { CallerData, ToolContext } from '../definition/tool-definition.ts';
 import type { CallChunk } from './asking/call-chunk.ts';
 import type { ToolMessage } from './asking/tool-message.ts';
 import type { ToolAnswer, ToolQuestion } from './asking/tool-question.ts';
@@ -41,20 +42,30 @@ export interface CallRequest {
   /** The caller relies on chunks: NOT_SUPPORTED by a tool that has none. */
   readonly wantsChunks?: true;
   readonly routing?: RoutingWish;
+  /** What a program that runs the hub inside itself gives its own tools along: facts of its user and its session. */
+  readonly callerData?: CallerData;
   /**
    * The running call of which this one is a step, as its handler was given it: the step runs in the slot of that call, ends
    * with it and not after it. No door sets it.
    */
   readonly within?: ToolContext;
+  /** The hub makes it by itself, such as for an automation, so that it did not wait for the hub anywhere. */
+  readonly isOwn?: true;
 }
 
 interface AnswerBase {
   readonly id: string;
   readonly request_id: string;
   readonly trace_id: string;
+  /** When it was answered, RFC 3339 in UTC, by the best that the hub knows of the time. */
+  readonly timestamp: string;
   readonly execution: { readonly node_id: string; readonly duration_ms: number; readonly hops: number };
   /** BLAKE3, hex, of the RFC 8785 form of the result or error. */
   readonly response_hash: string;
+  /** Media type of what a text in the result holds, where the tool says one. */
+  readonly content_type?: string;
+  /** What the tool says about its result beside it; the hash does not cover it. */
+  readonly details?: JsonObject;
 }
 
 /** The answer of a call (source 000 §4): the normalised result, or an error of the one table. */
@@ -66,8 +77,12 @@ interface AnswerFacts {
   readonly requestId: string;
   readonly traceId: string;
   readonly nodeId: string;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
   readonly durationMs: number;
   readonly hops: number;
+  readonly contentType?: string | undefined;
+  readonly details?: JsonObject | undefined;
 }
 
 /** A result with sorted keys and its canonical text. */
@@ -84,7 +99,14 @@ export function normalizeResult(result: Json): NormalResult {
 
 /** The envelope of a call that ended well, under an id of its own. */
 export function successAnswer(facts: AnswerFacts, result: NormalResult): CallAnswer {
-  return { ...base(facts, result.hash), status: 'success', result: result.value };
+  const { contentType, details } = facts;
+  return {
+    ...base(facts, result.hash),
+    status: 'success',
+    result: result.value,
+    ...(contentType !== undefined && { content_type: contentType }),
+    ...(details && { details }),
+  };
 }
 
 /** The envelope of a call that failed or was refused; the hash is that of the error. */
@@ -102,6 +124,7 @@ function base(facts: AnswerFacts, responseHash: string): AnswerBase {
     id: randomUUID(),
     request_id: facts.requestId,
     trace_id: facts.traceId,
+    timestamp: isoTime(facts.nowMs),
     execution: { node_id: facts.nodeId, duration_ms: Math.round(facts.durationMs * 1000) / 1000, hops: facts.hops },
     response_hash: responseHash,
   };

@@ -9,6 +9,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { PeerDevice, RoutePeer } from '../../core/mesh/mesh-view.ts';
 import type { AuditSink } from '../../core/storage/audit-sink.ts';
 import type { Clock } from '../../core/time/clock.ts';
+import type { Standstill } from '../../core/time/standstill.ts';
 import type { TrustedTime } from '../../core/time/trusted-time.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import type { KnownTools } from '../elsewhere/known-tools.ts';
@@ -63,6 +64,8 @@ export interface CallRouter {
 export interface NodeFacts {
   readonly name: string;
   readonly isOnline: boolean;
+  /** What holds for calls that need one of its capabilities, by type. */
+  readonly constraints?: RoutePeer['constraints'];
 }
 
 /** Another hub as calls see it. */
@@ -77,6 +80,8 @@ export interface PipelineCollaborators {
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
   readonly clock: Clock;
+  /** Whether calls that come now may have waited unseen. */
+  readonly standstill: Pick<Standstill, 'waitedMs'>;
   readonly logger: Logger;
   readonly events: EventBus;
   readonly nodeId: string;
@@ -129,6 +134,11 @@ export interface PipelineOptions {
   readonly minFreeBytes?: number;
   /** Ids or names of tools that the owner switched off; looked at again with each call. */
   readonly disabledTools?: readonly string[];
+  /**
+   * Ids or names of tools of this hub whose calls may go to another one, with all that they carry, when their service cannot be
+   * reached from here; none when absent. Looked at again with each call.
+   */
+  readonly failOverTools?: readonly string[];
   /** What a result that breaks its tool's own schema does; default `error`. */
   readonly resultInvalid?: 'error' | 'warn';
   /** One log line for each finished call; default true. */

@@ -8,6 +8,7 @@ import { Call } from './call.ts';
 import { type CallAnswer, type CallRequest, errorAnswer, successAnswer } from './call-answer.ts';
 import type { PipelineCollaborators, PipelineOptions } from './call-collaborators.ts';
 import type { JobView } from './jobs/job-store.ts';
+import { lastingObstacleTo, obstacleTo } from './routes/tool-obstacle.ts';
 import { ADMISSION_STAGES, PREFLIGHT_STAGES, type Stage, TOOL_PREFLIGHT_STAGES } from './stages/admission-stages.ts';
 import { startDeadline } from './stages/call-time.ts';
 import { EXECUTION_STAGES, REMOTE_JOB_STAGES } from './stages/execution-stages.ts';
@@ -75,6 +76,11 @@ export class CallPipeline {
     return (tool) => isOffered(tool, principal, context);
   }
 
+  /** Why no call of a tool would run `now`, or `ever` as the hubs are, whoever made it; undefined where one would. */
+  obstacleTo(tool: RegisteredTool, when: 'now' | 'ever' = 'now'): string | undefined {
+    return when === 'ever' ? lastingObstacleTo(tool, this.#context) : obstacleTo(tool, this.#context);
+  }
+
   /** Ends the calls of principals that may no longer make them: CANCELLED, or OUTCOME_UNKNOWN for what may have acted. */
   abortOf(isEnded: (principal: Principal) => boolean): void {
     for (const call of this.#calls) if (isEnded(call.request.principal)) call.revoke();
@@ -111,7 +117,7 @@ export class CallPipeline {
   }
 
   async #judge({ params, ...asked }: AskedCall): Promise<OwnVerdict> {
-    const call = new Call({ ...asked, params: params ?? {} }, 'sync', this.#context.clock);
+    const call = new Call({ ...asked, params: params ?? {} }, 'sync', this.#context);
     const isKnown = params !== undefined;
     const error = await this.#pass(call, isKnown ? PREFLIGHT_STAGES : TOOL_PREFLIGHT_STAGES);
     call.end();
@@ -121,7 +127,7 @@ export class CallPipeline {
   }
 
   #begin(request: CallRequest, mode: Call['mode']): Call {
-    const call = new Call(request, mode, this.#context.clock);
+    const call = new Call(request, mode, this.#context);
     this.#calls.add(call);
     call.onEnd(() => this.#calls.delete(call));
     return call;
@@ -213,8 +219,11 @@ export class CallPipeline {
       requestId: call.requestId,
       traceId: call.traceId,
       nodeId: ranOn?.id ?? this.#context.nodeId,
+      nowMs: this.#context.nowMs(),
       durationMs: this.#context.clock.monotonic() - call.startedMs,
       hops: ranOn?.hops ?? 0,
+      contentType: call.contentType,
+      details: call.resultDetails,
     };
     return call.result && !error ? successAnswer(facts, call.result) : errorAnswer(facts, error ?? toAtmoError(undefined));
   }
@@ -262,6 +271,8 @@ export class CallPipeline {
   }
 
   #logBug(call: Call, error: AtmoError): void {
+    // The store that the disk refused has said so once, and the hub's health says so as long as it lasts.
+    if (error.code === 'STORAGE_FAILED') return;
     const stack = error.cause instanceof Error ? error.cause.stack : error.stack;
     const told = withoutSecretTexts(stack ?? '', call.secrets);
     this.#context.logger.error('tool.bug', { tool: call.toolId, trace_id: call.traceId, stack: told });
@@ -277,6 +288,7 @@ export class CallPipeline {
 /** The last step of admission for a job: from here on its own signal ends it, not the request's. */
 function createJob(call: Call, context: StageContext): void {
   if (call.repeated || call.isElsewhere) return;
+  call.deadline.throwIfOver();
   const job = context.jobs.create(call.request.principal, call.tool);
   call.job = job;
   const view = copyJsonObject(job.view, RESULT_LIMITS);

@@ -1,12 +1,21 @@
-import type { Authorizer } from '../../core/access/authorizer.ts';
+import { type Authorizer, maxRisk, type Risk } from '../../core/access/authorizer.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import type { RuledCall } from '../../core/access/rule-engine.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
+import { NEEDS_APPROVAL } from '../definition/destructive-tool.ts';
+import type { RegisteredTool } from '../definition/tool-definition.ts';
+import { formerIdsOf } from '../definition/tool-name.ts';
 import type { KnownTools } from '../elsewhere/known-tools.ts';
 import { LARGE_PARAMS_LIMITS } from '../schema/plain-json.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import { callerView, canSeeTool } from '../visibility.ts';
 import { effectsOf } from './stages/effect-stages.ts';
+
+/** As deep as composed tools may be registered, inside of a sequence. */
+const MAX_DEPTH = 6;
+/** As many as a call is judged with before it runs. */
+const MAX_CALLS = 256;
 
 /** What tells a call's effects without making it. */
 export interface CallPreviewPorts {
@@ -23,15 +32,95 @@ interface PreviewedRequest {
   readonly viewer: Principal;
 }
 
-/** The call with canonical parameters and its real effects; runs nothing, asks nobody. Errors as a call's: TOOL_NOT_FOUND, VALIDATION_ERROR … */
-export function previewCall(
-  ports: CallPreviewPorts,
-  { tool: name, params: given, viewer }: PreviewedRequest,
-): Omit<RuledCall, 'principal'> {
-  const { registry, validator, authorizer } = ports;
-  const tool = registry.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, viewer, authorizer) });
-  const checked: JsonObject = validator.parameters(tool.definition.parameters, given, LARGE_PARAMS_LIMITS);
-  const params = tool.canonicalize?.(checked, callerView(viewer, authorizer)) ?? checked;
+/** What a call would do, or one of those that it makes in turn. */
+interface PreviewedCall extends Omit<RuledCall, 'principal'> {
+  /** False while results of earlier steps decide on its parameters: its effects are not known then, and these are none. */
+  readonly isKnown: boolean;
+}
+
+/**
+ * The call with canonical parameters and its real effects, and behind it, in their order, the calls that it makes in turn: each of them is
+ * judged as a call of its own. Runs nothing, asks nobody. Errors as a call's: TOOL_NOT_FOUND, VALIDATION_ERROR …
+ */
+export function previewCalls(ports: CallPreviewPorts, { tool: name, params, viewer }: PreviewedRequest): readonly PreviewedCall[] {
+  const calls = callsOf(ports, { name, given: params, viewer }, 0);
+  if (calls.length <= MAX_CALLS) return calls;
+  throw new AtmoError('RESOURCE_EXCEEDED', `${name} would make more than ${MAX_CALLS} calls; call its steps by themselves`, {
+    permanent: true,
+  });
+}
+
+function callsOf(ports: CallPreviewPorts, { name, given, viewer }: Wish, depth: number): readonly PreviewedCall[] {
+  const tool = toolOf(ports, name, viewer);
+  const params = given === undefined ? undefined : canonicalParams(tool, given, { ...ports, viewer });
   // What a tool of another hub does, only that hub can tell.
-  return { toolId: tool.id, params, effects: tool.hubs ? [] : effectsOf(tool, params) };
+  const effects = params === undefined || tool.hubs ? [] : effectsOf(tool, params);
+  const own = { toolId: tool.id, formerToolIds: formerIdsOf(tool), params: params ?? {}, effects, isKnown: params !== undefined };
+  const inner = depth === MAX_DEPTH ? [] : (tool.innerCalls?.(params) ?? []);
+  const steps = inner.flatMap((step) => {
+    try {
+      return callsOf(ports, { name: step.tool, given: step.params, viewer }, depth + 1);
+    } catch (thrown) {
+      const { code, message, details } = toAtmoError(thrown);
+      throw new AtmoError(code, `${name} would call ${step.tool}: ${message}`, details);
+    }
+  });
+  return [own, ...steps];
+}
+
+/**
+ * The highest risk of anything that the call does, by itself or by the calls that it makes in turn: what makes several calls is as
+ * dangerous as the worst of them. Of a call whose parameters are not known yet it is what its tool could do.
+ */
+export function previewRisk(ports: CallPreviewPorts, { tool: name, params: given, viewer }: PreviewedRequest): Risk {
+  return riskOf(ports, { name, given, viewer }, 0);
+}
+
+interface Wish {
+  readonly name: string;
+  readonly given: Json | undefined;
+  readonly viewer: Principal;
+}
+
+function riskOf(ports: CallPreviewPorts, { name, given, viewer }: Wish, depth: number): Risk {
+  const tool = found(() => toolOf(ports, name, viewer));
+  if (!tool) return 'none';
+  const { isDangerous, tags } = tool.definition.metadata;
+  if (isDangerous || tags.includes(NEEDS_APPROVAL) || depth === MAX_DEPTH) return 'dangerous';
+  const params = given === undefined ? undefined : found(() => canonicalParams(tool, given, { ...ports, viewer }));
+  // What is wrong with parameters the call itself says; it does nothing then.
+  if (given !== undefined && !params) return 'none';
+  const own = params ? (tool.hubs ? [] : (found(() => effectsOf(tool, params)) ?? [])).map(({ risk }) => risk) : [riskOfAny(tool)];
+  const inner = tool.innerCalls?.(params) ?? [];
+  return [...own, ...inner.map((call) => riskOf(ports, { name: call.tool, given: call.params, viewer }, depth + 1))].reduce(
+    maxRisk,
+    'none',
+  );
+}
+
+/** A tool for many devices that is told only later what to do could be told anything. */
+function riskOfAny({ definition, effects, hubs }: RegisteredTool): Risk {
+  if (!definition.execution.hasSideEffects) return 'none';
+  return (effects ?? hubs) && definition.metadata.device === undefined ? 'dangerous' : 'low';
+}
+
+function toolOf({ registry, authorizer }: CallPreviewPorts, name: string, viewer: Principal): RegisteredTool {
+  return registry.resolve(name, { isVisible: (candidate) => canSeeTool(candidate, viewer, authorizer) });
+}
+
+function canonicalParams(
+  tool: RegisteredTool,
+  given: Json,
+  { validator, authorizer, viewer }: CallPreviewPorts & Pick<Wish, 'viewer'>,
+): JsonObject {
+  const checked: JsonObject = validator.parameters(tool.definition.parameters, given, LARGE_PARAMS_LIMITS);
+  return tool.canonicalize?.(checked, callerView(viewer, authorizer)) ?? checked;
+}
+
+function found<Result>(look: () => Result): Result | undefined {
+  try {
+    return look();
+  } catch {
+    return undefined;
+  }
 }

@@ -1,21 +1,28 @@
 import { randomUUID } from 'node:crypto';
+import type { PlannedCall } from '../../core/access/approvals.ts';
 import type { Effect, Risk } from '../../core/access/authorizer.ts';
 import { maxRisk } from '../../core/access/authorizer.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { RunContext } from '../../core/storage/audit-sink.ts';
 import type { Clock } from '../../core/time/clock.ts';
+import type { Standstill } from '../../core/time/standstill.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { maskSecrets, secretTexts, withoutSecretTexts } from '../schema/secret-params.ts';
 import type { CallChunk } from './asking/call-chunk.ts';
 import type { ToolMessage } from './asking/tool-message.ts';
-import { CallDeadline } from './bounds/call-deadline.ts';
+import { CallDeadline, type TimeLimit } from './bounds/call-deadline.ts';
 import type { CallRequest, NormalResult } from './call-answer.ts';
 import type { IdempotencyClaim } from './jobs/idempotency-store.ts';
 import type { JobView, RunningJob } from './jobs/job-store.ts';
 import type { RouteCandidate } from './routes/route-score.ts';
+
+interface CallSurroundings {
+  readonly clock: Clock;
+  readonly standstill: Pick<Standstill, 'waitedMs'>;
+}
 
 /** One call on its way through the stages; each stage fills in what it found out. */
 export class Call {
@@ -23,6 +30,8 @@ export class Call {
   readonly requestId: string;
   readonly traceId: string;
   readonly startedMs: number;
+  /** How long it may have waited before the hub saw it, in milliseconds. */
+  readonly waitedMs: number;
   readonly mode: 'sync' | 'job';
   /** The job that this call runs as. */
   job?: RunningJob;
@@ -37,7 +46,11 @@ export class Call {
   /** Persons that a rule wants to approve it. */
   personsByRule = 0;
   /** The approval that it used up. */
-  approval?: { readonly id: string; readonly by: readonly string[] };
+  approval?: { readonly id: string; readonly by: readonly string[]; readonly callHash: string };
+  /** What it runs, as people approved it, by itself or as the step of another call. */
+  plan?: PlannedCall;
+  /** The step of the approved call around it that it is. */
+  step?: PlannedCall;
   /** The world that it runs in, from the moment on at which its intent is written. */
   run?: RunContext;
   claim?: IdempotencyClaim;
@@ -48,6 +61,10 @@ export class Call {
   isDispatched = false;
   rawResult: unknown;
   result?: NormalResult;
+  /** What the tool says that its result holds. */
+  contentType?: string;
+  /** What the tool says about its result beside it. */
+  resultDetails?: JsonObject;
   #tool: RegisteredTool | undefined;
   #deadline: CallDeadline | undefined;
   #isRevoked = false;
@@ -55,9 +72,10 @@ export class Call {
   #hasEnded = false;
   readonly #onEnd: (() => void)[] = [];
 
-  constructor(request: CallRequest, mode: 'sync' | 'job', clock: Clock) {
+  constructor(request: CallRequest, mode: 'sync' | 'job', { clock, standstill }: CallSurroundings) {
     this.request = request;
     this.mode = mode;
+    this.waitedMs = request.isOwn || request.within ? 0 : standstill.waitedMs;
     this.requestId = request.requestId ?? randomUUID();
     this.traceId = request.traceId ?? randomUUID();
     this.startedMs = clock.monotonic();
@@ -92,9 +110,9 @@ export class Call {
   }
 
   /** Starts the clock; a second start (of a job) replaces the first. */
-  startDeadline(clock: Clock, timeoutMs: number, signal: AbortSignal | undefined): void {
+  startDeadline(clock: Clock, limit: TimeLimit, signal: AbortSignal | undefined): void {
     this.#deadline?.[Symbol.dispose]();
-    this.#deadline = new CallDeadline(clock, timeoutMs, signal);
+    this.#deadline = new CallDeadline(clock, limit, signal);
     if (this.#isRevoked) this.#deadline.revoke();
   }
 
@@ -120,7 +138,7 @@ export class Call {
     return this.effects.reduce<Risk>((risk, effect) => maxRisk(risk, effect.risk), 'none');
   }
 
-  /** SHA-256 over tool and arguments; secrets count as what `seal` makes of them. */
+  /** SHA-256 over tool and arguments, by which a repeated call is known; secrets count as what `seal` makes of them. */
   hash(seal: (value: Json) => string): string {
     const params = maskSecrets(this.tool.definition.parameters, this.params, seal);
     return sha256Hex(canonicalJson({ tool: this.tool.id, params }));

@@ -3,6 +3,7 @@ import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import { INVOCATION_POLICY } from '../calls/bounds/invocation-policy.ts';
 import { ownSchema } from '../schema/own-schema.ts';
 import { objectSchema, type Shape, type ValuesOf } from '../schema/parameter-builder.ts';
+import { DESTRUCTIVE } from './destructive-tool.ts';
 import type { CallerView, RegisteredTool, ToolContext, ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-name.ts';
 
@@ -28,6 +29,8 @@ export interface ToolDeclaration<S extends Shape> {
   readonly isIdempotent?: boolean;
   readonly isAsyncAllowed?: boolean;
   readonly isDangerous?: boolean;
+  /** It replaces or ends something for good, or has other tools do so, and neither its name nor its danger says it. */
+  readonly isDestructive?: true;
   /** Distinct persons who have to approve a dangerous call; default 1. */
   readonly approvalsNeeded?: number;
   /** What the journal keeps beside hashes; default everything but secrets. */
@@ -97,7 +100,7 @@ function definitionOf<S extends Shape>(declaration: ToolDeclaration<S>): ToolDef
     metadata: {
       title: declaration.title,
       category: declaration.category,
-      tags: declaration.tags ?? [],
+      tags: [...(declaration.tags ?? []), ...(declaration.isDestructive ? [DESTRUCTIVE] : [])],
       author: 'atmosphere-edge',
       examples: declaration.examples ?? [],
       createdBy: 'system',

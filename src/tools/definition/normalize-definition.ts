@@ -5,9 +5,13 @@ import { INVOCATION_POLICY } from '../calls/bounds/invocation-policy.ts';
 import { RecordReader } from '../manifest/record-reader.ts';
 import { copyJson } from '../schema/plain-json.ts';
 import { mapSchema } from '../schema/schema-walk.ts';
+import { withSecretMembers } from '../schema/secret-params.ts';
+import { saysSecret } from './secret-names.ts';
 import { CATEGORIES, type Category, DETERMINISMS, TOOL_SCHEMA_ID, type ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-name.ts';
 
+/** Types of a member that a name can call secret; one without a type may hold a text. */
+const SECRET_TYPES: readonly unknown[] = ['string', 'integer', 'number', undefined];
 const DEFINITION_LIMITS = { maxSize: 256_000, maxDepth: 48 };
 
 /**
@@ -102,7 +106,12 @@ function readRequires(tool: RecordReader) {
 function readParameters(tool: RecordReader): JsonSchema {
   const schema = normalizeSchema(tool.object('parameters') ?? { type: 'object', properties: {} });
   if (schema.type !== 'object') throw tool.refuse('parameters/type', 'has to be "object": model servers refuse any other root');
-  return schema;
+  // Journals keep what calls were given: a parameter that is called `pin` is secret, unless its maker says `x-secret: false`.
+  return mapSchema(schema, (child) => withSecretMembers(child, isUnmarkedSecret));
+}
+
+function isUnmarkedSecret(name: string, { type, 'x-secret': mark }: JsonSchema): boolean {
+  return saysSecret(name) && mark === undefined && SECRET_TYPES.includes(type);
 }
 
 function readExecution(execution: RecordReader, needsNetwork: boolean): ToolDefinition['execution'] {

@@ -6,11 +6,18 @@ export const MATTER_SECRET_NAMES: readonly string[] = [
 ];
 /** Parameters and results of the hub's own tools that do. */
 const OWN = ['code', 'passcode', 'setup_code', 'qr_code', 'manual_code', 'password', 'secret', 'token', 'signature', 'api_key'];
+/** Names that mean something else more often than a secret where somebody else chose them. */
+const AMBIGUOUS = ['key', 'code', 'credentials', 'dataset', 'signature'];
 const plainNames: ReadonlySet<string> = new Set([...MATTER_SECRET_NAMES, ...OWN].map(plain));
 
 /** True for a name under which calls carry a secret, however it is spelled. */
 export function isSecretName(name: string): boolean {
   return plainNames.has(plain(name));
+}
+
+/** True for a name that says of a parameter of anybody's tool that it is secret. */
+export function saysSecret(name: string): boolean {
+  return isSecretName(name) && !AMBIGUOUS.includes(plain(name));
 }
 
 function plain(name: string): string {

@@ -1,3 +1,4 @@
+import type { PlannedProgram } from '../../core/access/approvals.ts';
 import type { Effect } from '../../core/access/authorizer.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import type { HubId, ToolId } from '../../core/ids.ts';
@@ -101,6 +102,8 @@ export interface ToolContext {
   /** A bounded tool sees the time at which its call was written to the journal, and it stands still. */
   readonly clock: Clock;
   readonly run: RunContext;
+  /** From the program around the hub alone; no door to the outside sets it. */
+  readonly callerData?: CallerData | undefined;
   /** Numbers from 0 to below 1; a bounded tool gets them from the seed of its run, so that replay gets the same. */
   random(): number;
   readonly logger: Logger;
@@ -110,6 +113,11 @@ export interface ToolContext {
    */
   progress(fraction: number, note?: string, partial?: Json): void;
   /**
+   * Judges the call once more: token, permission, rules, and whether it would run what people approved. A handler that waits for its
+   * turn asks right before it acts. Throws what refuses the call, CONFLICT where that has become another one.
+   */
+  confirm(): void;
+  /**
    * Asks the person behind the caller and waits for the answer, at most until the deadline: a tool that asks needs a long
    * timeout and no `async_allowed`. The answer passes the caller and its model, so nothing secret may be asked; it is no approval.
    * NOT_SUPPORTED where the caller cannot be asked, and for tools that say they are deterministic or bounded; CANCELLED when the
@@ -118,6 +126,16 @@ export interface ToolContext {
   ask(question: ToolQuestion): Promise<ToolAnswer>;
   /** Tells whoever listens to the call, with a severity of RFC 5424; nobody may. VALIDATION_ERROR or PAYLOAD_TOO_LARGE as for parts. */
   tell(level: MessageLevel, data: Json): void;
+  /** Says what a text in the result holds, such as `text/markdown`. VALIDATION_ERROR for what is no media type (RFC 6838 §4.2). */
+  contentType(type: string): void;
+  /** Says something about the result beside it, which no schema binds and no journal keeps. VALIDATION_ERROR or PAYLOAD_TOO_LARGE as for parts. */
+  details(details: JsonObject): void;
+}
+
+/** Facts of a program about who calls and in which session; the hub hands them on and never looks at them. */
+export interface CallerData {
+  readonly user?: JsonObject;
+  readonly session?: JsonObject;
 }
 
 /** Runs a tool on validated parameters with defaults filled in. Throws AtmoError to refuse or fail. */
@@ -133,17 +151,28 @@ export interface CallerView {
 export interface InnerCall {
   readonly tool: string;
   readonly params?: JsonObject;
+  /** With references to those results, for people. */
+  readonly written?: JsonObject;
 }
 
 /** A definition with what runs it. */
 export interface RegisteredTool {
   readonly id: ToolId;
   readonly definition: ToolDefinition;
+  /** Bare names that mean it too: short forms, and what it was called before. What is said of one of them holds for the tool. */
+  readonly aliases?: readonly string[];
   readonly handler: ToolHandler;
   /** The real effects of a call, from validated parameters; absent = the definition's permissions are all there is. */
   readonly effects?: (params: JsonObject) => readonly Effect[];
   /** The calls that a call with these parameters is going to make, as far as they are known; none when absent. */
   readonly innerCalls?: (params: JsonObject | undefined) => readonly InnerCall[];
+  /** The program that a call with these parameters starts, for the people who approve it; absent where it starts none. */
+  readonly program?: (params: JsonObject | undefined) => PlannedProgram;
+  /**
+   * What decides what a call does and stands neither in the definition nor in the program, such as steps, settings and the versions of
+   * files. Another one is another tool for the people who approve it; the hub only hashes it.
+   */
+  readonly implementation?: () => Json;
   /** Replaces parameters by their canonical form (a device's name by its id) before permission is asked. */
   readonly canonicalize?: (params: JsonObject, caller: CallerView) => JsonObject;
   /** `process`: its code runs in a process of its own, whose memory can be bounded. `script`: it is interpreted, which also bounds its steps. */

@@ -1,7 +1,7 @@
 import semver from 'semver';
 import { AtmoError } from '../../core/errors.ts';
 import type { ToolId } from '../../core/ids.ts';
-import type { ToolDefinition } from './tool-definition.ts';
+import type { RegisteredTool, ToolDefinition } from './tool-definition.ts';
 
 const NAMESPACE = /^[a-z][a-z0-9-]{0,31}$/;
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
@@ -48,6 +48,21 @@ export function toolId(parts: { readonly namespace: string; readonly name: strin
 /** `namespace:name` of a tool, which all its versions have. */
 export function toolKey({ definition: { namespace, name } }: { readonly definition: Pick<ToolDefinition, 'namespace' | 'name'> }): string {
   return `${namespace}:${name}`;
+}
+
+/**
+ * Every way to write the name of a tool: canonical id, `namespace:name` and bare name, of its own name and of its aliases. What the
+ * owner said of a tool by a name that it had before holds for it still.
+ */
+export function allNamesOf({ definition, aliases = [] }: Pick<RegisteredTool, 'definition' | 'aliases'>): readonly string[] {
+  const { namespace, version, name: own } = definition;
+  return [own, ...aliases].flatMap((name) => [formatToolName({ namespace, name, version }), `${namespace}:${name}`, name]);
+}
+
+/** Canonical ids that a tool with aliases had, or would have by them. */
+export function formerIdsOf({ definition, aliases = [] }: Pick<RegisteredTool, 'definition' | 'aliases'>): readonly string[] {
+  const { namespace, version } = definition;
+  return aliases.map((name) => formatToolName({ namespace, name, version }));
 }
 
 /** True for a semantic version or a range of them, such as `>=1.0.0 <2`. */

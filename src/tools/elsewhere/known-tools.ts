@@ -55,18 +55,37 @@ export class KnownTools {
   /**
    * The tool that a name means, as `ToolRegistry.resolve`; of other hubs only where this one has none of the name, or where
    * `onlyNodes` leaves this one out. TOOL_NOT_FOUND, AMBIGUOUS_TOOL; for the hubs themselves VALIDATION_ERROR when one is named
-   * that is several, NOT_FOUND and NODE_UNAVAILABLE; that also for a tool of a hub that stopped lately.
+   * that is several, NOT_FOUND and NODE_UNAVAILABLE; that also for a tool of a hub that stopped lately, and for what may be a tool of
+   * a hub that is not wholly known: wait for `whole` first.
    */
   resolve(name: string, options: RemoteResolveOptions = {}): RegisteredTool {
     const { onlyNodes } = options;
     if (onlyNodes) this.#hubs.requireDistinct(onlyNodes);
-    const own = this.#mayRunHere(options.onlyNodes) ? this.#registry.find(name, options) : undefined;
-    const found = own ?? this.#findRemote(name, options);
+    const found = this.find(name, options);
     if (found) return found;
     if (onlyNodes) this.#hubs.requireReachable(onlyNodes);
     this.#refuseDeparted(name, options);
+    this.#refuseUnread(name, onlyNodes);
     const known = onlyNodes ? onlyNodes.flatMap((node) => this.#allOf(node)) : this.all();
-    throw toolNotFound(name, known.filter(options.isListed ?? options.isVisible ?? (() => true)), onlyNodes);
+    const listed = known.filter(options.isListed ?? options.isVisible ?? (() => true));
+    throw toolNotFound(name, listed, onlyNodes);
+  }
+
+  /** The same where there is such a tool, else undefined: that a tool is missing is known long before what else may be meant. */
+  find(name: string, options: RemoteResolveOptions = {}): RegisteredTool | undefined {
+    const own = this.#mayRunHere(options.onlyNodes) ? this.#registry.find(name, options) : undefined;
+    return own ?? this.#findRemote(name, options);
+  }
+
+  /**
+   * Resolves when the tools of the other hubs are known, or after some seconds; undefined when they are, and for a name that this
+   * hub itself has a tool of.
+   */
+  whole(name?: string, options: RemoteResolveOptions = {}): Promise<void> | undefined {
+    const { onlyNodes } = options;
+    if (onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;
+    const isOwn = name !== undefined && this.#mayRunHere(onlyNodes) && this.#registry.find(name, options) !== undefined;
+    return isOwn ? undefined : this.#remote?.whole(onlyNodes);
   }
 
   /** A tool by its canonical id. */
@@ -135,6 +154,17 @@ export class KnownTools {
     throw new AtmoError(
       'NODE_UNAVAILABLE',
       `${JSON.stringify(name.slice(0, 160))} is a tool of ${names}, which stopped; start it, then try again`,
+      { hubs: hubs.map(({ id }) => id) },
+    );
+  }
+
+  #refuseUnread(name: string, onlyNodes: readonly string[] | undefined): void {
+    const hubs = this.#remote?.unread(onlyNodes) ?? [];
+    if (hubs.length === 0 || onlyNodes?.every((node) => this.#hubs.isSelf(node))) return;
+    const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
+    throw new AtmoError(
+      'NODE_UNAVAILABLE',
+      `${JSON.stringify(name.slice(0, 160))} is no tool that is known yet, and the tools of ${names} are still being read; try again in a few seconds`,
       { hubs: hubs.map(({ id }) => id) },
     );
   }

@@ -39,6 +39,8 @@ export class MeshOutlook implements MeshPorts {
       all: () => ports()?.tools.all() ?? NO_TOOLS,
       resolve: (name, options) => ports()?.tools.resolve(name, options),
       departed: (name, options) => ports()?.tools.departed(name, options) ?? [],
+      unread: (onlyNodes) => ports()?.tools.unread(onlyNodes) ?? [],
+      whole: (onlyNodes) => ports()?.tools.whole(onlyNodes),
       modelName: (tool) => joined(ports, tool.id).tools.modelName(tool),
       hubsWith: (toolId) => ports()?.tools.hubsWith(toolId) ?? [],
       hubsWithDevice: (device) => ports()?.tools.hubsWithDevice(device) ?? [],

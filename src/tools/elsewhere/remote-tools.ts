@@ -19,6 +19,10 @@ export interface RemoteTools {
   resolve(name: string, options: RemoteResolveOptions): RegisteredTool | undefined;
   /** Hubs that were here lately and had the tool that a name means. */
   departed(name: string, options: RemoteResolveOptions): readonly { readonly id: HubId; readonly name: string }[];
+  /** Hubs of which not all tools are known yet: what is not found may be theirs. */
+  unread(onlyNodes?: readonly string[]): readonly { readonly id: HubId; readonly name: string }[];
+  /** Resolves when `unread` is empty, which it is after some seconds at the latest; undefined where it is now. */
+  whole(onlyNodes?: readonly string[]): Promise<void> | undefined;
   /** Name of a tool that models use. */
   modelName(tool: RegisteredTool): string;
   /** Hubs that have a tool of this id, whatever its definition. */

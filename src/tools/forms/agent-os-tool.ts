@@ -27,7 +27,8 @@ export interface AgentOsContext {
   readonly gmiId: string;
   /** The role that the caller's token was minted for; its id when it has none. */
   readonly personaId: string;
-  readonly userContext: { readonly userId: string };
+  /** With what the program gave along for the call. */
+  readonly userContext: JsonObject & { readonly userId: string };
   readonly correlationId: string;
   readonly sessionData: JsonObject;
 }
@@ -96,7 +97,10 @@ export function fromExecutableAgentOs(tool: ExecutableAgentOsTool): RegisteredTo
     definition,
     handler: async (params, context): Promise<Json> => {
       await refuseArguments(tool, params);
-      return unwrapResult(fromExecutionResult(await tool.execute(params, agentOsContext(context))));
+      const result = await tool.execute(params, agentOsContext(context));
+      if (result.success && result.contentType !== undefined) context.contentType(result.contentType);
+      if (result.success && result.details) context.details(result.details);
+      return unwrapResult(fromExecutionResult(result));
     },
     ...(tool.shutdown && { shutdown: () => tool.shutdown?.() ?? Promise.resolve() }),
   };
@@ -121,12 +125,12 @@ function toPermission(capability: string): string {
   return capability.startsWith(CAPABILITY_PREFIX) ? capability.slice(CAPABILITY_PREFIX.length) : capability;
 }
 
-function agentOsContext({ agentId, role, traceId, sessionId }: ToolContext): AgentOsContext {
+function agentOsContext({ agentId, role, traceId, sessionId, callerData = {} }: ToolContext): AgentOsContext {
   return {
     gmiId: agentId,
     personaId: role ?? agentId,
-    userContext: { userId: agentId },
+    userContext: { ...callerData.user, userId: agentId },
     correlationId: traceId,
-    sessionData: { sessionId },
+    sessionData: { ...callerData.session, sessionId },
   };
 }

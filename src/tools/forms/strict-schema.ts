@@ -66,7 +66,7 @@ function strictOf(schema: JsonSchema): JsonObject | undefined {
 
 function strictObject(schema: JsonSchema, about: JsonObject): JsonObject | undefined {
   const isClosed = schema.additionalProperties === false || isSchemaObject(schema.properties);
-  if (!isClosed || isSchemaObject(schema.additionalProperties)) return undefined;
+  if (!isClosed || schema.additionalProperties === true || isSchemaObject(schema.additionalProperties)) return undefined;
   const required = requiredOf(schema);
   const members: [string, JsonObject][] = [];
   for (const [name, member] of Object.entries(propertiesOf(schema))) {
@@ -91,14 +91,7 @@ function withAll(about: JsonObject, keyword: string, branches: readonly unknown[
 function orNull(schema: JsonObject): JsonObject {
   if (Array.isArray(schema.anyOf)) return { ...schema, anyOf: [...schema.anyOf, { type: 'null' }] };
   const { description, ...rest } = schema;
-  if (rest.type === undefined || rest.const !== undefined || rest.type === 'object' || rest.type === 'array') {
-    return { ...(description !== undefined && { description }), anyOf: [rest, { type: 'null' }] };
-  }
-  return {
-    ...schema,
-    type: [...[rest.type].flat(), 'null'] as Json,
-    ...(Array.isArray(rest.enum) && { enum: [...rest.enum, null] }),
-  };
+  return { ...(description !== undefined && { description }), anyOf: [rest, { type: 'null' }] };
 }
 
 function isWithinLimits(strict: JsonObject): boolean {

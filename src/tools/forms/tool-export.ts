@@ -1,7 +1,8 @@
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
+import { isDestructive } from '../definition/destructive-tool.ts';
 import type { ToolDefinition } from '../definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../schema/plain-json.ts';
-import { isSchemaObject, mapSchema } from '../schema/schema-walk.ts';
+import { portableSchema, type SchemaUse } from './portable-schema.ts';
 import { toStrictSchema } from './strict-schema.ts';
 
 /** A tool as OpenAI and LM Studio take it (source 004, export form). */
@@ -46,7 +47,7 @@ const OPENAI_DESCRIPTION_CHARS = 1_024;
 /** `name` is the model-facing one, from the registry. */
 export function toOpenAi(definition: ToolDefinition, name: string): OpenAiTool {
   const description = shortened(definition.description, OPENAI_DESCRIPTION_CHARS);
-  return { type: 'function', function: { name, description, parameters: modelSchema(definition.parameters) } };
+  return { type: 'function', function: { name, description, parameters: modelSchema(definition.parameters, 'input') } };
 }
 
 /** The same for OpenAI's strict mode; `strict` is false for a tool whose parameters it cannot say. */
@@ -63,7 +64,7 @@ export function fromOpenAi(tool: OpenAiTool): ImportedTool {
 
 /** `name` is the model-facing one, from the registry. */
 export function toAnthropic(definition: ToolDefinition, name: string): AnthropicTool {
-  return { name, description: definition.description, input_schema: modelSchema(definition.parameters) };
+  return { name, description: definition.description, input_schema: modelSchema(definition.parameters, 'input') };
 }
 
 /** Takes an Anthropic tool apart. */
@@ -78,12 +79,12 @@ export function toMcp(definition: ToolDefinition, name: string): McpTool {
     name,
     title: metadata.title,
     description: definition.description,
-    inputSchema: modelSchema(definition.parameters),
-    ...(returns.type === 'object' && { outputSchema: modelSchema(returns) }),
+    inputSchema: modelSchema(definition.parameters, 'input'),
+    ...(returns.type === 'object' && { outputSchema: modelSchema(returns, 'output') }),
     annotations: {
       title: metadata.title,
       readOnlyHint: !execution.hasSideEffects,
-      destructiveHint: metadata.isDangerous,
+      destructiveHint: isDestructive(definition),
       idempotentHint: execution.isIdempotent,
       openWorldHint: requires.network,
     },
@@ -112,9 +113,6 @@ function shortened(text: string, maxChars: number): string {
   return `${(end > maxChars / 2 ? cut.slice(0, end) : cut).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
-/** A schema as model servers accept it: `type: object` with `properties`, without our own `x-` keywords. */
-function modelSchema(schema: JsonSchema): JsonObject {
-  const plain = mapSchema(schema, (child) => Object.fromEntries(Object.entries(child).filter(([keyword]) => !keyword.startsWith('x-'))));
-  const properties = isSchemaObject(plain.properties) ? plain.properties : {};
-  return copyJsonObject({ ...plain, type: 'object', properties }, RESULT_LIMITS);
+function modelSchema(schema: JsonSchema, use: SchemaUse): JsonObject {
+  return copyJsonObject(portableSchema(schema, use), RESULT_LIMITS);
 }

@@ -8,7 +8,7 @@ import { SchemaValidator } from '../schema/schema-validator.ts';
 /** What a class tool answers (source 000 §9, ToolResult). */
 export type ToolResult =
   | { readonly success: true; readonly result: Json }
-  | { readonly success: false; readonly error: string; readonly error_code?: string };
+  | { readonly success: false; readonly error: string; readonly error_code?: string; readonly details?: JsonObject };
 
 const sharedValidator = new SchemaValidator();
 
@@ -45,8 +45,8 @@ export function fromToolHandler(tool: ToolHandler): RegisteredTool {
   };
 }
 
-/** The result itself; an unsuccessful one is thrown with its own code where the table has it. */
+/** The result itself; an unsuccessful one is thrown with its own code where the table has it: it is what the tool says, and no bug. */
 export function unwrapResult(result: ToolResult): Json {
   if (result.success) return result.result;
-  throw new AtmoError(isErrorCode(result.error_code) ? result.error_code : 'INTERNAL_ERROR', result.error);
+  throw new AtmoError(isErrorCode(result.error_code) ? result.error_code : 'SERVICE_REFUSED', result.error, result.details);
 }

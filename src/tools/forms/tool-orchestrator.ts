@@ -2,12 +2,14 @@ import type { Authenticator, Principal } from '../../core/access/principal.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { ToolId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { CallRequest } from '../calls/call-answer.ts';
+import type { CallAnswer, CallRequest } from '../calls/call-answer.ts';
 import type { CallPipeline } from '../calls/call-pipeline.ts';
+import type { CapabilityCatalogue } from '../capability-catalogue.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import type { KnownTools } from '../elsewhere/known-tools.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
 import { type ExecutableAgentOsTool, registerAgentOs } from './agent-os-tool.ts';
+import { type CapabilityHandler, toolsOfCapability } from './capability-handler.ts';
 import { ExecutionPermission, type PermissionCheckResult } from './execution-permission.ts';
 import { fromModelCall, type ModelCall, type ModelCallResult, toModelCallResult } from './model-call.ts';
 import { toAnthropic } from './tool-export.ts';
@@ -24,7 +26,15 @@ export interface ToolCallDetails extends Caller, Pick<CallRequest, 'sessionId' |
   readonly toolCallRequest: ModelCall;
   /** Trace of which the call is a part. */
   readonly correlationId?: string;
+  /** What AgentOS tools get of the user and the session beside their ids. */
+  readonly userContext?: JsonObject;
+  readonly sessionData?: JsonObject;
 }
+
+/** A call by name and who makes it. */
+export interface ToolCall
+  extends Caller,
+    Pick<CallRequest, 'tool' | 'params' | 'sessionId' | 'timeoutMs' | 'signal' | 'traceId' | 'callerData'> {}
 
 /** A tool as `listAvailableTools` tells it (source 002 §5). */
 export interface ToolDefinitionForLLM {
@@ -43,6 +53,7 @@ interface OrchestratorCollaborators {
   /** What calls may name: those of the registry and of other hubs. */
   readonly tools: Pick<KnownTools, 'all' | 'modelName'>;
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly capabilities: Pick<CapabilityCatalogue, 'add'>;
 }
 
 interface OrchestratorOptions {
@@ -68,15 +79,24 @@ export class ToolOrchestrator {
 
   /** Runs a model's call; what is refused or fails is a result too, under the id of the call. */
   async processToolCall(details: ToolCallDetails): Promise<ModelCallResult> {
-    const { toolCallRequest, token, correlationId: traceId, ...limits } = details;
+    const { toolCallRequest, token, correlationId: traceId, userContext: user, sessionData: session, ...limits } = details;
+    const callerData = { ...(user && { user }), ...(session && { session }) };
     try {
       const principal = await this.#principalOf({ token });
-      const request = { ...limits, ...fromModelCall(toolCallRequest), principal, ...(traceId !== undefined && { traceId }) };
+      const request = { ...limits, ...fromModelCall(toolCallRequest), principal, callerData, ...(traceId !== undefined && { traceId }) };
       return toModelCallResult(toolCallRequest, await this.#collaborators.pipeline.call(request));
     } catch (thrown) {
       const { code, message } = toAtmoError(thrown);
       return { tool_call_id: toolCallRequest.id, success: false, output: null, error: `${code}: ${message}` };
     }
+  }
+
+  /**
+   * Calls a tool by its name and resolves to the whole answer, from which `toToolResponse`, `toToolResult` and `toExecutionResult` make
+   * other forms. Rejects with UNAUTHENTICATED, TOKEN_INVALID or TOKEN_EXPIRED alone: whatever becomes of the call is in the answer.
+   */
+  async call({ token, ...call }: ToolCall): Promise<CallAnswer> {
+    return this.#collaborators.pipeline.call({ ...call, principal: await this.#principalOf({ token }) });
   }
 
   /** The tools of which the caller may make some call, in the order of their ids; none for a token that does not count. */
@@ -111,6 +131,19 @@ export class ToolOrchestrator {
     const registered = tool instanceof ToolHandler ? fromToolHandler(tool) : tool;
     registry.register(registered);
     return registered.id;
+  }
+
+  /**
+   * Adds something that the hub has from now on, with the tools that need it; hubs of the mesh hear of both. Errors as `registerTool`;
+   * CONFIG_INVALID when a listed tool has no handler.
+   */
+  registerCapability(handler: CapabilityHandler): readonly ToolId[] {
+    this.#requireRegistration();
+    const tools = toolsOfCapability(handler);
+    const { type, description } = handler.capability;
+    this.#collaborators.capabilities.add({ type, description: () => description });
+    for (const tool of tools) this.#collaborators.registry.register(tool);
+    return tools.map(({ id }) => id);
   }
 
   /** Removes a tool, which then gives back what it holds; false when there was none. NOT_SUPPORTED as for `registerTool`. */

@@ -22,6 +22,8 @@ export interface ManifestEntry {
   readonly stdin?: string;
   /** Names of powers of the owner's configuration. */
   readonly powers?: readonly string[];
+  /** The files that a plugin has, as the owner has seen them; any when absent. */
+  readonly integrity?: string;
   /** The code of a file runs in the sandbox, and never in the hub. */
   readonly isSandboxed: boolean;
 }
@@ -30,12 +32,14 @@ export interface ManifestEntry {
 export function readManifestEntry(reader: RecordReader): ManifestEntry {
   const source = readSource(reader);
   const definition = reader.object('definition');
+  const integrity = reader.text('integrity');
   const entry = {
     name: reader.requiredText('name'),
     source,
     config: reader.object('config') ?? {},
     entry: reader.text('entry') ?? DEFAULT_ENTRY,
     ...(definition && { definition }),
+    ...(integrity !== undefined && { integrity }),
     ...readArguments(reader, undefined),
     isSandboxed: reader.flag('sandbox') ?? false,
   };
@@ -52,7 +56,11 @@ function readSource(reader: RecordReader): ManifestEntry['source'] {
   return { kind, target };
 }
 
-function requireFitting(reader: RecordReader, { source: { kind }, definition, args, stdin, powers, isSandboxed }: ManifestEntry): void {
+function requireFitting(
+  reader: RecordReader,
+  { source: { kind }, definition, args, stdin, powers, integrity, isSandboxed }: ManifestEntry,
+): void {
+  if (integrity !== undefined && kind !== 'plugin') throw reader.refuse('integrity', 'is for source: plugin:<package>');
   const isProgram = kind === 'cmd' || kind === 'image';
   if (isSandboxed && kind !== 'file')
     throw reader.refuse('sandbox', 'is for source: file:<path>; programs and scripts are apart by themselves');

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject } from '../../core/json.ts';
+import { sha256Hex } from '../../wire/hashes.ts';
 import { whileConfigured, withoutSetting } from '../definition/missing-setting.ts';
 import { normalizeDefinition } from '../definition/normalize-definition.ts';
 import type { RegisteredTool, ToolDefinition } from '../definition/tool-definition.ts';
 import { toolId } from '../definition/tool-name.ts';
 import type { ProgramSandbox } from '../programs/program-sandbox.ts';
+import { boundedWorld } from '../programs/program-world.ts';
 import { sandboxedModule, visiblePlaces } from '../programs/sandboxed-module.ts';
 import type { ScriptEngine } from '../programs/script-engine.ts';
 import { meteredModule } from '../programs/wasm-fuel.ts';
@@ -13,7 +16,7 @@ import { heapProblem } from '../programs/wasm-heap.ts';
 import { mostMemoryBytes } from '../programs/wasm-memory.ts';
 import { argumentParameters } from '../registration/exec-arguments.ts';
 import type { ExecRecord } from '../registration/exec-record.ts';
-import { execDefinition, execTool, NO_SANDBOX } from '../registration/exec-tool.ts';
+import { execDefinition, execTool, NO_SANDBOX, requireRealWorld } from '../registration/exec-tool.ts';
 import { parameterNames } from '../registration/registration-form.ts';
 import type { ManifestEntry } from './manifest-entry.ts';
 
@@ -26,6 +29,7 @@ export function programTool(
   programs: ProgramSandbox | undefined,
 ): RegisteredTool {
   const draft = definitionOf(entry);
+  requireRealWorld(draft);
   const place =
     source.kind === 'image' ? ({ type: 'image', image: source.target } as const) : ({ type: 'cmd', cmd: source.target } as const);
   const exec: ExecRecord = { ...place, ...(args && { args }), ...(stdin !== undefined && { stdin }), ...(powers && { powers }) };
@@ -49,7 +53,15 @@ export function sandboxedTool(
   const plain: RegisteredTool = { id, definition, isolation: 'process', handler: async () => null };
   if (!programs) return withoutSetting(plain, NO_SANDBOX);
   const module = { specifier, entry, config, powers, visible: visiblePlaces(specifier, manifestFile) };
-  const tool = { ...plain, handler: sandboxedModule(module, definition, programs) };
+  const program = fileURLToPath(specifier);
+  const plan = () =>
+    ({ kind: 'module', program, args: [], ...programs.outlook({ program, args: [], powers, visible: [program] }) }) as const;
+  const tool = {
+    ...plain,
+    implementation: () => ({ entry, config }),
+    program: plan,
+    handler: sandboxedModule(module, definition, programs),
+  };
   return whileConfigured(tool, () => programs.missingSetting('cmd'));
 }
 
@@ -72,12 +84,19 @@ export function scriptTool(
     id: toolId(definition),
     definition,
     isolation: 'script',
-    handler: (params, { signal }) => scripts.run({ kind, code, params, config, ...bounds, signal }),
+    implementation: () => ({ kind, config }),
+    program: () => ({ kind: 'script', program: source.target, args: [], powers: [], versions: [sha256Hex(file)] }),
+    handler: (params, context) => {
+      const world = boundedWorld(definition, context);
+      return scripts.run({ kind, code, params, config, world, ...bounds, signal: context.signal });
+    },
   };
 }
 
-function definitionOf({ definition, name }: Pick<ManifestEntry, 'definition' | 'name'>): ToolDefinition {
-  return normalizeDefinition({ ...definition, name });
+/** The definition of an entry in the internal form: the manifest's name counts, whatever the code calls itself. */
+export function definitionOf({ definition, name }: Pick<ManifestEntry, 'definition' | 'name'>): ToolDefinition {
+  const { tool = definition } = definition ?? {};
+  return normalizeDefinition(isJsonObject(tool) ? { ...tool, name } : { name });
 }
 
 function requirePowers(powers: readonly string[] = [], programs: ProgramSandbox | undefined): void {

@@ -1,19 +1,18 @@
-import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
-import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
-import { normalizeDefinition } from '../definition/normalize-definition.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { keepTaken, type TakenText } from '../../core/storage/owner-file.ts';
 import type { ToolCompanions } from '../definition/tool-companions.ts';
 import type { RegisteredTool, ToolContext } from '../definition/tool-definition.ts';
 import { toolId } from '../definition/tool-name.ts';
 import { isolatedHandler } from '../programs/isolated-handler.ts';
 import type { ProgramSandbox } from '../programs/program-sandbox.ts';
 import type { ScriptEngine } from '../programs/script-engine.ts';
-import { copyJson } from '../schema/plain-json.ts';
 import { type ManifestEntry, readManifestEntry } from './manifest-entry.ts';
-import { programTool, sandboxedTool, scriptTool } from './manifest-tools.ts';
+import { definitionOf, programTool, sandboxedTool, scriptTool } from './manifest-tools.ts';
+import { PluginPackage } from './plugin-package.ts';
+import { type FileRecord, type LeftOut, leftOut, type RecordFile, readRecordFile } from './record-file.ts';
 import { RecordReader } from './record-reader.ts';
 import { trustedPath } from './trusted-path.ts';
 
@@ -23,7 +22,7 @@ import { trustedPath } from './trusted-path.ts';
  */
 export interface ToolModule {
   /** In the public form; the manifest's name replaces its own. */
-  readonly definition: unknown;
+  readonly definition: JsonObject;
   execute(params: JsonObject, context: ToolContext): Promise<Json>;
   /** Not with `max_memory_bytes`: these run in the hub. */
   readonly companions?: ToolCompanions;
@@ -35,8 +34,8 @@ export interface ManifestSources {
   readonly builtins: ReadonlyMap<string, (name: string, config: JsonObject) => RegisteredTool>;
   /** Installed packages that may be loaded. */
   readonly allowedPlugins: readonly string[];
-  /** Loads an ES module by package name or file URL. */
-  readonly importModule?: (specifier: string) => Promise<unknown>;
+  /** Where the text of the manifest that was taken last is kept. */
+  readonly takenOf: (path: string) => TakenText;
   /** User that the service runs as; the process's own when absent. */
   readonly uid?: number;
   /** Where programs and sandboxed files run; without it they are listed as unavailable. */
@@ -45,113 +44,171 @@ export interface ManifestSources {
   readonly scripts?: ScriptEngine;
 }
 
-/** The tools of a manifest file, YAML or JSON. CONFIG_INVALID names file and line. */
-export async function loadManifest(path: string, sources: ManifestSources): Promise<readonly RegisteredTool[]> {
-  const entries = parseManifest(readText(path), path);
-  trustedPath(path, sources.uid ?? process.getuid?.() ?? 0);
-  return Promise.all(entries.map((entry) => loadEntry(entry, path, sources)));
+interface ChangedPlugin {
+  readonly name: string;
+  readonly integrity: string;
 }
 
-/** The entries of a manifest's text; CONFIG_INVALID names `file` and line for unknown keys and wrong values. */
-export function parseManifest(text: string, file: string): readonly ManifestEntry[] {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false });
-  const [problem] = document.errors;
-  if (problem) throw configError(`${file}:${lines.linePos(problem.pos[0]).line}: ${problem.message}`);
-  try {
-    return readEntries(document.toJS({ maxAliasCount: 0 }));
-  } catch (error) {
-    if (!(error instanceof AtmoError)) throw error;
-    throw configError(`${file}:${lineOf(document, lines, String(error.details.pointer ?? ''))}: ${error.message}`);
+/** The tools of a manifest, and what of it the hub does without. */
+export interface Manifest {
+  readonly tools: readonly RegisteredTool[];
+  readonly leftOut: readonly LeftOut[];
+  /** Plugins whose files are others than when they were loaded last, and their `integrity` now. */
+  readonly changedPlugins: readonly ChangedPlugin[];
+  /** All that it holds, what is left out too. */
+  readonly records: readonly FileRecord[];
+  /** Why the tools are those of the manifest that was taken last; absent when they are those of the file. */
+  readonly stale?: LeftOut;
+}
+
+/** An entry of a manifest that is well formed, and where it stands. */
+export interface PlacedEntry {
+  readonly entry: ManifestEntry;
+  readonly record: FileRecord;
+}
+
+/** The entries of a manifest's records; none of the code that they name is loaded. */
+export function manifestEntries({ records, leftOut: unread }: RecordFile): {
+  readonly entries: readonly PlacedEntry[];
+  readonly leftOut: readonly LeftOut[];
+} {
+  const entries: PlacedEntry[] = [];
+  const refused: LeftOut[] = [...unread];
+  for (const record of records) {
+    try {
+      entries.push({ entry: readManifestEntry(new RecordReader(record.body)), record });
+    } catch (thrown) {
+      const { name } = record.body;
+      refused.push(leftOut(record, typeof name === 'string' ? name : undefined, thrown));
+    }
   }
+  return { entries, leftOut: refused };
 }
 
-function readEntries(value: unknown): readonly ManifestEntry[] {
-  const reader = new RecordReader(copyJson(value ?? {}));
-  const entries = reader.children('tools').map(readManifestEntry);
-  reader.end();
-  return entries;
+/**
+ * Reads a manifest file, YAML or JSON, and loads the code that it names; `take` gets each tool and may refuse it. Never throws: a
+ * mistake costs the entry in which it is.
+ */
+export async function loadManifest(
+  path: string,
+  sources: ManifestSources,
+  take: (tool: RegisteredTool) => void = () => undefined,
+): Promise<Manifest> {
+  const uid = sources.uid ?? process.getuid?.() ?? 0;
+  const file = readRecordFile(path, { takenOf: sources.takenOf, uid });
+  const { entries, leftOut: unread } = manifestEntries(file);
+  const tools: RegisteredTool[] = [];
+  const refused: LeftOut[] = [...unread];
+  const changedPlugins: ChangedPlugin[] = [];
+  for (const { entry, record } of entries) {
+    try {
+      const tool = await toolOf(entry, { path, uid, sources, onChange: (plugin) => changedPlugins.push(plugin) });
+      take(tool);
+      tools.push(tool);
+    } catch (thrown) {
+      refused.push(leftOut(record, entry.name, thrown));
+    }
+  }
+  return { tools, leftOut: refused, changedPlugins, records: file.records, ...(file.stale && { stale: file.stale }) };
 }
 
-async function loadEntry(entry: ManifestEntry, path: string, sources: ManifestSources): Promise<RegisteredTool> {
+interface Place {
+  /** The manifest's own path. */
+  readonly path: string;
+  readonly uid: number;
+  readonly sources: ManifestSources;
+  readonly onChange: (plugin: ChangedPlugin) => void;
+}
+
+async function toolOf(entry: ManifestEntry, place: Place): Promise<RegisteredTool> {
+  const { path, uid, sources } = place;
   const { kind, target } = entry.source;
-  try {
-    if (kind === 'cmd' || kind === 'image') return programTool(entry, sources.programs);
-    const ownFile = () => fileSpecifier(target, path, sources.uid ?? process.getuid?.() ?? 0);
-    if (kind === 'js' || kind === 'wasm') return scriptTool(entry, ownFile(), sources.scripts);
-    if (entry.isSandboxed) return sandboxedTool(entry, { specifier: ownFile(), manifestFile: path }, sources.programs);
-  } catch (thrown) {
-    throw configError(`${path}: ${entry.name}: ${toAtmoError(thrown).message}`);
-  }
+  const ownFile = () => pathToFileURL(trustedPath(resolve(dirname(path), target), uid)).href;
+  if (kind === 'cmd' || kind === 'image') return programTool(entry, sources.programs);
+  if (kind === 'js' || kind === 'wasm') return scriptTool(entry, ownFile(), sources.scripts);
+  if (entry.isSandboxed) return sandboxedTool(entry, { specifier: ownFile(), manifestFile: path }, sources.programs);
   if (kind === 'builtin') {
     const make = sources.builtins.get(target);
-    if (!make)
-      throw configError(`${path}: ${entry.name}: there is no builtin ${target}; there is ${[...sources.builtins.keys()].join(', ')}`);
+    if (!make) throw configError(`there is no builtin ${target}; there is ${[...sources.builtins.keys()].join(', ')}`);
     return make(entry.name, entry.config);
   }
-  if (kind === 'plugin' && !sources.allowedPlugins.includes(target)) {
-    throw configError(`${path}: ${entry.name}: the plugin ${target} is not allowed; add it to the allowed plugins`);
+  if (kind === 'file') return moduleTool(entry, { specifier: ownFile() });
+  const plugin = pluginOf(entry, place);
+  const specifier = pathToFileURL(plugin.file).href;
+  return moduleTool(entry, { specifier, integrity: plugin.integrity, requireUnchanged: () => plugin.requireUnchanged() });
+}
+
+/** CONFIG_INVALID for a package that the owner has not allowed, or that is not the one which the owner has seen. */
+function pluginOf({ source: { target: name }, integrity }: ManifestEntry, { path, uid, sources, onChange }: Place): PluginPackage {
+  if (!sources.allowedPlugins.includes(name)) throw configError(`the plugin ${name} is not allowed; add it to tools.plugins`);
+  const plugin = new PluginPackage(name, { manifest: path, uid });
+  const isSame = integrity === undefined || integrity === plugin.integrity;
+  const last = sources.takenOf(join(dirname(path), 'node_modules', name));
+  if (isSame && last.get() !== plugin.integrity) {
+    if (last.get() !== undefined) onChange({ name, integrity: plugin.integrity });
+    keepTaken(last, plugin.integrity);
   }
-  const specifier = kind === 'plugin' ? target : fileSpecifier(target, path, sources.uid ?? process.getuid?.() ?? 0);
-  return fromModule(entry, path, { specifier, loaded: await importFrom(specifier, sources) });
+  if (isSame) return plugin;
+  const now = `its files are ${plugin.integrity} now; look at them, and write that into the entry if they are meant`;
+  throw configError(`the plugin ${name} is not the one that integrity names: ${now}`);
 }
 
-function fileSpecifier(target: string, manifestPath: string, uid: number): string {
-  return pathToFileURL(trustedPath(resolve(dirname(manifestPath), target), uid)).href;
-}
-
-async function importFrom(specifier: string, sources: ManifestSources): Promise<unknown> {
+async function importFrom(specifier: string): Promise<unknown> {
   try {
-    return await (sources.importModule?.(specifier) ?? import(specifier));
+    return await import(specifier);
   } catch (error) {
-    throw new AtmoError('CONFIG_INVALID', `${specifier} cannot be loaded: ${error instanceof Error ? error.message : 'unknown reason'}`);
+    throw configError(`${specifier} cannot be loaded: ${error instanceof Error ? error.message : 'unknown reason'}`);
   }
 }
 
-function fromModule(entry: ManifestEntry, path: string, { specifier, loaded }: { specifier: string; loaded: unknown }): RegisteredTool {
-  const create: unknown = typeof loaded === 'object' && loaded !== null ? Reflect.get(loaded, entry.entry) : undefined;
-  if (typeof create !== 'function') throw configError(`${path}: ${entry.name}: the module exports no function ${entry.entry}`);
-  const made: unknown = create(entry.config);
-  if (!isToolModule(made)) throw configError(`${path}: ${entry.name}: ${entry.entry}() has to answer { definition, execute }`);
-  const definition = { ...normalizeDefinition(made.definition), name: entry.name };
+/** Code that the hub loads. */
+interface LoadedCode {
+  readonly specifier: string;
+  /** Of a package. */
+  readonly integrity?: string;
+  /** Throws where the files are no longer those that were looked at. */
+  readonly requireUnchanged?: () => void;
+}
+
+async function moduleTool(entry: ManifestEntry, { specifier, integrity = '', requireUnchanged }: LoadedCode): Promise<RegisteredTool> {
+  const made = madeBy(await importFrom(specifier), entry);
+  const definition = definitionOf({ name: entry.name, definition: made.definition });
   const { maxMemoryBytes } = definition.execution;
-  const id = toolId(definition);
+  const implementation = () => ({ specifier, integrity, entry: entry.entry, config: entry.config });
+  const tool = { id: toolId(definition), definition, implementation };
   if (maxMemoryBytes === undefined) {
     const { companions } = made;
-    return { id, definition, handler: (params, context) => made.execute(params, context), ...(companions && { companions }) };
+    return { ...tool, handler: (params, context) => made.execute(params, context), ...(companions && { companions }) };
   }
-  const code = { specifier: moduleUrl(specifier), entry: entry.entry, config: entry.config, maxMemoryBytes };
-  return { id, definition, isolation: 'process', handler: isolatedHandler(code) };
+  const handler = isolatedHandler({ specifier, entry: entry.entry, config: entry.config, maxMemoryBytes }, definition);
+  return {
+    ...tool,
+    isolation: 'process',
+    // Each call loads the code anew.
+    handler: async (params, context) => {
+      requireUnchanged?.();
+      return handler(params, context);
+    },
+  };
 }
 
-/** Code given on a command line finds no packages: it gets the file that a package's name means here. */
-function moduleUrl(specifier: string): string {
-  return specifier.startsWith('file:') ? specifier : import.meta.resolve(specifier);
+/** What somebody else's function throws is a mistake of that function, not of the hub. */
+function madeBy(loaded: unknown, { entry, config }: ManifestEntry): ToolModule {
+  const create: unknown = typeof loaded === 'object' && loaded !== null ? Reflect.get(loaded, entry) : undefined;
+  if (typeof create !== 'function') throw configError(`the module exports no function ${entry}`);
+  let made: unknown;
+  try {
+    made = create(config);
+  } catch (thrown) {
+    throw configError(`${entry}() failed: ${thrown instanceof Error ? thrown.message : 'unknown reason'}`);
+  }
+  if (isToolModule(made)) return made;
+  throw configError(`${entry}() has to return { definition, execute }, with the definition as an object`);
 }
 
 function isToolModule(value: unknown): value is ToolModule {
-  return typeof value === 'object' && value !== null && 'definition' in value && 'execute' in value && typeof value.execute === 'function';
-}
-
-/** Line of the member that a pointer names, or of the nearest one around it that is there. */
-function lineOf(document: Document, lines: LineCounter, pointer: string): number {
-  const path = pointer
-    .split('/')
-    .slice(1)
-    .map((segment) => (/^\d+$/.test(segment) ? Number(segment) : segment));
-  for (let length = path.length; length >= 0; length--) {
-    const node = document.getIn(path.slice(0, length), true);
-    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
-  }
-  return 1;
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    throw configError(`The tool manifest ${path} cannot be read; create it or take it out of the configuration`);
-  }
+  if (typeof value !== 'object' || value === null || !('definition' in value) || !('execute' in value)) return false;
+  return typeof value.execute === 'function' && isJsonObject(value.definition);
 }
 
 function configError(message: string): AtmoError {

@@ -1,4 +1,4 @@
-import { realpathSync, statSync } from 'node:fs';
+import { realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 
@@ -12,17 +12,25 @@ const STICKY = 0o1000;
 export function trustedPath(path: string, uid: number): string {
   const real = realPathOf(path);
   for (const place of [real, ...foldersAbove(real)]) {
-    const stat = statSync(place);
-    if (stat.uid !== uid && stat.uid !== 0) {
-      throw new AtmoError('CONFIG_INVALID', `${place} belongs to user ${stat.uid}; only code of user ${uid} or root is loaded: chown it`);
-    }
     // Others may add to a sticky folder such as /tmp, but not replace what is ours in it.
-    const isSticky = place !== real && place !== dirname(real) && (stat.mode & STICKY) !== 0;
-    if ((stat.mode & WRITABLE_BY_OTHERS) !== 0 && !isSticky) {
-      throw new AtmoError('CONFIG_INVALID', `${place} can be written by others; run chmod go-w ${JSON.stringify(place)}`);
-    }
+    const isSticky = place !== real && place !== dirname(real) && (statSync(place).mode & STICKY) !== 0;
+    requireOwn(place, statSync(place), isSticky ? { uid, isSticky } : { uid });
   }
   return real;
+}
+
+/** CONFIG_INVALID for what belongs to another user than `uid` and root, or can be written by others; a link is what it leads to. */
+export function requireOwn(
+  place: string,
+  stat: Pick<Stats, 'uid' | 'mode' | 'isSymbolicLink'>,
+  { uid, isSticky = false }: { readonly uid: number; readonly isSticky?: boolean },
+): void {
+  if (stat.uid !== uid && stat.uid !== 0) {
+    throw new AtmoError('CONFIG_INVALID', `${place} belongs to user ${stat.uid}; only code of user ${uid} or root is loaded: chown it`);
+  }
+  if ((stat.mode & WRITABLE_BY_OTHERS) !== 0 && !isSticky && !stat.isSymbolicLink()) {
+    throw new AtmoError('CONFIG_INVALID', `${place} can be written by others; run chmod go-w ${JSON.stringify(place)}`);
+  }
 }
 
 /** Who can write one of them can put another folder in place of the next. */

@@ -2,11 +2,12 @@ import { areaKey } from '../../core/devices/device-facts.ts';
 import type { HomeNames } from '../../core/devices/home-names.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { quoted } from '../../core/foreign-text.ts';
 
 const MAX_CANDIDATES = 20;
 
 /** What `areaNames` knows of an area. */
-export type AreaAliases = Pick<HomeNames, 'areaNames'>;
+export type AreaAliases = Pick<HomeNames, 'areaNames' | 'areaToday'>;
 
 /**
  * The area that `text` means, as it is written in `areas`: one of that name or with that alias. NOT_FOUND and
@@ -17,20 +18,19 @@ export function resolveArea(text: string, areas: Iterable<string | undefined>, n
   const matches = known.filter((area) => isAreaNamed(text, area, names));
   const [match] = matches;
   if (matches.length > 1) {
-    throw new AtmoError('AMBIGUOUS_DEVICE', `${quote(text)} is what ${matches.length} areas are called: ${matches.join(', ')}; name one`, {
-      candidates: matches,
-    });
+    const called = `${quote(text)} is what ${matches.length} areas are called`;
+    throw new AtmoError('AMBIGUOUS_DEVICE', `${called}: ${matches.map(quoted).join(', ')}; name one`, { candidates: matches });
   }
   if (match !== undefined) return match;
   const candidates = nearAreas(text, known, names);
-  const hint = candidates.length > 0 ? `there is ${candidates.join(', ')}` : 'no device is in any area';
+  const hint = candidates.length > 0 ? `there is ${candidates.map(quoted).join(', ')}` : 'no device is in any area';
   throw new AtmoError('NOT_FOUND', `There is no area ${quote(text)}; ${hint}`, { candidates });
 }
 
-/** True when `text` is the area's name or one of its aliases. */
+/** True when `text` is the area's name, was its name, or is one of its aliases. */
 export function isAreaNamed(text: string, area: string, names: AreaAliases): boolean {
   const key = areaKey(text);
-  return areaKey(area) === key || names.areaNames(area).aliases.some((alias) => areaKey(alias) === key);
+  return areaKey(area) === areaKey(names.areaToday(text)) || names.areaNames(area).aliases.some((alias) => areaKey(alias) === key);
 }
 
 /** Each area once, as it is written first. */

@@ -1,5 +1,5 @@
 import type { Device } from '../../core/devices/device-model.ts';
-import { type HomeNames, NO_HOME_NAMES } from '../../core/devices/home-names.ts';
+import { foldedName, type HomeNames, NO_HOME_NAMES } from '../../core/devices/home-names.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
@@ -14,18 +14,20 @@ export interface DeviceNames {
 }
 
 /** Resolves over a list that may change, such as `() => directory.list()`, with the names that people gave besides. */
-export function deviceNames(list: () => readonly DeviceName[], names: Pick<HomeNames, 'deviceAliases'> = NO_HOME_NAMES): DeviceNames {
+export function deviceNames(list: () => readonly DeviceName[], names: CalledBy = NO_HOME_NAMES): DeviceNames {
   return { resolve: (text, caller) => resolveDevice(text, withAliases(list(), names), caller) };
 }
 
-/** The devices with what people call them besides. */
-export function withAliases(devices: readonly DeviceName[], names: Pick<HomeNames, 'deviceAliases'>): readonly DeviceName[] {
-  return devices.map(({ id, name }) => ({ id, name, aliases: names.deviceAliases(id) }));
+/** The devices with what people call them besides, and what they called them before. */
+export function withAliases(devices: readonly DeviceName[], names: CalledBy): readonly DeviceName[] {
+  return devices.map(({ id, name }) => ({ id, name, aliases: [...names.deviceAliases(id), ...names.formerNames(id)] }));
 }
+
+type CalledBy = Pick<HomeNames, 'deviceAliases' | 'formerNames'>;
 
 /**
  * The device that `text` means: its id, or a name or alias that only one of the devices visible to the caller has, letter
- * case aside. A name counts no more than an alias: whoever names a device may not take over what another one is called.
+ * case aside, now or before. A name counts no more than an alias: whoever names a device may not take over what another one is called.
  * DEVICE_NOT_FOUND suggests, AMBIGUOUS_DEVICE lists ids; devices that the caller may not see do not exist.
  */
 export function resolveDevice(text: string, devices: readonly DeviceName[], caller: CallerView): DeviceId {
@@ -56,12 +58,8 @@ export function isDeviceNamed(text: string, device: Called & { readonly id: stri
 }
 
 function isCalled(text: string, { name, aliases = [] }: Called): boolean {
-  const wanted = fold(text);
-  return fold(name) === wanted || aliases.some((alias) => fold(alias) === wanted);
-}
-
-function fold(text: string): string {
-  return text.normalize('NFKC').trim().toLowerCase();
+  const wanted = foldedName(text);
+  return foldedName(name) === wanted || aliases.some((alias) => foldedName(alias) === wanted);
 }
 
 function ambiguous(text: string, matches: readonly DeviceName[]): AtmoError {

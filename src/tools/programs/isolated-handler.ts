@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { residentBytes } from '../../core/process/resident-bytes.ts';
-import type { ToolHandler } from '../definition/tool-definition.ts';
+import type { ToolDefinition, ToolHandler } from '../definition/tool-definition.ts';
 import { NODE_BYTES, nodeArguments } from './node-program.ts';
+import { boundedWorld, ENTER_WORLD } from './program-world.ts';
 
 /** Code that runs in a process of its own, and what it may take. */
 export interface IsolatedCode {
@@ -19,12 +20,13 @@ export interface IsolatedCode {
 const WATCH_EVERY_MS = 25;
 const SIGABRT_EXIT = 134;
 
-const PROGRAM = `
-process.once('message', async ({ specifier, entry, config, params }) => {
+const PROGRAM = `${ENTER_WORLD}
+process.once('message', async ({ specifier, entry, config, params, world }) => {
   try {
+    const context = enterWorld(world);
     const module = await import(specifier);
     const tool = await module[entry](config);
-    process.send({ result: JSON.stringify((await tool.execute(params, {})) ?? null) });
+    process.send({ result: JSON.stringify((await tool.execute(params, context)) ?? null) });
   } catch (error) {
     process.send({ error: error instanceof Error ? error.message : String(error) });
   }
@@ -35,15 +37,16 @@ process.once('message', async ({ specifier, entry, config, params }) => {
  * deadline whatever it does, with all that it started. The process has no environment variables; it is no sandbox against
  * hostile code. Errors: RESOURCE_EXCEEDED beyond the bound, INTERNAL_ERROR for what the code throws.
  */
-export function isolatedHandler(code: IsolatedCode): ToolHandler {
-  return async (params, { signal }) => {
+export function isolatedHandler(code: IsolatedCode, definition: Pick<ToolDefinition, 'execution'>): ToolHandler {
+  return async (params, context) => {
+    const { signal } = context;
     signal.throwIfAborted();
     const child = startProcess(code);
     const end = () => killGroup(child);
     signal.addEventListener('abort', end, { once: true });
     try {
       const { specifier, entry, config } = code;
-      child.send({ specifier, entry, config, params });
+      child.send({ specifier, entry, config, params, world: boundedWorld(definition, context) });
       return await answerOf(child, code.maxMemoryBytes);
     } catch (error) {
       signal.throwIfAborted();

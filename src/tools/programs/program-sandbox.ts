@@ -1,3 +1,4 @@
+import type { PlannedProgram } from '../../core/access/approvals.ts';
 import type { Principal } from '../../core/access/principal.ts';
 
 /** How a program is started: by itself, or in a container of the engine that the owner configured. */
@@ -21,6 +22,8 @@ export interface ProgramOrder {
   readonly maxMemoryBytes?: number;
   /** A runtime such as Node's, which reserves far more than it uses: only what it really takes is counted. */
   readonly isRuntime?: boolean;
+  /** Is called when its turn has come, right before it starts: what it throws keeps the program from starting. */
+  readonly confirm: () => void;
   /** Whose program it is: nobody's programs keep those of others waiting. */
   readonly caller: Principal;
   /** Ends the program with all that it started. */
@@ -47,8 +50,10 @@ export interface ProgramSandbox {
   missingSetting(kind: ProgramKind): string | undefined;
   /** Undefined where the owner has no power of the name. */
   power(name: string): ProgramPower | undefined;
-  /** RULE_BLOCKED for what a safety rule of the owner forbids, whoever asks; `argv` begins with the program. */
-  requireSafe(argv: readonly string[], cwd?: string): void;
+  /** What its powers let a program do, and marks of its own files where somebody could write them; nothing is run. */
+  outlook(order: Pick<ProgramOrder, 'program' | 'args' | 'powers' | 'visible' | 'cwd'>): Pick<PlannedProgram, 'powers' | 'versions'>;
+  /** RULE_BLOCKED for what a safety rule of the owner forbids, whoever asks; `argv` begins with the program, `stdin` is what it reads. */
+  requireSafe(argv: readonly string[], cwd?: string, stdin?: string): void;
   /**
    * Runs it to its end. Errors: RULE_BLOCKED, NOT_CONFIGURED (no sandbox, no such program), RESOURCE_EXCEEDED (memory, processes
    * or output beyond the bounds), else what the signal aborts with.

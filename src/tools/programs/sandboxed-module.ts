@@ -7,6 +7,7 @@ import type { ToolDefinition, ToolHandler } from '../definition/tool-definition.
 import { runToEnd } from '../registration/exec-tool.ts';
 import { NODE_BYTES, nodeArguments } from './node-program.ts';
 import type { ProgramSandbox } from './program-sandbox.ts';
+import { boundedWorld, ENTER_WORLD } from './program-world.ts';
 
 /** An ES module of the owner that runs apart from the hub and from the home. */
 export interface SandboxedModule {
@@ -21,16 +22,17 @@ export interface SandboxedModule {
 
 const DEFAULT_MEMORY = 64 * 1_048_576;
 
-const PROGRAM = `
+const PROGRAM = `${ENTER_WORLD}
 let text = '';
 for await (const part of process.stdin.setEncoding('utf8')) text += part;
-const { mark, specifier, entry, config, params } = JSON.parse(text);
+const { mark, specifier, entry, config, params, world } = JSON.parse(text);
 const print = process.stdout.write.bind(process.stdout);
 process.stdout.write = () => true;
 const answer = async () => {
   try {
+    const context = enterWorld(world);
     const tool = await (await import(specifier))[entry](config);
-    return { result: (await tool.execute(params, {})) ?? null };
+    return { result: (await tool.execute(params, context)) ?? null };
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }
@@ -52,7 +54,7 @@ export function sandboxedModule(module: SandboxedModule, definition: ToolDefinit
       kind: 'cmd',
       program: process.execPath,
       args,
-      stdin: JSON.stringify({ mark, ...code, params }),
+      stdin: JSON.stringify({ mark, ...code, params, world: boundedWorld(definition, context) }),
       powers,
       visible: [process.execPath, ...visible],
       maxMemoryBytes: maxMemoryBytes + NODE_BYTES,

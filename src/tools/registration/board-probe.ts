@@ -15,6 +15,43 @@ export function toolsOfBoard(tools: readonly RegisteredTool[]): readonly Registe
     .filter(({ missingSetting }) => missingSetting?.() === undefined);
 }
 
+/** Something on the board that takes a setting before tools can use it. */
+export interface BoardPart {
+  readonly part: 'gpio' | 'camera' | 'i2c' | 'serial' | 'container_engine';
+  /** Device file or socket. */
+  readonly path: string;
+  /** What to set, and the page that says how. */
+  readonly next: string;
+}
+
+const PARTS: readonly (Omit<BoardPart, 'path'> & { readonly folder: string; readonly name: RegExp })[] = [
+  { part: 'gpio', folder: 'dev', name: /^gpiochip\d+$/, next: 'name its lines under sensors.gpio (docs/gpio.md)' },
+  { part: 'camera', folder: 'dev', name: /^video\d+$/, next: 'name it under connectors.cameras (docs/cameras.md)' },
+  { part: 'i2c', folder: 'dev', name: /^i2c-\d+$/, next: 'chips with a kernel driver are sensors by themselves (docs/sensors.md)' },
+  { part: 'serial', folder: 'dev', name: /^tty(?:USB|ACM)\d+$/, next: 'name it under sensors.serial (docs/sensors.md)' },
+  { part: 'container_engine', folder: 'run', name: /^docker\.sock$/, next: 'allow images under connectors.sandbox (docs/sandbox.md)' },
+  {
+    part: 'container_engine',
+    folder: 'run/podman',
+    name: /^podman\.sock$/,
+    next: 'allow images under connectors.sandbox (docs/sandbox.md)',
+  },
+];
+
+/** What the board has, configured or not; nothing where a folder cannot be read. */
+export async function boardParts(root = '/'): Promise<readonly BoardPart[]> {
+  const found = await Promise.all(
+    PARTS.map(async ({ folder, name, ...part }) => {
+      const names = await readdir(join(root, folder)).catch(() => []);
+      return names
+        .filter((file) => name.test(file))
+        .sort()
+        .map((file) => ({ ...part, path: join('/', folder, file) }));
+    }),
+  );
+  return found.flat();
+}
+
 /** Tools that this board makes possible: one for each thermal zone of the kernel. Nothing is an error here, it is just not there. */
 export async function probeBoard(root = '/sys'): Promise<readonly RegisteredTool[]> {
   const folder = join(root, 'class/thermal');

@@ -1,11 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AtmoError, ERROR_CODES } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { withoutSetting } from '../definition/missing-setting.ts';
 import { type CallerView, isActing, type RegisteredTool } from '../definition/tool-definition.ts';
 import { toolId } from '../definition/tool-name.ts';
 import { fillReferences, hasReferences, parameterOf } from '../steps/step-reference.ts';
 import { innerCallsOf, type Step, type StepPipeline, StepRunner, type StepsOutcome } from '../steps/step-runner.ts';
-import type { Composition } from './composition.ts';
+import { type Composition, compositionJson } from './composition.ts';
 import { MAX_DEPTH } from './composition-ring.ts';
 import type { ToolRecord } from './tool-record.ts';
 
@@ -29,6 +30,7 @@ export function composedTool(record: ToolRecord, composition: Composition, ports
     id: toolId(definition),
     definition,
     isAvailable: () => steps.every(({ tool }) => ports.findHere(tool)?.isAvailable?.() !== false),
+    implementation: () => compositionJson(composition),
     innerCalls: (params) => innerCallsOf(steps, params && { params }),
     canonicalize: (params, caller) => canonical(steps, params, { caller, ports }),
     handler: (params, context) => {
@@ -46,12 +48,8 @@ export function composedTool(record: ToolRecord, composition: Composition, ports
 
 /** A record that names nothing that could run. Nobody is asked to approve what cannot be done. */
 export function unavailableTool({ definition }: ToolRecord): RegisteredTool {
-  const id = toolId(definition);
-  const refuse = (): never => {
-    const problem = `The tool ${id} names neither steps nor a program that could run; register it with steps that call other tools`;
-    throw new AtmoError('NOT_CONFIGURED', problem, { tool: id });
-  };
-  return { id, definition, isAvailable: () => false, effects: refuse, handler: async () => refuse() };
+  const tool = { id: toolId(definition), definition, handler: async () => null };
+  return withoutSetting(tool, 'it names neither steps nor a program; register it with steps that call other tools, or with exec');
 }
 
 /** Behind the name of a step another tool may stand than when the whole was said to change nothing. */
@@ -95,7 +93,7 @@ function stepFailure({ results, failed }: StepsOutcome, steps: readonly Step[], 
   const { code, message, details } = failed?.error ?? { code: 'INTERNAL_ERROR' as const, message: '', details: {} };
   const done = steps.slice(0, results.length);
   const where = { ...details, step: results.length, completed: results.length };
-  const told = `Step ${results.length} (${failed?.tool}) failed: ${code}: ${message}`;
+  const told = `Step ${results.length + 1} of ${steps.length} (${failed?.tool}) failed: ${code}: ${message}`;
   const hasActed = done.some(({ tool }) => {
     const found = ports.find(tool);
     return found === undefined || isActing(found.definition);

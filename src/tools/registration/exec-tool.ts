@@ -1,3 +1,4 @@
+import type { PlannedProgram } from '../../core/access/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { effectsOf } from '../calls/stages/effect-stages.ts';
@@ -5,6 +6,7 @@ import { whileConfigured, withoutSetting } from '../definition/missing-setting.t
 import type { RegisteredTool, ToolContext, ToolDefinition } from '../definition/tool-definition.ts';
 import { toolId } from '../definition/tool-name.ts';
 import { type ProgramOrder, type ProgramResult, type ProgramSandbox, programPermissions } from '../programs/program-sandbox.ts';
+import { copyJson } from '../schema/plain-json.ts';
 import { argumentText, fillArguments } from './exec-arguments.ts';
 import { outputOf } from './exec-output.ts';
 import type { ExecRecord } from './exec-record.ts';
@@ -12,8 +14,8 @@ import type { ExecRecord } from './exec-record.ts';
 /** What is missing where no programs can run at all. */
 export const NO_SANDBOX = 'this hub has no sandbox for programs';
 
-/** What a tool says of a program; whose it is and when it ends is said by the call. */
-type CallersOrder = Omit<ProgramOrder, 'caller' | 'signal'>;
+/** What a tool says of a program; whose it is, when it ends and whether it may still start is said by the call. */
+type CallersOrder = Omit<ProgramOrder, 'caller' | 'signal' | 'confirm'>;
 
 const SHOWN = 300;
 const STDIN = 'stdin';
@@ -42,6 +44,16 @@ export function execDefinition(draft: ToolDefinition, exec: ExecRecord, programs
   };
 }
 
+/** VALIDATION_ERROR for a program that is declared bounded: nothing gives a program of the board another time and other chance. */
+export function requireRealWorld({ execution }: Pick<ToolDefinition, 'execution'>): void {
+  if (execution.determinism !== 'bounded') return;
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    'A program cannot be "bounded": it sees the real time and real chance; declare it "nondeterministic", or "deterministic" if neither counts',
+    { pointer: '/execution/determinism' },
+  );
+}
+
 /** The tool of a program. Without a sandbox to run it in it is listed as unavailable, and nobody is asked to approve it. */
 export function execTool(definition: ToolDefinition, exec: ExecRecord, programs: ProgramSandbox | undefined): RegisteredTool {
   const id = toolId(definition);
@@ -51,18 +63,27 @@ export function execTool(definition: ToolDefinition, exec: ExecRecord, programs:
     ...plain,
     isolation: 'process',
     effects: (params) => {
-      const { program, args } = orderOf(exec, params);
-      if (exec.type === 'cmd') programs.requireSafe([program, ...args]);
+      const { program, args, cwd, stdin } = orderOf(exec, params);
+      if (exec.type === 'cmd') programs.requireSafe([program, ...args], cwd, stdin);
       return effectsOf({ ...plain, handler: async () => null }, params);
     },
+    implementation: () => copyJson(exec),
+    program: (params) => planOf(exec, params, programs),
     handler: async (params, context) => {
       const { maxMemoryBytes } = definition.execution;
       const bound = maxMemoryBytes === undefined ? {} : { maxMemoryBytes };
       const order = { ...orderOf(exec, params), ...bound };
-      return outputOf(successOf(await runToEnd(programs, order, { definition, context }), order).stdout);
+      return outputOf(successOf(await runToEnd(programs, order, { definition, context }), order).stdout, definition.returns);
     },
   };
   return whileConfigured(tool, () => programs.missingSetting(exec.type));
+}
+
+/** With the places of its arguments where the parameters are not known. */
+function planOf(exec: ExecRecord, params: JsonObject | undefined, programs: ProgramSandbox): PlannedProgram {
+  const order = params ? orderOf(exec, params) : { ...orderOf({ ...exec, args: [] }, {}), args: exec.args ?? [] };
+  const { kind, program, args } = order;
+  return { kind, program, args, ...programs.outlook(order) };
 }
 
 function orderOf(exec: ExecRecord, params: JsonObject): CallersOrder {
@@ -85,7 +106,7 @@ export async function runToEnd(
   { definition, context }: { readonly definition: ToolDefinition; readonly context: ToolContext },
 ): Promise<ProgramResult> {
   try {
-    return await programs.run({ ...order, caller: context.principal, signal: context.signal });
+    return await programs.run({ ...order, caller: context.principal, signal: context.signal, confirm: context.confirm });
   } catch (error) {
     if (!context.signal.aborted || !definition.execution.hasSideEffects) throw error;
     throw new AtmoError(

@@ -2,6 +2,7 @@ import { familyOf } from '../../core/access/agent-id.ts';
 import { includesGrant, requireGrant } from '../../core/access/permission.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { isWrittenVisibly } from '../../core/foreign-text.ts';
 import { isTemplate } from '../definition/permission-template.ts';
 import type { RegisteredTool, ToolDefinition } from '../definition/tool-definition.ts';
 import { toolId, toolKey } from '../definition/tool-name.ts';
@@ -22,10 +23,6 @@ const MAX_TITLE = 120;
 const MAX_DEFINITION = 16_384;
 /** Namespaces of what the hub brings itself. */
 const RESERVED: ReadonlySet<string> = new Set(['core', 'hub', 'matter', 'agentos', 'mesh', 'command']);
-/** Control characters, and those that turn the direction of a text or are not seen in it: models read what people do not. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/u;
-/** Says that a sign is to be a picture, as in most texts with pictures. */
-const PICTURE = /(?<=\p{Emoji})\ufe0f/gu;
 
 /** Who made a tool is who asks, never what the record says (source 003 would make a tool of anybody the system's). */
 export function originOf({ kind }: Principal): { readonly createdBy: 'system' | 'agent'; readonly namespace: string } {
@@ -53,13 +50,10 @@ export function requireProperName(definition: ToolDefinition): void {
     ['description', description, MAX_DESCRIPTION],
   ] as const) {
     if (text.length > limit) throw wrongText(name, `may have at most ${limit} characters`);
-    if (isUnseen(text)) throw wrongText(name, 'holds characters that nobody sees');
+    if (!isWrittenVisibly(text)) throw wrongText(name, 'holds characters that nobody sees');
   }
-  if (textsIn({ ...definition }).some(isUnseen)) throw wrongText('definition', 'holds characters that nobody sees');
-}
-
-function isUnseen(text: string): boolean {
-  return UNSEEN.test(text.replace(/[\n\t]/g, ' ').replace(PICTURE, ''));
+  if (textsIn({ ...definition }).some((text) => !isWrittenVisibly(text)))
+    throw wrongText('definition', 'holds characters that nobody sees');
 }
 
 /** Every text of a value, names of members too. */

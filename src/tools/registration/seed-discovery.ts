@@ -1,9 +1,9 @@
 import type { Principal } from '../../core/access/principal.ts';
-import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import { AtmoError } from '../../core/errors.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
+import { type FileRecord, type LeftOut, leftOut, type RecordFile, type ReservedNames, recordName } from '../manifest/record-file.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
-import { type BootstrapEntry, bootstrapMistake } from './bootstrap-file.ts';
+import type { BoardPart } from './board-probe.ts';
 import type { ToolRegistrar } from './tool-registrar.ts';
 
 /** What a discovery did. */
@@ -12,18 +12,26 @@ export interface SeedReport {
   readonly known: readonly string[];
   /** Tools of the bootstrap file that call a tool which is not there yet; they are tried again when tools come. */
   readonly waiting: readonly string[];
+  /** Tools of the bootstrap file with a mistake, or whose name another tool has. */
+  readonly leftOut: readonly LeftOut[];
+  /** What the board has, configured or not. */
+  readonly board: readonly BoardPart[];
 }
 
 interface SeedCollaborators {
   readonly registry: ToolRegistry;
   readonly registrar: Pick<ToolRegistrar, 'register'>;
-  readonly logger: Logger;
+  /** Tells the owner of what the hub does without. */
+  readonly report: (leftOut: readonly LeftOut[]) => void;
   /** The least that every hub has: it is there again after whatever took it away. */
   readonly nucleus: readonly RegisteredTool[];
   /** What the board makes possible, looked up anew each time. */
   readonly probe: () => Promise<readonly RegisteredTool[]>;
+  readonly parts: () => Promise<readonly BoardPart[]>;
   /** The owner's own, read anew each time. */
-  readonly bootstrap: () => readonly BootstrapEntry[];
+  readonly bootstrap: () => RecordFile;
+  /** Keeps the names of those that wait, or have a mistake, from agents. */
+  readonly reserved: ReservedNames;
   /** For whom those are registered. */
   readonly owner: Principal;
 }
@@ -31,7 +39,8 @@ interface SeedCollaborators {
 /** Registers the tools that a hub starts with (source 003, lifecycle 1 and 2); doing it again mends what is missing. */
 export class SeedDiscovery implements AsyncDisposable {
   readonly #with: SeedCollaborators;
-  #waiting: readonly BootstrapEntry[] = [];
+  #waiting: readonly FileRecord[] = [];
+  #leftOut: LeftOut[] = [];
   #seeded = new Map<string, string>();
   #stop: (() => void) | undefined;
   #isTrying = false;
@@ -40,19 +49,24 @@ export class SeedDiscovery implements AsyncDisposable {
     this.#with = collaborators;
   }
 
-  /** CONFIG_INVALID for a mistake in the bootstrap file. */
   async discover(): Promise<SeedReport> {
-    const { registry, nucleus, probe, bootstrap } = this.#with;
+    const { registry, nucleus, probe, parts, bootstrap, reserved } = this.#with;
     const found = [...nucleus, ...(await probe())];
     const missing = found.filter(({ id }) => !registry.get(id));
     for (const tool of missing) registry.register(tool);
     const known = found.filter((tool) => !missing.includes(tool)).map(({ id }) => id);
-    const own = this.#seed(bootstrap());
+    const file = bootstrap();
+    reserved.reserve('bootstrap', file.records);
+    this.#leftOut = [...file.leftOut];
+    const own = this.#seed(file.records);
+    this.#with.report(this.#leftOut);
     this.#stop ??= registry.onChange(({ kind }) => kind === 'added' && this.#tryWaiting());
     return {
       registered: [...missing.map(({ id }) => id), ...own.registered],
       known: [...known, ...own.known],
       waiting: this.#waiting.map(nameOf),
+      leftOut: this.#leftOut,
+      board: await parts(),
     };
   }
 
@@ -60,7 +74,7 @@ export class SeedDiscovery implements AsyncDisposable {
     this.#stop?.();
   }
 
-  #seed(entries: readonly BootstrapEntry[]): { readonly registered: readonly string[]; readonly known: readonly string[] } {
+  #seed(entries: readonly FileRecord[]): { readonly registered: readonly string[]; readonly known: readonly string[] } {
     const { registry } = this.#with;
     const known: string[] = [];
     const fresh = entries.filter((entry) => {
@@ -73,52 +87,42 @@ export class SeedDiscovery implements AsyncDisposable {
   }
 
   /** Those that call each other are registered in whatever order they stand in the file. */
-  #register(entries: readonly BootstrapEntry[]): readonly string[] {
+  #register(entries: readonly FileRecord[]): readonly string[] {
     const registered: string[] = [];
     let left = entries;
     for (let before = -1; before !== left.length; ) {
       before = left.length;
-      left = left.filter((entry) => {
-        const id = this.#registerOne(entry);
-        if (id !== undefined) registered.push(id);
-        return id === undefined;
-      });
+      left = left.filter((entry) => !this.#isDone(entry, registered));
     }
     this.#waiting = left;
     return registered;
   }
 
-  /** Undefined when a tool that it calls is not there. */
-  #registerOne(entry: BootstrapEntry): string | undefined {
+  /** Registers an entry or leaves it out for good; false when a tool that it calls is not there yet. */
+  #isDone(entry: FileRecord, registered: string[]): boolean {
     const { registrar, owner } = this.#with;
     try {
       const { id } = registrar.register(entry.body, owner, 'for this run');
       this.#seeded.set(nameOf(entry), id);
-      return id;
+      registered.push(id);
     } catch (thrown) {
-      if (thrown instanceof AtmoError && thrown.code === 'TOOL_NOT_FOUND') return undefined;
-      throw bootstrapMistake(entry, thrown);
+      if (thrown instanceof AtmoError && thrown.code === 'TOOL_NOT_FOUND') return false;
+      this.#leftOut.push(leftOut(entry, nameOf(entry), thrown));
     }
+    return true;
   }
 
   /** Devices bring their tools when they have been heard of. */
   #tryWaiting(): void {
     if (this.#waiting.length === 0 || this.#isTrying) return;
     this.#isTrying = true;
-    try {
-      this.#register(this.#waiting);
-    } catch (thrown) {
-      this.#with.logger.warn('tools.bootstrap_failed', { problem: toAtmoError(thrown).message });
-      this.#waiting = [];
-    } finally {
-      this.#isTrying = false;
-    }
+    const before = this.#leftOut.length;
+    this.#register(this.#waiting);
+    this.#with.report(this.#leftOut.slice(before));
+    this.#isTrying = false;
   }
 }
 
-function nameOf({ body, place }: BootstrapEntry): string {
-  const { id, name, tool } = body;
-  if (typeof id === 'string') return id;
-  if (typeof name === 'string') return name;
-  return typeof tool === 'object' && tool !== null && 'name' in tool && typeof tool.name === 'string' ? tool.name : place;
+function nameOf(record: FileRecord): string {
+  return recordName(record) ?? record.place();
 }

@@ -1,3 +1,4 @@
+import semver from 'semver';
 import { isSelfOrDescendant } from '../../core/access/agent-id.ts';
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { Principal } from '../../core/access/principal.ts';
@@ -6,22 +7,25 @@ import type { ToolId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Clock } from '../../core/time/clock.ts';
+import type { CallPipeline } from '../calls/call-pipeline.ts';
+import { COMPOSED } from '../definition/destructive-tool.ts';
 import type { RegisteredTool, ToolDefinition } from '../definition/tool-definition.ts';
 import { toolId, toolKey } from '../definition/tool-name.ts';
 import type { KnownTools } from '../elsewhere/known-tools.ts';
 import { plainName } from '../forms/model-name.ts';
+import type { Writing } from '../places/name-uses.ts';
 import { type ProgramSandbox, programPermissions } from '../programs/program-sandbox.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import type { Step, StepPipeline } from '../steps/step-runner.ts';
 import type { ToolRegistry } from '../tool-registry.ts';
 import { canSeeTool } from '../visibility.ts';
-import { COMPOSED, composedDefinition } from './composed-definition.ts';
+import { composedDefinition } from './composed-definition.ts';
 import { composedTool, unavailableTool } from './composed-tool.ts';
 import { requireKnownParameters } from './composition.ts';
 import { judgeStep } from './composition-needs.ts';
 import { requireNoRing } from './composition-ring.ts';
 import type { ExecRecord } from './exec-record.ts';
-import { execDefinition, execTool } from './exec-tool.ts';
+import { execDefinition, execTool, requireRealWorld } from './exec-tool.ts';
 import { parameterNames, type RegistrationForm, readRegistration } from './registration-form.ts';
 import { originOf, requireAllowed, requireModest, requireNoDelegation, requireProperName, requireRoom } from './registration-policy.ts';
 import type { ToolRecord } from './tool-record.ts';
@@ -33,17 +37,28 @@ interface RegistrarCollaborators {
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
   readonly records: ToolRecordStore;
-  readonly pipeline: StepPipeline;
+  readonly pipeline: StepPipeline & Pick<CallPipeline, 'obstacleTo'>;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** True for the name of a device's tool, also where the device was removed. */
+  readonly isClaimed: (name: string) => boolean;
+  /** True for a name that the owner's files give a tool, also where the hub has to do without it now. */
+  readonly isReserved: (name: string) => boolean;
   /** Where the programs of records run; without it they are listed as unavailable. */
   readonly programs?: ProgramSandbox;
 }
 
 interface RegistrarOptions {
-  /** Grants that cover what registered tools may need (ALLOWED_TOOL_PERMS). Everything but administration when absent. */
+  /**
+   * Grants that cover what registered tools may need (ALLOWED_TOOL_PERMS). When absent, what agents register may need the network,
+   * devices and their readings; what the owner registers, everything but administration.
+   */
   readonly allowed?: readonly string[];
 }
+
+/** Everything but administration. */
+const EVERYTHING = ['*'];
+const ALLOWED_TO_AGENTS = ['net:read', 'device:*', 'sensor:*'];
 
 /** Whether records outlive the process: those of the bootstrap file are read again instead. */
 export type Keeping = 'kept' | 'for this run';
@@ -54,11 +69,11 @@ export type Keeping = 'kept' | 'for this run';
  */
 export class ToolRegistrar {
   readonly #with: RegistrarCollaborators;
-  readonly #allowed: readonly string[];
+  readonly #allowed: readonly string[] | undefined;
   readonly #records = new Map<ToolId, ToolRecord>();
   readonly #unkept = new Set<ToolId>();
 
-  constructor(collaborators: RegistrarCollaborators, { allowed = ['*'] }: RegistrarOptions = {}) {
+  constructor(collaborators: RegistrarCollaborators, { allowed }: RegistrarOptions = {}) {
     this.#with = collaborators;
     this.#allowed = allowed;
   }
@@ -67,7 +82,8 @@ export class ToolRegistrar {
   restore(): void {
     for (const record of this.#with.records.all()) {
       try {
-        requireAllowed(record.definition, this.#allowed);
+        // What was registered under another default stays.
+        requireAllowed(record.definition, this.#allowed ?? EVERYTHING);
         requireModest(record.definition);
         this.#enter(record);
       } catch (thrown) {
@@ -86,8 +102,8 @@ export class ToolRegistrar {
     const { definition } = record;
     requireProperName(definition);
     requireModest(definition);
-    requireAllowed(definition, this.#allowed);
-    this.#requireFreeName(definition);
+    requireAllowed(definition, this.#allowed ?? (maker.kind === 'owner' ? EVERYTHING : ALLOWED_TO_AGENTS));
+    if (!this.#isNewerVersion(definition, maker)) this.#requireFreeName(definition, keeping);
     if (keeping === 'kept')
       requireRoom(
         [...this.#records.values()].filter((known) => this.#isKept(known)),
@@ -107,7 +123,10 @@ export class ToolRegistrar {
     const { registry, records, authorizer } = this.#with;
     const { id } = registry.resolve(name, { isVisible: (tool) => canSeeTool(tool, by, authorizer) || this.#isOf(by, tool.id) });
     const record = this.#records.get(id);
-    if (!record) throw denied(`${id} comes with the hub or a device, and cannot be removed; the owner can switch it off in tools.disabled`);
+    if (!record)
+      throw denied(
+        `${id} comes with the hub, a device or the owner's tools.yaml, and cannot be removed here; tools.disabled switches it off`,
+      );
     if (!this.#isOf(by, id)) throw denied(`${id} was made by somebody else; its maker and the owner can remove it`);
     if (this.#unkept.has(id)) throw denied(`${id} stands in the bootstrap file; take it out of there`);
     records.forget(id);
@@ -116,9 +135,16 @@ export class ToolRegistrar {
     return id;
   }
 
-  /** When a tool was registered, milliseconds since 1970, and by whom; undefined for what comes with the hub. */
-  record(id: string): Pick<ToolRecord, 'createdAtMs' | 'maker'> | undefined {
+  /** When a tool was registered, milliseconds since 1970, by whom, and the program that it runs; undefined for what comes with the hub. */
+  record(id: string): Pick<ToolRecord, 'createdAtMs' | 'maker' | 'exec'> | undefined {
     return this.#records.get(id as ToolId);
+  }
+
+  /** The steps of composed tools, which name other tools and devices. */
+  writings(): readonly Writing[] {
+    return [...this.#records].flatMap(([id, { composition }]) =>
+      composition ? [{ kind: 'tool', id, content: composition.steps.map(({ tool, params }) => ({ tool, params })) }] : [],
+    );
   }
 
   #recordOf(form: RegistrationForm, maker: Principal): ToolRecord {
@@ -128,10 +154,14 @@ export class ToolRegistrar {
     if (!composition) return { definition, ...made };
     requireKnownParameters(composition, parameterNames(definition));
     const tools = composition.steps.map(({ tool }) => this.#toolOfStep(tool, maker));
+    composition.steps.forEach(({ tool }, index) => {
+      this.#requireRunnable(tool, toolAt(tools, index));
+    });
     const judged = composition.steps.map((step, index) =>
       judgeStep(step, toolAt(tools, index), { ...this.#with, maker, parameters: definition.parameters }),
     );
-    const complete = composedDefinition(definition, { tools, permissions: judged.flatMap(({ permissions }) => permissions) });
+    const permissions = judged.flatMap((one) => one.permissions);
+    const complete = composedDefinition(definition, { tools, permissions, composition });
     const steps = judged.map(({ step }) => step);
     requireNoRing(toolKey({ definition }), steps, (name) => this.#stepsOf(name));
     return { definition: complete, composition: { ...composition, steps }, ...made };
@@ -147,6 +177,7 @@ export class ToolRegistrar {
       const told = `${maker.id} lacks ${lacking.join(', ')}, which the program of this tool needs`;
       throw new AtmoError('PERMISSION_DENIED', told, { required: lacking });
     }
+    requireRealWorld(definition);
     if (exec.cmd !== undefined) programs?.requireSafe([exec.cmd, ...(exec.args ?? [])]);
     return execDefinition(definition, exec, programs);
   }
@@ -165,14 +196,43 @@ export class ToolRegistrar {
     throw new AtmoError('VALIDATION_ERROR', `The step ${name} is a composed tool of another hub; write its steps into this one`);
   }
 
+  /** Nobody is offered a tool with a step that no hub can run. */
+  #requireRunnable(name: string, tool: RegisteredTool): void {
+    const obstacle = this.#with.pipeline.obstacleTo(tool, 'ever');
+    if (obstacle !== undefined) throw new AtmoError('NO_CAPABLE_NODE', `The step ${name} can never run: ${obstacle}`, { tool: tool.id });
+  }
+
+  /** A tool that its maker registers again, newer than all that there is of it: its name means the same as before. */
+  #isNewerVersion(definition: ToolDefinition, maker: Principal): boolean {
+    const key = toolKey({ definition });
+    const versions = this.#with.registry.all().filter((tool) => toolKey(tool) === key);
+    return (
+      versions.length > 0 &&
+      versions.every((tool) => {
+        const isOwn = this.#records.get(tool.id)?.maker === maker.id;
+        return isOwn && semver.gt(definition.version, tool.definition.version);
+      })
+    );
+  }
+
   /** A bare name that means another tool already would stop meaning it, for whoever uses it. */
-  #requireFreeName({ name, namespace, metadata }: ToolDefinition): void {
+  #requireFreeName({ name, namespace, metadata }: ToolDefinition, keeping: Keeping): void {
     const { registry } = this.#with;
-    const key = toolKey({ definition: { name, namespace } });
-    const isTaken = registry.has(key) || registry.hasModelName(plainName(name)) || findAny(registry, name);
+    const holder = findAny(registry, name) ?? findAny(registry, plainName(name));
+    // What an agent named in time takes no name from the owner's file: the bare name means the tool of the file from then on.
+    const isHeld = holder !== undefined && (keeping === 'kept' || holder.definition.metadata.createdBy !== 'agent');
+    const isTaken = registry.has(toolKey({ definition: { name, namespace } })) || isHeld || this.#with.isClaimed(name);
     // The owner may have the same tool on several hubs; what an agent names like one of another hub would take its place here.
     if (isTaken || (metadata.createdBy === 'agent' && this.#isMeantElsewhere(name)))
-      throw new AtmoError('CONFLICT', `There is a tool that ${name} means already; choose another name, or remove it first`);
+      throw new AtmoError(
+        'CONFLICT',
+        `There is a tool that ${name} means already; choose another name, a newer version of a tool of yours, or remove it first`,
+      );
+    if (metadata.createdBy === 'agent' && this.#with.isReserved(name))
+      throw new AtmoError(
+        'CONFLICT',
+        `The name ${name} is kept for a tool of the owner's files, which cannot run now; choose another name`,
+      );
   }
 
   #isMeantElsewhere(name: string): boolean {
@@ -188,7 +248,8 @@ export class ToolRegistrar {
 
   #enter(record: ToolRecord): RegisteredTool {
     const { registry, tools, pipeline } = this.#with;
-    const findHere = (name: string) => (registry.has(name.split('@', 1)[0] ?? name) ? registry.find(name) : undefined);
+    // A step keeps `namespace:name`, which means one tool, also after that was given another name.
+    const findHere = (name: string) => registry.find(name);
     const find = (name: string) => findHere(name) ?? tools.all().find((tool) => toolKey(tool) === name.split('@', 1)[0]);
     const ports = { pipeline: () => pipeline, find, findHere };
     const tool = record.composition ? composedTool(record, record.composition, ports) : this.#programOf(record);

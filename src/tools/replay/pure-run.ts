@@ -38,9 +38,12 @@ function runInContext(tool: RegisteredTool, params: JsonObject, run: RunContext)
     random,
     logger: silentLogger,
     progress: () => {},
+    confirm: () => {},
     ask: async () => {
       throw new AtmoError('NOT_SUPPORTED', 'Nobody is asked when a run is repeated');
     },
     tell: () => {},
+    contentType: () => {},
+    details: () => {},
   });
 }

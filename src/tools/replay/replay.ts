@@ -22,7 +22,9 @@ export interface Replayed {
   /** The same of the answer now, where the tool ran again. */
   readonly replayed_hash?: string;
   readonly result?: Json;
+  /** Code and message of a call that failed then. */
   readonly error?: string;
+  readonly message?: string;
 }
 
 /** Which calls of the journal. Times in milliseconds since 1970. */
@@ -58,22 +60,24 @@ function intentOf(log: AuditLog, { request = '', agent = '', tool = '', seq }: A
 }
 
 async function replayCall(intent: AuditRow, outcome: AuditRow, registry: Pick<ToolRegistry, 'get'>): Promise<Replayed> {
-  const { result, response_hash: hash, error } = outcome.content;
+  const { result, response_hash: hash, error, message } = outcome.content;
   const base = {
     request: outcome.request ?? '',
     tool: outcome.tool ?? '',
     at: outcome.at,
     ...(typeof hash === 'string' && { recorded_hash: hash }),
     ...(typeof error === 'string' && { error }),
+    ...(typeof message === 'string' && { message }),
   };
   const tool = registry.get(base.tool);
-  if (!tool) return { ...base, verdict: 'tool_gone' };
   const { params } = intent.content;
-  if (canReplay(tool) && isJsonObject(params)) {
+  if (tool && canReplay(tool) && isJsonObject(params)) {
     const replayedHash = await answerHash(tool, params, runOf(intent.content));
     return { ...base, verdict: replayedHash === hash ? 'reproduced' : 'differs', replayed_hash: replayedHash };
   }
-  return result === undefined ? { ...base, verdict: 'not_kept' } : { ...base, verdict: 'from_log', result };
+  if (result !== undefined) return { ...base, verdict: 'from_log', result };
+  if (typeof error === 'string') return { ...base, verdict: 'from_log' };
+  return { ...base, verdict: tool ? 'not_kept' : 'tool_gone' };
 }
 
 /** Masked arguments cannot be asked again. */

@@ -5,7 +5,7 @@ import { describeType } from './plain-json.ts';
 import { atPointer, isSchemaObject, pointerSegment } from './schema-walk.ts';
 import { exampleOf, rangeOf } from './schema-wording.ts';
 
-/** One thing that is wrong with a value. Messages never repeat the value itself: it may be a secret. */
+/** One thing that is wrong with a value. Messages repeat no value that may be a secret. */
 export interface SchemaProblem {
   /** JSON pointer (RFC 6901) of the member, empty for the whole. */
   readonly pointer: string;
@@ -48,7 +48,10 @@ function describeError(schema: JsonSchema, value: Json, error: ErrorObject): Sch
   if (error.keyword === 'required') return describeMissing(schema, error);
   if (error.keyword === 'additionalProperties' || error.keyword === 'unevaluatedProperties') return describeUnknown(schema, error);
   const part = schemaBeside(schema, error);
-  return problem(part, error.instancePath, `${fieldName(error.instancePath)} ${explain(error, atPointer(value, error.instancePath))}`);
+  const found = atPointer(value, error.instancePath);
+  const told = `${fieldName(error.instancePath)} ${fractionOf(part, error, found) ?? explain(error, found)}`;
+  const form = error.keyword === 'pattern' ? formOf(part) : undefined;
+  return { ...problem(part, error.instancePath, told), ...(form !== undefined && { allowed: form }) };
 }
 
 function describeMissing(schema: JsonSchema, error: ErrorObject): SchemaProblem {
@@ -56,6 +59,14 @@ function describeMissing(schema: JsonSchema, error: ErrorObject): SchemaProblem 
   const pointer = `${error.instancePath}/${pointerSegment(name)}`;
   const part = atPointer(schemaBeside(schema, error), `/properties/${pointerSegment(name)}`);
   return problem(isSchemaObject(part) ? part : {}, pointer, `${fieldName(pointer)} is missing${whatItIs(part)}`);
+}
+
+const MAX_FORM = 80;
+
+/** How long a text may be says nothing of its form; a long expression says less of it than the description does. */
+function formOf({ pattern, description }: JsonSchema): string | undefined {
+  if (typeof pattern === 'string' && pattern.length <= MAX_FORM) return rangeOf({ pattern });
+  return typeof description === 'string' ? description.slice(0, MAX_WORDS) : undefined;
 }
 
 const MAX_WORDS = 120;
@@ -83,6 +94,13 @@ function problem(part: JsonSchema, pointer: string, message: string): SchemaProb
   const allowed = rangeOf(part);
   const example = exampleOf(part);
   return { pointer, message, ...(allowed !== undefined && { allowed }), ...(example !== undefined && { example }) };
+}
+
+/** A number that has to be whole, with itself: that it is a number is right. A secret one is not repeated. */
+function fractionOf(part: JsonSchema, { keyword, params }: ErrorObject, value: unknown): string | undefined {
+  if (keyword !== 'type' || params.type !== 'integer' || typeof value !== 'number') return undefined;
+  const shown = part['x-secret'] === true ? 'what it is' : String(value);
+  return `has to be a whole number, not ${shown}`;
 }
 
 function explain(error: ErrorObject, value: unknown): string {

@@ -2,7 +2,9 @@ import type { JsonSchema } from '../../core/json.ts';
 import { pointerKeys } from '../../core/json-pointer.ts';
 
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
+/** Schemas of values that are taken beside those that a schema shows: how callers of older versions write them. */
+export const ALSO = 'x-also';
+const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', ALSO]);
 const SINGLES = new Set([
   'items',
   'additionalProperties',

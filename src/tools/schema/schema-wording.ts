@@ -34,13 +34,16 @@ const FORMAT_EXAMPLES: Readonly<Record<string, string>> = {
   email: 'someone@example.org',
 };
 
+/** The middle of a wider range, such as 200 days for the life of a token, is nothing that anybody should copy. */
+const WIDE = 1_000;
+
 function madeExample(schema: JsonSchema): Json | undefined {
   if (typeof schema.format === 'string') return FORMAT_EXAMPLES[schema.format];
   if (schema.type === 'boolean') return true;
   if (schema.type !== 'number' && schema.type !== 'integer') return undefined;
   const low = numberOf(schema.minimum);
   const high = numberOf(schema.maximum);
-  if (low !== undefined && high !== undefined) return Math.max(low, Math.floor((low + high) / 2));
+  if (low !== undefined && high !== undefined) return high - low > WIDE ? undefined : Math.max(low, Math.floor((low + high) / 2));
   return low ?? high ?? 1;
 }
 

@@ -50,6 +50,14 @@ function dropReached(schema: unknown, secrets: Set<JsonSchema>): void {
   for (const part of parts) dropReached(part, secrets);
 }
 
+/** The schema of an object with those of its members marked secret that are. */
+export function withSecretMembers(schema: JsonSchema, isSecret: (name: string, member: JsonSchema) => boolean): JsonSchema {
+  const members = Object.entries(propertiesOf(schema));
+  const mark = ([name, member]: [string, unknown]): [string, unknown] =>
+    isSchemaObject(member) && isSecret(name, member) ? [name, { ...member, 'x-secret': true }] : [name, member];
+  return members.length === 0 ? schema : { ...schema, properties: Object.fromEntries(members.map(mark)) };
+}
+
 const SHORTEST_SECRET = 3;
 
 /** The values of secret parameters as texts, without those so short that they occur everywhere; longest first. */

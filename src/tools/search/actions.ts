@@ -1,7 +1,10 @@
 import { lazy } from '../../core/lazy.ts';
-import { ACTION_KIN, ACTION_PHRASES, PARTICLE_VERBS, PARTICLES, QUESTION_WORDS, TITLE_PHRASES } from './words/action-words.ts';
-import { isHomeWord } from './words/lexicon.ts';
+import { ACTION_KIN, ACTION_PHRASES, PARTICLE_VERBS, PARTICLES, QUESTION_WORDS, STATES, TITLE_PHRASES } from './words/action-words.ts';
+import { isHomeWord, isThing, meaningsIn } from './words/lexicon.ts';
+import { STOP_WORDS } from './words/stop-words.ts';
 import { type Word, wordsOf } from './words/words.ts';
+
+export { KINDS_OF_ACTIONS, OPPOSITES } from './words/action-words.ts';
 
 /** What is to be done, and how surely (0 to 1). */
 export type Actions = ReadonlyMap<string, number>;
@@ -15,12 +18,21 @@ export interface SaidActions {
 /** `Could you lock the door?` asks for nothing but that. */
 const REQUESTS = 'can could would will please kannst konntest wurdest peux pourriez puedes podrias kun kan zou puoi potresti';
 
+/** Begins like a question and wants something done, or wants to know how to do it. */
+const ASKS_TO_ACT =
+  /^\s*(?:how (?:do|can|could|would|to)\b|what (?:can|could) (?:i|you|we)\b|tell (?!me\b|us\b|whether\b|if\b)|are you able)/i;
+/** `I wonder whether the door is locked`. */
+const ASKS_INSIDE =
+  /^\s*(?:(?:have|had|has) (?:we|i|you|they|the|any\w+|some\w+)\b|i wonder|i(?:'d| would) like to know|(?:can|could|please|would) you (?:please )?(?:tell|check|see|look) (?:me )?(?:if|whether|how|what|which)|do (?:you|we) know|any idea)\b/i;
+/** Words that stand before a verb and are no thing or place. */
+const BEFORE_VERBS = new Set(['and', 'then', 'please', 'to', 'now', 'also', 'just', 'und', 'bitte']);
+
 interface Said {
   readonly actions: Actions;
   readonly at: readonly number[];
 }
 
-const LONGEST_PHRASE = 4;
+const LONGEST_PHRASE = 5;
 /** How far a particle may stand behind its verb. */
 const PARTICLE_REACH = 10;
 /** What follows a particle that is no preposition. */
@@ -35,8 +47,8 @@ const tables = lazy(() => ({
   titlePhrases: readLines([...ACTION_PHRASES, ...TITLE_PHRASES]),
   particles: readLines(PARTICLES),
   particleVerbs: stemsOf(PARTICLE_VERBS),
-  questionWords: stemsOf(QUESTION_WORDS),
-  requests: stemsOf(REQUESTS),
+  questionWords: textsOf(QUESTION_WORDS),
+  requests: textsOf(REQUESTS),
 }));
 
 /** The term under which an action is kept. */
@@ -46,12 +58,31 @@ export function actionTerm(action: string): string {
 
 /** What is read instead of done. */
 export const READ_TERM = actionTerm('read');
+/** What changes something when it is called. */
+export const ACTS_TERM = actionTerm('acts');
+/** What belongs to one device. */
+export const OF_DEVICE_TERM = actionTerm('device');
+/** What does something with any device of a kind: nothing where there is none. */
+export const FOR_KIND_TERM = actionTerm('kind');
 
 /** The actions that a sentence tells of; the strongest word for each counts. */
 export function actionsIn(words: readonly Word[]): SaidActions {
-  const said = phrasesIn(words, tables().phrases);
+  const said = withoutNouns(words, phrasesIn(words, tables().phrases));
   const all = [...said, ...particlesIn(words, placesOf(said))];
   return { actions: withoutVague(strongest(all)), places: placesOf(all) };
+}
+
+/** `unlock the front door lock`: a verb that is a thing too is one only where a verb stands, and where no other verb is said. */
+function withoutNouns(words: readonly Word[], said: readonly Said[]): readonly Said[] {
+  const isNoun = ({ at: [place = 0, ...more] }: Said) => more.length === 0 && isThing(words[place]?.stem ?? '');
+  if (!said.some(isNoun)) return said;
+  const isVerbSaid = said.some((one) => !isNoun(one)) || particlesIn(words, placesOf(said)).length > 0;
+  const spans = meaningsIn(words);
+  const isPartOfName = (place: number) => spans.some(({ start, length }) => length > 1 && start <= place && place < start + length);
+  const isVerb = ({ at: [place = 0] }: Said) =>
+    !isVerbSaid && !isPartOfName(place) && words.slice(0, place).every(({ text }) => STOP_WORDS.has(text) || BEFORE_VERBS.has(text));
+  const verb = said.find((one) => isNoun(one) && isVerb(one));
+  return said.filter((one) => !isNoun(one) || one === verb);
 }
 
 /** The actions that a tool's title promises. */
@@ -65,6 +96,15 @@ export function isParticleVerb(stem: string): boolean {
   return tables().particleVerbs.has(stem);
 }
 
+/** What can be read of a state that an action would make, and how well that tells it. */
+export function statesOf(actions: Actions): ReadonlyMap<string, number> {
+  const states = new Map<string, number>();
+  for (const [action, strength] of actions) {
+    for (const [name, share] of Object.entries(STATES[action] ?? {})) states.set(name, Math.max(states.get(name) ?? 0, strength * share));
+  }
+  return states;
+}
+
 /** With what else meets a wanted action. */
 export function withKin(actions: Actions): Actions {
   const wider = new Map(actions);
@@ -74,11 +114,12 @@ export function withKin(actions: Actions): Actions {
   return wider;
 }
 
-/** Does the text ask something instead of telling to do something? */
+/** Does the text ask how things are instead of telling to do something? */
 export function isQuestion(text: string, words: readonly Word[]): boolean {
-  const first = words[0]?.stem ?? '';
+  const first = words[0]?.text ?? '';
   const { questionWords, requests } = tables();
-  return questionWords.has(first) || (/[?？]\s*$/.test(text) && !requests.has(first));
+  if (ASKS_TO_ACT.test(text)) return false;
+  return questionWords.has(first) || ASKS_INSIDE.test(text) || (/[?？]\s*$/.test(text) && !requests.has(first));
 }
 
 function phrasesIn(words: readonly Word[], table: ReadonlyMap<string, Actions>): readonly Said[] {
@@ -124,8 +165,9 @@ function strongest(all: readonly Said[]): Actions {
   return actions;
 }
 
-/** `play the next song` asks for the next one, `set the lamp off` for off. */
-function withoutVague(actions: Actions): Actions {
+/** `play the next song` asks for the next one, `set the lamp off` for off, `stop cleaning` for no cleaning. */
+function withoutVague(all: Actions): Actions {
+  const actions = all.has('stop') ? new Map([...all].filter(([action]) => action !== 'start')) : all;
   const isSpecific = [...actions.keys()].some((action) => SPECIFIC.has(action));
   return isSpecific ? new Map([...actions].filter(([action]) => !VAGUE.has(action))) : actions;
 }
@@ -153,6 +195,11 @@ function readLine(line: string, into: Map<string, Actions>): void {
     const key = keyOf(words, 0, words.length);
     into.set(key, new Map([...(into.get(key) ?? []), ...actions]));
   }
+}
+
+/** As they are written: without its ending the Spanish `dime` is `dim`. */
+function textsOf(list: string): ReadonlySet<string> {
+  return new Set(wordsOf(list).map((word) => word.text));
 }
 
 function stemsOf(list: string): ReadonlySet<string> {

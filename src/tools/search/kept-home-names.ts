@@ -1,23 +1,51 @@
 import { areaKey } from '../../core/devices/device-facts.ts';
-import type { AreaNames, HomeNames } from '../../core/devices/home-names.ts';
+import type { AreaChanges, AreaNames, HomeNames } from '../../core/devices/home-names.ts';
+import type { DeviceId } from '../../core/ids.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 
 const DEVICES = 'home-names/devices';
 const AREAS = 'home-names/areas';
+const FORMER_AREAS = 'home-names/former-areas';
 const NO_NAMES: AreaNames = { aliases: [] };
 
+/** The names that devices have for ever. */
+interface ClaimedNames {
+  prefixOf(device: DeviceId): string | undefined;
+  formerNames(device: DeviceId): readonly string[];
+}
+
+const NO_CLAIMS: ClaimedNames = { prefixOf: () => undefined, formerNames: () => [] };
+
+/** What became of an area that has another name now. */
+interface FormerArea {
+  /** Name of the area today. */
+  readonly today: string;
+  /** It was joined to another room: grants and rules that name it are not for that whole room. */
+  readonly isJoined: boolean;
+}
+
 /** Names that people gave to devices and areas, kept in the hub's state. */
-export class KeptHomeNames implements HomeNames {
+export class KeptHomeNames implements HomeNames, AreaChanges {
   readonly #store: KeyValueStore;
+  readonly #claimed: ClaimedNames;
   readonly #devices = new Map<string, readonly string[]>();
   readonly #areas = new Map<string, AreaNames>();
+  /** By the key of the former name; none of these names is that of a former area itself. */
+  readonly #formerAreas = new Map<string, FormerArea>();
+  readonly #listeners = new Set<() => void>();
   #revision = 0;
 
-  constructor(store: KeyValueStore) {
+  /** `claimed` tells how devices and their tools are called and were called before. */
+  constructor(store: KeyValueStore, claimed: ClaimedNames = NO_CLAIMS) {
     this.#store = store;
+    this.#claimed = claimed;
     for (const { key, value } of store.entries(DEVICES)) this.#devices.set(key, textsOf(value));
     for (const { key, value } of store.entries(AREAS)) this.#areas.set(key, areaNamesOf(value));
+    for (const { key, value } of store.entries(FORMER_AREAS)) {
+      const former = formerAreaOf(value);
+      if (former) this.#formerAreas.set(key, former);
+    }
   }
 
   get revision(): number {
@@ -28,8 +56,64 @@ export class KeptHomeNames implements HomeNames {
     return this.#devices.get(device) ?? NO_NAMES.aliases;
   }
 
+  formerNames(device: string): readonly string[] {
+    return this.#claimed.formerNames(device as DeviceId);
+  }
+
+  toolPrefix(device: string): string | undefined {
+    return this.#claimed.prefixOf(device as DeviceId);
+  }
+
   areaNames(area: string): AreaNames {
     return this.#areas.get(areaKey(area)) ?? NO_NAMES;
+  }
+
+  areaToday(area: string): string {
+    return this.#formerAreas.get(areaKey(area))?.today ?? area;
+  }
+
+  /** The key of the area that a key in a grant or a rule means. */
+  areaMeant(key: string): string {
+    const former = this.#formerAreas.get(key);
+    return former && !former.isJoined ? areaKey(former.today) : key;
+  }
+
+  /** Names that an area had before. */
+  formerAreaNames(area: string): readonly string[] {
+    return [...this.#formerAreas].filter(([, { today }]) => areaKey(today) === areaKey(area)).map(([key]) => key);
+  }
+
+  onAreaRenamed(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Lets the name of an area mean another name from now on, with its floor and other names. With `isJoined` there is such a room
+   * already: what grants and rules gave to the one stays with the name, since they never spoke of the other. STORAGE_FAILED.
+   */
+  renameArea(from: string, to: string, { isJoined }: { readonly isJoined: boolean }): void {
+    const [gone, kept] = [areaKey(from), areaKey(to)];
+    const [before, there] = [this.areaNames(from), this.areaNames(to)];
+    const former = [...this.#formerAreas].filter(([, { today }]) => areaKey(today) === gone);
+    for (const [key, one] of former) this.#keepFormer(key, key === kept ? null : { today: to, isJoined: one.isJoined || isJoined });
+    if (gone !== kept) {
+      this.#keepFormer(gone, { today: to, isJoined });
+      this.describeArea(from, NO_NAMES);
+      const aliases = [...there.aliases, ...before.aliases, from].filter((one) => areaKey(one) !== kept);
+      const floor = there.floor ?? before.floor;
+      this.describeArea(to, { aliases, ...(floor !== undefined && { floor }) });
+    }
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Lets a former name of an area mean nothing any more, so that another room can have it. STORAGE_FAILED. */
+  freeArea(name: string): void {
+    const today = this.areaToday(name);
+    this.#keepFormer(areaKey(name), null);
+    const { aliases, ...rest } = this.areaNames(today);
+    this.describeArea(today, { ...rest, aliases: aliases.filter((one) => areaKey(one) !== areaKey(name)) });
+    for (const listener of this.#listeners) listener();
   }
 
   /** Replaces what a device is called beside its name; an empty list takes all away. STORAGE_FAILED. */
@@ -52,6 +136,12 @@ export class KeptHomeNames implements HomeNames {
     return names;
   }
 
+  #keepFormer(key: string, former: FormerArea | null): void {
+    this.#keep(FORMER_AREAS, key, former && { ...former });
+    if (former) this.#formerAreas.set(key, former);
+    else this.#formerAreas.delete(key);
+  }
+
   #keep(space: string, key: string, value: Json): void {
     if (value === null) this.#store.delete(space, key);
     else this.#store.set(space, key, value);
@@ -68,6 +158,11 @@ function distinct(texts: readonly string[]): readonly string[] {
 function areaNamesOf(value: Json): AreaNames {
   if (!isJsonObject(value)) return NO_NAMES;
   return { aliases: textsOf(value.aliases ?? []), ...(typeof value.floor === 'string' && { floor: value.floor }) };
+}
+
+function formerAreaOf(value: Json): FormerArea | undefined {
+  if (!isJsonObject(value) || typeof value.today !== 'string') return undefined;
+  return { today: value.today, isJoined: value.isJoined === true };
 }
 
 function textsOf(value: Json): readonly string[] {

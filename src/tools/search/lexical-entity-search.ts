@@ -1,22 +1,29 @@
-import type { Device } from '../../core/devices/device-model.ts';
 import { type HomeNames, NO_HOME_NAMES } from '../../core/devices/home-names.ts';
 import type { SensorInfo } from '../../core/devices/reading-store.ts';
+import { quoted } from '../../core/foreign-text.ts';
+import { bySureness, confidenceOf, sureScore } from './confidence.ts';
 import { areasOf, type Entity, entityTerms } from './documents/entity-document.ts';
 import { foundNeeds } from './found-needs.ts';
-import { rank } from './rank.ts';
+import type { Need, Wish } from './need.ts';
+import { inTurn, type Ranked, rank } from './rank.ts';
 import { reasonsOf } from './reasons.ts';
-import type { EntityMatch, EntitySearch, SearchedHome, SearchQuery } from './search.ts';
+import type { EntityMatch, EntitySearch, SearchedDevice, SearchedHome, SearchQuery } from './search.ts';
 import { TermIndex } from './term-index.ts';
-import { needsOf } from './understand.ts';
+import { wishesOf } from './understand.ts';
 
 const DEFAULT_LIMIT = 10;
+/** What is below this confidence shares a word with the sentence by chance. */
+const NAMED_FROM = 0.12;
+/** Beyond these, devices that are long gone are forgotten with the others. */
+const MOST_DEVICES = 10_000;
 
 /** Finds devices, areas and sensors with the same words, meanings and weights as tools. */
 export class LexicalEntitySearch implements EntitySearch {
   readonly #names: HomeNames;
   readonly #index: TermIndex<Entity>;
-  /** What was made of a device, sensor or area, for as long as it is the same. */
-  readonly #devices = new WeakMap<Device, Entity>();
+  /** What was made of a device, for as long as all that is searched in it stays: a device is another object after each report. */
+  readonly #devices = new Map<string, { readonly facts: string; readonly entity: Entity }>();
+  /** What was made of a sensor or area, for as long as it is the same. */
   readonly #sensors = new WeakMap<SensorInfo, Extract<Entity, { kind: 'sensor' }>>();
   readonly #areas = new Map<string, Entity>();
   #revision: number;
@@ -31,32 +38,53 @@ export class LexicalEntitySearch implements EntitySearch {
     this.#followNames();
     const members = this.#index.membersOf(this.#entitiesOf(home));
     const tieBreak = (document: number) => this.#index.item(document)?.id ?? '';
-    const { ranked, needs } = rank(this.#index, { needs: needsOf(text), limit, tieBreak }, (document) => members[document] === 1);
-    return ranked.flatMap((one) => {
-      const entity = this.#index.item(one.document);
-      if (!entity) return [];
-      const { kind, id, name } = entity;
-      const score = Math.round(one.score * 1000) / 1000;
-      const area = kind === 'area' ? undefined : entity.area;
-      return [{ kind, id, name, ...(area !== undefined && { area }), score, reasons: reasonsOf(foundNeeds(this.#index, one, needs)) }];
+    const areaOf = (document: number) => placeOf(this.#index.item(document));
+    const found = wishesOf(text).map((wish) => {
+      const { ranked, needs } = rank(this.#index, { wish, limit, tieBreak, areaOf }, (document) => members[document] === 1);
+      const matches = ranked.flatMap((one) => this.#match(one, { wish, needs }));
+      return bySureness(matches.filter(({ confidence }) => confidence >= NAMED_FROM));
     });
+    return inTurn(found, ({ kind, id, node = '' }) => `${kind} ${id} ${node}`).slice(0, limit);
   }
 
-  #entitiesOf({ devices, sensors }: SearchedHome): readonly Entity[] {
-    const names = new Map(devices.map((device) => [device.id as string, device.name]));
+  #match(one: Ranked, asked: { readonly wish: Wish; readonly needs: readonly Need[] }): readonly EntityMatch[] {
+    const entity = this.#index.item(one.document);
+    if (!entity) return [];
+    const { kind, id, name, node } = entity;
+    const confidence = confidenceOf(this.#index, one, { ...asked, isThing: true });
+    const area = kind === 'area' ? undefined : entity.area;
     return [
-      ...devices.map((device) => this.#deviceEntity(device)),
-      ...sensors.map((sensor) => this.#sensorEntity(sensor, names.get(sensor.device) ?? sensor.device)),
-      ...[...areasOf(devices)].map(([key, name]) => this.#areaEntity(key, name)),
+      {
+        kind,
+        id,
+        name,
+        ...(area !== undefined && { area }),
+        ...(node !== undefined && { node }),
+        score: sureScore(one.score, confidence),
+        confidence,
+        reasons: reasonsOf(foundNeeds(this.#index, one, asked.needs)),
+      },
     ];
   }
 
-  #deviceEntity(device: Device): Entity {
-    const known = this.#devices.get(device);
-    if (known) return known;
-    const { id, name, area } = device;
-    const entity: Entity = { kind: 'device', id, name, ...(area !== undefined && { area }), device };
-    this.#devices.set(device, entity);
+  #entitiesOf({ devices, sensors }: SearchedHome): readonly Entity[] {
+    const names = new Map(devices.filter(({ node }) => node === undefined).map(({ id, name }) => [id as string, name]));
+    if (this.#devices.size > MOST_DEVICES) this.#devices.clear();
+    return [
+      ...devices.map((device) => this.#deviceEntity(device)),
+      ...sensors.map((sensor) => this.#sensorEntity(sensor, names.get(sensor.device) ?? sensor.device)),
+      ...[...areasOf(devices)].map(([id, area]) => this.#areaEntity({ kind: 'area', id, ...area })),
+    ];
+  }
+
+  #deviceEntity(device: SearchedDevice): Entity {
+    const { id, name, area, node, deviceTypes, vendor, product } = device;
+    const key = `${node ?? ''} ${id}`;
+    const facts = JSON.stringify([name, area, deviceTypes, vendor, product]);
+    const known = this.#devices.get(key);
+    if (known?.facts === facts) return known.entity;
+    const entity: Entity = { kind: 'device', id, name, ...(area !== undefined && { area }), ...(node && { node }), device };
+    this.#devices.set(key, { facts, entity });
     return entity;
   }
 
@@ -67,7 +95,7 @@ export class LexicalEntitySearch implements EntitySearch {
     const entity = {
       kind: 'sensor',
       id,
-      name: `${deviceName}: ${title}`,
+      name: title.includes(quoted(deviceName)) ? title : `${quoted(deviceName)}: ${title}`,
       ...(area !== undefined && { area }),
       sensor,
       deviceName,
@@ -76,12 +104,11 @@ export class LexicalEntitySearch implements EntitySearch {
     return entity;
   }
 
-  #areaEntity(key: string, name: string): Entity {
-    const known = this.#areas.get(key);
-    if (known?.name === name) return known;
-    const entity: Entity = { kind: 'area', id: key, name };
-    this.#areas.set(key, entity);
-    return entity;
+  #areaEntity(area: Extract<Entity, { kind: 'area' }>): Entity {
+    const known = this.#areas.get(area.id);
+    if (known?.name === area.name && known.node === area.node) return known;
+    this.#areas.set(area.id, area);
+    return area;
   }
 
   #followNames(): void {
@@ -89,4 +116,9 @@ export class LexicalEntitySearch implements EntitySearch {
     this.#revision = this.#names.revision;
     this.#index.clear();
   }
+}
+
+function placeOf(entity: Entity | undefined): string | undefined {
+  if (!entity) return undefined;
+  return entity.kind === 'area' ? entity.name : entity.area;
 }

@@ -154,6 +154,7 @@ export function weightOf(entry: number): number {
   return ((entry & ENTRY_MASK) >> FIELD_BITS) / WEIGHT_STEPS;
 }
 
-function fieldOf(entry: number): Field {
+/** Where the term of an entry stands. */
+export function fieldOf(entry: number): Field {
   return FIELDS[entry & FIELD_MASK] ?? 'name';
 }

@@ -24,6 +24,11 @@ export function countReferences(value: Json): number {
   return marked(value, RESULT).length;
 }
 
+/** Indexes of the steps to whose results a value refers. */
+export function stepsIn(value: Json): readonly number[] {
+  return marked(value, RESULT).map((reference) => Number.parseInt(String(reference), 10));
+}
+
 /** Names of the parameters that a value refers to; what is no name is there as it is written. */
 export function parametersIn(value: Json): readonly string[] {
   return marked(value, PARAM).map((name) => (typeof name === 'string' ? name : JSON.stringify(name)));

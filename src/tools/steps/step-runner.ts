@@ -42,7 +42,9 @@ export class StepRunner {
   async run(steps: readonly Step[], surroundings: Surroundings): Promise<StepsOutcome> {
     for (const index of steps.keys()) await this.#judge(steps, index, surroundings);
     const results: Json[] = [];
+    const { progress } = surroundings.context;
     for (const [index, step] of steps.entries()) {
+      progress(index / steps.length, `Step ${index + 1} of ${steps.length}: ${step.tool}`);
       const outcome = await this.#runStep(step, results, surroundings);
       if ('error' in outcome) return { results, failed: { step: index, tool: step.tool, error: outcome.error } };
       results.push(outcome.result);
@@ -58,7 +60,9 @@ export class StepRunner {
     const verdict = await (known ? this.#pipeline.preflight(request) : this.#pipeline.preflightTool(request));
     if (verdict.allowed) return;
     const { code, message, details } = verdict.error;
-    throw new AtmoError(code, `Step ${index} (${step.tool}) would be refused, so no step ran: ${message}`, { ...details, step: index });
+    const why = code === 'APPROVAL_REQUIRED' ? 'waits for approval' : 'would be refused';
+    const which = `Step ${index + 1} of ${steps.length} (${step.tool})`;
+    throw new AtmoError(code, `${which} ${why}, so no step ran: ${message}`, { ...details, step: index });
   }
 
   /** What came before has happened and has to be told: a failure is an answer here. */
@@ -77,7 +81,7 @@ export class StepRunner {
 export function innerCallsOf(steps: readonly Step[], given: Pick<Surroundings, 'params'> | undefined): readonly InnerCall[] {
   return steps.map((step) => {
     const known = given && knownParams(step, given.params);
-    return { tool: step.tool, ...(known && { params: known }) };
+    return { tool: step.tool, ...(known ? { params: known } : { written: step.params }) };
   });
 }
 

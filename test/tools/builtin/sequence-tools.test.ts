@@ -5,7 +5,15 @@ import { sequenceTool } from '../../../src/tools/builtin/sequence-tools.ts';
 import { approvalsSaying } from '../approvals-saying.ts';
 import { agent, makeRoom, makeTool, owner } from '../tool-room.ts';
 
-const pending = { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 1, given: 0 } as const;
+const pending = {
+  state: 'pending',
+  approvalId: 'ap-1',
+  expiresAt: '2026-01-01T00:10:00Z',
+  needed: 1,
+  given: 0,
+  summary: 'kitchen wants it',
+  willDo: [],
+} as const;
 
 function makeHome(options: Parameters<typeof makeRoom>[1] = {}) {
   const ran: JsonObject[] = [];
@@ -68,6 +76,25 @@ describe('a sequence of calls', () => {
     const answer = await run([{ tool: 'dim', params: { device_id: 'a' } }, step], agent('sequence:run', 'device:control:a'));
     expect(answer).toMatchObject({ result: { completed: 1, failed: { step: 1 } } });
     expect(ran).toHaveLength(1);
+  });
+
+  test('says of a step that it waits for approval, counted from one', async () => {
+    const { run } = makeHome();
+    const answer = await run([dim('a'), { tool: 'unlock', params: {} }]);
+    const message = answer.status === 'error' ? answer.error.message : '';
+    expect(message).toContain('Step 2 of 2 (unlock) waits for approval, so no step ran');
+  });
+
+  test('tells how far it is, step by step', async () => {
+    const { pipeline, registry } = makeHome();
+    registry.register(makeTool({ name: 'look', handler: async () => 1 }));
+    const told: unknown[] = [];
+    const steps = [{ tool: 'look' }, { tool: 'look' }];
+    await pipeline.call({ principal: owner, tool: 'sequence', params: { steps }, onChunk: (chunk) => told.push(chunk) });
+    expect(told).toEqual([
+      { fraction: 0, note: 'Step 1 of 2: look' },
+      { fraction: 0.5, note: 'Step 2 of 2: look' },
+    ]);
   });
 
   test('a dangerous step asks for approval before any step runs', async () => {

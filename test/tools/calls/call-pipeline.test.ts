@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { GrantAuthorizer } from '../../../src/access/grant-authorizer.ts';
 import type { Effect } from '../../../src/core/access/authorizer.ts';
@@ -9,7 +10,7 @@ import type { PipelineCollaborators } from '../../../src/tools/calls/call-collab
 import { blake3Hex } from '../../../src/wire/hashes.ts';
 import { approvalsSaying } from '../approvals-saying.ts';
 import { RemoteToolsFake } from '../remote-tools-fake.ts';
-import { agent, makeRoom, makeTool, owner, settled } from '../tool-room.ts';
+import { agent, codeOf, makeRoom, makeTool, owner, settled } from '../tool-room.ts';
 
 const level = {
   type: 'object',
@@ -86,6 +87,7 @@ describe('the way of a call', () => {
       'refuseWhileMemoryIsShort',
       'requireValidToken',
       'chargeRateLimit',
+      'awaitRemoteTools',
       'resolveTool',
       'checkStaticPermissions',
       'checkFeatures',
@@ -99,6 +101,7 @@ describe('the way of a call', () => {
       'takeSlot',
       'chooseRoute',
       'writeIntent',
+      'confirmWanted',
       'confirmEffects',
       'confirmRules',
       'runTool',
@@ -231,6 +234,27 @@ describe('a call that is refused', () => {
     expect(codes).toEqual(['RATE_LIMITED', 'RULE_BLOCKED', 'RULE_BLOCKED', 'SHUTTING_DOWN']);
   });
 
+  test('what the owner said of a tool by a former name holds: rules, switches and features', async () => {
+    const judged: unknown[] = [];
+    const ruled = makeRoom({
+      rules: {
+        judge: ({ toolId, formerToolIds }) => {
+          judged.push([toolId, formerToolIds]);
+          return { kind: 'allow' };
+        },
+      },
+    });
+    const off = makeRoom({}, { disabledTools: ['matter:bedroom_on'] });
+    const featured = makeRoom({ features: { required: { bedroom_on: ['night'] } } });
+    const codes: unknown[] = [];
+    for (const { pipeline, registry } of [ruled, off, featured]) {
+      registry.register(makeTool({ namespace: 'matter', name: 'nightstand_on', aliases: ['bedroom_on'] }));
+      codes.push(codeOf(await pipeline.call({ principal: agent('*'), tool: 'nightstand_on', params: {} })));
+    }
+    expect(codes).toEqual(['success', 'RULE_BLOCKED', 'PERMISSION_DENIED']);
+    expect(judged).toContainEqual(['matter:nightstand_on@1.0.0', ['matter:bedroom_on@1.0.0']]);
+  });
+
   test('a device that is away is listed and answers DEVICE_UNREACHABLE', async () => {
     const { pipeline, registry } = makeRoom();
     registry.register(makeTool({ isAvailable: () => false }));
@@ -250,7 +274,15 @@ describe('dangerous calls', () => {
   });
 
   test('wait for approval and tell which', async () => {
-    const approvals = approvalsSaying({ state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 2, given: 1 });
+    const approvals = approvalsSaying({
+      state: 'pending',
+      approvalId: 'ap-1',
+      expiresAt: '2026-01-01T00:10:00Z',
+      needed: 2,
+      given: 1,
+      summary: 'kitchen wants it',
+      willDo: [],
+    });
     const { pipeline, registry } = makeRoom({ approvals });
     registry.register(makeTool(unlock));
     expect(await pipeline.call({ principal: owner, tool: 'unlock', params: {} })).toMatchObject({
@@ -263,7 +295,15 @@ describe('dangerous calls', () => {
     const approvals = approvalsSaying(() =>
       isApproved
         ? { state: 'approved', approvalId: 'ap-1', by: ['ann'] }
-        : { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 1, given: 0 },
+        : {
+            state: 'pending',
+            approvalId: 'ap-1',
+            expiresAt: '2026-01-01T00:10:00Z',
+            needed: 1,
+            given: 0,
+            summary: 'kitchen wants it',
+            willDo: [],
+          },
     );
     const { pipeline, registry } = makeRoom({ approvals });
     registry.register(makeTool(unlock));
@@ -280,12 +320,18 @@ describe('dangerous calls', () => {
         throw new AtmoError('STORAGE_FAILED', 'The disk is full');
       },
     };
-    const { pipeline, registry } = makeRoom({ audit, approvals: approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['ann'] }) });
+    const errors: string[] = [];
+    const logger = { ...silentLogger, error: (event: string) => void errors.push(event) };
+    const approvals = approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['ann'] });
+    const { pipeline, registry } = makeRoom({ audit, logger, approvals });
     registry.register(makeTool({ ...unlock, handler: async () => ++runs }));
     registry.register(makeTool({}));
     expect(await pipeline.call({ principal: owner, tool: 'unlock', params: {} })).toMatchObject({ error: { code: 'STORAGE_FAILED' } });
     expect(runs).toBe(0);
+    errors.length = 0;
     expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({ status: 'success' });
+    // The journal has said so once.
+    expect(errors).toEqual([]);
   });
 });
 
@@ -306,6 +352,14 @@ describe('deadlines and cancelling', () => {
   test('an acting tool that ignores the abort answers OUTCOME_UNKNOWN, unless it is idempotent', async () => {
     expect(await run({ handler: never, execution: acting }, 1_250)).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN', retryable: false } });
     expect(await run({ handler: never, execution: { ...acting, idempotent: true } }, 1_250)).toMatchObject({ error: { code: 'TIMEOUT' } });
+  });
+
+  test.each([
+    ['reads', {}, { code: 'TIMEOUT', retryable: true }],
+    ['acts', acting, { code: 'OUTCOME_UNKNOWN', retryable: false }],
+  ])('a tool that %s and ends with what its signal throws is told by what ended it, and is no bug', async (_, execution, error) => {
+    const handler = (_params: unknown, { signal }: { signal: AbortSignal }) => sleep(60_000, null, { signal });
+    expect(await run({ handler, execution }, 1_000)).toMatchObject({ error });
   });
 
   test('within the grace time a handler may say more precisely what happened', async () => {
@@ -421,7 +475,7 @@ describe('results', () => {
     expect(await pipeline.call({ principal: owner, tool: 'probe', params: {} })).toMatchObject({ error: { code: 'RESULT_INVALID' } });
   });
 
-  test('a bug in a tool is INTERNAL_ERROR without its text', async () => {
+  test('a bug in a tool is INTERNAL_ERROR without its text, and of the tool, not of the hub', async () => {
     const { pipeline, registry } = makeRoom();
     registry.register(
       makeTool({
@@ -431,7 +485,9 @@ describe('results', () => {
       }),
     );
     const answer = await pipeline.call({ principal: owner, tool: 'probe', params: {} });
-    expect(answer).toMatchObject({ error: { code: 'INTERNAL_ERROR' } });
+    expect(answer).toMatchObject({
+      error: { code: 'INTERNAL_ERROR', message: expect.stringMatching(/^The tool \S+:probe@1\.0\.0 failed unexpectedly; the hub's log/) },
+    });
     expect(JSON.stringify(answer)).not.toContain('secret inner thing');
   });
 });

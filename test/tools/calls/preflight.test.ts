@@ -122,6 +122,12 @@ describe('features', () => {
     expect(await codeFor(features({ dim: ['pro'] }))).toContain('PERMISSION_DENIED');
   });
 
+  test('never lock the owner out', async () => {
+    const { pipeline, registry } = room(features({ dim: ['pro'] }, []));
+    expect((await pipeline.call({ principal: owner, tool: 'dim', params: onLamp })).status).toBe('success');
+    expect(pipeline.offeredTo(owner)(registry.find('dim') ?? makeTool(dim))).toBe(true);
+  });
+
   test('are not found in what every object has', async () => {
     const made = makeRoom(features({}));
     made.registry.register(makeTool({ name: 'constructor' }));

@@ -45,8 +45,9 @@ interface House {
 function makeHouse(
   { own = [], others = [], peers = [makePeer('hub-2'), makePeer('hub-3')], router = new RouterFake() }: House,
   extra = {},
+  options: Parameters<typeof makeRoom>[1] = {},
 ) {
-  const room = makeRoom({ remote: new RemoteToolsFake(others), mesh: { peers: () => peers }, router, ...extra });
+  const room = makeRoom({ remote: new RemoteToolsFake(others), mesh: { peers: () => peers }, router, ...extra }, options);
   for (const tool of own) room.registry.register(tool);
   const call = (request: object = {}) => room.pipeline.call({ principal: owner, tool: 'probe', params: {}, ...request });
   return { ...room, router, call };
@@ -59,11 +60,19 @@ const refuses = (code: ErrorCode, details = {}): RouterFake =>
 
 const LARGE = {
   parameters: { type: 'object', properties: { text: { type: 'string', description: 'x' } } },
-  execution: { max_params_bytes: 1_000_000 },
+  execution: { max_params_bytes: 2_000_000 },
 };
 
 describe('parameters above the bound of the hub', () => {
-  const params = { text: 'x'.repeat(100_000) };
+  const params = { text: 'x'.repeat(1_100_000) };
+
+  test('go to another hub as far as a message between hubs holds them, for a tool that takes files', async () => {
+    const { call, router } = makeHouse({ others: [toolOf(['hub-2'], LARGE)] });
+    expect(await call({ params: { text: 'x'.repeat(900_000) } })).toMatchObject({ status: 'success', execution: { node_id: 'hub-2' } });
+    const plain = makeHouse({ others: [toolOf(['hub-2'], { parameters: LARGE.parameters })] });
+    expect(codeOf(await plain.call({ params: { text: 'x'.repeat(70_000) } }))).toBe('PAYLOAD_TOO_LARGE');
+    expect([router.hubs, plain.router.hubs]).toEqual([['hub-2'], []]);
+  });
 
   test('never go to another hub', async () => {
     const { call, router } = makeHouse({ others: [toolOf(['hub-2'], LARGE)] });
@@ -79,8 +88,80 @@ describe('parameters above the bound of the hub', () => {
     const { call, router } = makeHouse({ own: [own] }, { remote });
     expect(await call({ params, routing: { prefer_nodes: ['hub-2'] } })).toMatchObject({ result: { ok: true } });
     const refused = await call({ params, routing: { exclude_nodes: ['hub-1'] } });
-    expect(refused).toMatchObject({ error: { code: 'PAYLOAD_TOO_LARGE', details: { max_bytes: 65_536 } } });
+    expect(refused).toMatchObject({ error: { code: 'PAYLOAD_TOO_LARGE', details: { max_bytes: 1_048_576 } } });
     expect(router.asked).toEqual([]);
+  });
+});
+
+describe('a service that this hub cannot reach', () => {
+  const down = (execution = {}) =>
+    makeTool({
+      execution,
+      requires: { permissions: ['net:write'] },
+      handler: () => Promise.reject(new AtmoError('SERVICE_UNAVAILABLE', 'The service does not answer')),
+    });
+  const houseOf = (own: RegisteredTool, elsewhere: readonly string[], failOverTools: readonly string[] = ['probe']) =>
+    makeHouse({ own: [own] }, { remote: new RemoteToolsFake([], { [own.id]: elsewhere }) }, { failOverTools });
+
+  test.each([
+    ['nothing', []],
+    ['other tools', ['llm_complete', 'core:probe@2.0.0']],
+  ])('keeps what a call carries on this hub where the owner names %s', async (_what, named) => {
+    const { call, router } = houseOf(down(), ['hub-2'], named);
+    expect(codeOf(await call())).toBe('SERVICE_UNAVAILABLE');
+    expect(router.hubs).toEqual([]);
+  });
+
+  test.each(['probe', 'core:probe', 'core:probe@1.0.0'])(
+    'is asked over another hub that has the tool where the owner names %s',
+    async (name) => {
+      const { call, router } = houseOf(down(), ['hub-2'], [name]);
+      expect(await call()).toMatchObject({ status: 'success', execution: { node_id: 'hub-2' } });
+      expect(router.hubs).toEqual(['hub-2']);
+    },
+  );
+
+  test('is not asked twice by a call that acts, and is told as it is where there is no other hub', async () => {
+    const acting = houseOf(down({ side_effects: true }), ['hub-2']);
+    expect(codeOf(await acting.call())).toBe('SERVICE_UNAVAILABLE');
+    expect(acting.router.hubs).toEqual([]);
+    expect(codeOf(await houseOf(down(), []).call())).toBe('SERVICE_UNAVAILABLE');
+  });
+});
+
+describe('a call that takes what hubs tell of themselves', () => {
+  test('of a network is refused at once where no hub has one, and goes to a hub that has it', async () => {
+    const own = makeTool({ requires: { network: true }, handler: () => Promise.reject(new Error('it ran without a network')) });
+    const facts = () => ({ name: 'here', isOnline: false });
+    const alone = makeHouse({ own: [own] }, { facts });
+    expect(await alone.call()).toMatchObject({ error: { code: 'NO_CAPABLE_NODE', message: expect.stringContaining('has no network') } });
+    const remote = new RemoteToolsFake([], { [own.id]: ['hub-2', 'hub-3'] });
+    const peers = [makePeer('hub-2', { isOnline: false }), makePeer('hub-3')];
+    const { call, router } = makeHouse({ own: [own], peers }, { remote, facts });
+    expect(codeOf(await call())).toBe('success');
+    expect(router.hubs).toEqual(['hub-3']);
+  });
+
+  test('of a model or of space for a picture goes to the hub that has it', async () => {
+    const PICTURE = {
+      requires: { capabilities: ['vision'] },
+      parameters: {
+        type: 'object',
+        properties: { image: { type: 'string', description: 'x' }, model: { type: 'string', description: 'x' } },
+      },
+      execution: { max_params_bytes: 2_000_000 },
+    };
+    const eyes = (constraints: object) =>
+      ({ capabilities: ['vision'], constraints: new Map([['vision', constraints]]) }) as Partial<CallPeer>;
+    const peers = [makePeer('hub-2', eyes({ max_image_mb: 0, model: 'eyes' })), makePeer('hub-3', eyes({ model: 'big' }))];
+    const { call, router } = makeHouse({ others: [toolOf(['hub-2', 'hub-3'], PICTURE)], peers });
+    for (const params of [{ image: 'AAAA' }, { image: 'https://example.org/a.jpg', model: 'eyes' }, { model: 'big' }])
+      expect(codeOf(await call({ params }))).toBe('success');
+    expect(router.hubs).toEqual(['hub-3', 'hub-2', 'hub-3']);
+    expect(codeOf(await call({ params: { model: 'huge' } }))).toBe('NO_CAPABLE_NODE');
+    const facts = () => ({ name: 'here', isOnline: true, ...eyes({ model: 'eyes' }) });
+    const own = makeHouse({ own: [makeTool(PICTURE)] }, { capabilities: () => ['vision'], facts });
+    expect(codeOf(await own.call({ params: { model: 'huge' } }))).toBe('success');
   });
 });
 
@@ -343,10 +424,49 @@ describe('a device of another hub', () => {
     expect(router.hubs).toEqual(['hub-2']);
   });
 
+  test('by a name that its own hub alone knows is reached where the caller names that hub', async () => {
+    const { call, router } = house('hub-2', 'hub-3');
+    expect(await call(dim('Old lamp'))).toMatchObject({ error: { code: 'DEVICE_NOT_FOUND' } });
+    const principal = agent('device:control:attic-lamp');
+    expect(await call({ ...dim('Old lamp', { routing: { only_nodes: ['hub-3'] } }), principal })).toMatchObject({ status: 'success' });
+    expect(router.asked.map(({ hub, call: { params } }) => [hub, params])).toEqual([['hub-3', { device_id: 'Old lamp' }]]);
+  });
+
   test('that two hubs have is AMBIGUOUS_DEVICE until the caller names the hub', async () => {
     const { call } = house('hub-2', 'hub-3');
     expect(await call(dim('attic-lamp'))).toMatchObject({ error: { code: 'AMBIGUOUS_DEVICE', details: { hubs: ['hub-2', 'hub-3'] } } });
     expect(await call(dim('attic-lamp', { routing: { only_nodes: ['hub-3'] } }))).toMatchObject({ execution: { node_id: 'hub-3' } });
+  });
+
+  test('that measures in a room of another hub is reached by the name of the room, and no appliance in it is', async () => {
+    const place = { type: 'object', properties: { location: { type: 'string', description: 'Room' } } };
+    const read = { parameters: place, requires: { permissions: ['sensor:read:{location}'] }, metadata: { tags: ['temperature', 'room'] } };
+    const here = makeTool({
+      ...read,
+      canonicalize: () => {
+        throw new AtmoError('SENSOR_NOT_FOUND', 'No sensor fits');
+      },
+    });
+    const gauge = (hub: string, device: string, tag: string) =>
+      toolOf([hub], { name: `${device}_get`, namespace: 'matter', metadata: { device, area: 'Garden', tags: [tag] } });
+    const sensor = { id: 'weather', name: 'Weather', type: 'temperature_sensor', isReachable: true };
+    const boiler = { id: 'boiler', name: 'Boiler', type: 'water_heater', isReachable: true };
+    const { call, router } = makeHouse({
+      own: [here],
+      others: [
+        toolOf(['hub-2', 'hub-3', 'hub-4'], read),
+        gauge('hub-2', 'lamp', 'brightness'),
+        gauge('hub-3', 'boiler', 'temperature'),
+        gauge('hub-4', 'weather', 'temperature'),
+      ],
+      peers: [makePeer('hub-2', { devices: [lamp] }), makePeer('hub-3', { devices: [boiler] }), makePeer('hub-4', { devices: [sensor] })],
+    });
+    expect(await call({ params: { location: 'garden' } })).toMatchObject({ status: 'success', execution: { node_id: 'hub-4' } });
+    expect(codeOf(await call({ params: { location: 'attic' } }))).toBe('SENSOR_NOT_FOUND');
+    expect(codeOf(await call({ params: { location: 'garden' }, principal: agent('sensor:read:hall/temperature') }))).toBe(
+      'SENSOR_NOT_FOUND',
+    );
+    expect(router.hubs).toEqual(['hub-4']);
   });
 
   test('does not exist for a caller that may not see it, nor where the hub cannot be reached', async () => {
@@ -423,8 +543,10 @@ describe('a tool whose service is not configured here', () => {
     const remote = new RemoteToolsFake([], { 'core:probe@1.0.0': ['hub-2'] });
     const router = new RouterFake();
     const room = makeRoom({ remote, mesh: { peers: () => [makePeer('hub-2')] }, router });
-    room.registry.register(missing());
-    const answer = await room.pipeline.call({ principal: owner, tool: 'probe', params: {} });
-    expect(answer).toMatchObject({ status: 'success', execution: { node_id: 'hub-2' } });
+    room.registry.register(withoutSetting(makeTool(LARGE), 'set connectors.probe'));
+    const ask = (text: string) => room.pipeline.call({ principal: owner, tool: 'probe', params: { text } });
+    expect(await ask('hello')).toMatchObject({ status: 'success', execution: { node_id: 'hub-2' } });
+    // A photo is as long.
+    expect(await ask('x'.repeat(900_000))).toMatchObject({ status: 'success', execution: { node_id: 'hub-2' } });
   });
 });

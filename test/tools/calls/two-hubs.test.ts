@@ -84,7 +84,15 @@ describe('a call from one hub to another', () => {
     const check = async () =>
       isApproved
         ? ({ state: 'approved', approvalId: 'a1', by: ['ann'] } as const)
-        : ({ state: 'pending', approvalId: 'a1', expiresAt: 'soon', needed: 1, given: 0 } as const);
+        : ({
+            state: 'pending',
+            approvalId: 'a1',
+            expiresAt: 'soon',
+            needed: 1,
+            given: 0,
+            summary: 'kitchen wants it',
+            willDo: [],
+          } as const);
     const { executor, near, far } = await twoHubs({ approvals: { check, peek: check, giveBack: () => {} } });
     const effects = () => [{ permission: 'device:control:lamp', risk: 'dangerous' as const, target: 'lamp' }];
     far.registry.register(makeTool({ ...DIM, effects }));

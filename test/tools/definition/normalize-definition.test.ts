@@ -91,6 +91,24 @@ describe('the public form', () => {
     expect(definition.returns).toEqual({ type: 'object', properties: { result: {}, type: { type: 'string' } } });
   });
 
+  test('a text or number that is called as secrets are is one, unless its maker says that it is none', () => {
+    const names = ['pin', 'door_password', 'password', 'apiKey', 'token', 'key', 'code', 'shown_pin'];
+    const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
+    const inner = { type: 'object', properties: { setupCode: { type: 'integer' }, token: { type: 'string', 'x-secret': false } } };
+    const { parameters } = normalizeDefinition({
+      ...notify,
+      parameters: { type: 'object', properties: { ...properties, secret: { type: 'boolean' }, inner } },
+    });
+    const { inner: marked, ...outer } = parameters.properties as Record<string, Record<string, unknown>>;
+    const isSecret = ([, member]: [string, unknown]) => (member as Record<string, unknown>)['x-secret'] === true;
+    const secretNames = (members: unknown) =>
+      Object.entries(members as object)
+        .filter(isSecret)
+        .map(([name]) => name);
+    expect(secretNames(outer)).toEqual(['pin', 'password', 'apiKey', 'token']);
+    expect(secretNames(marked?.properties)).toEqual(['setupCode']);
+  });
+
   test('a dangerous tool may ask for several persons', () => {
     const definition = normalizeDefinition({ ...notify, dangerous: true, requires: { permissions: ['admin:destroy'], multi_party: 2 } });
     expect(definition.metadata).toMatchObject({ isDangerous: true, approvalsNeeded: 2 });

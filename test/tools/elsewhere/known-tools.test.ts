@@ -66,16 +66,17 @@ describe('a name', () => {
     expect(problemOn('shed')).toMatchObject({ code: 'NODE_UNAVAILABLE', details: { node_id: 'hub-3' } });
     expect(problemOn('hub-4')).toMatchObject({
       code: 'TOOL_NOT_FOUND',
-      message: 'There is no tool "probe" on hub-4; did you mean lab:probes?',
+      message: 'There is no tool "probe" on hub-4; did you mean probes?',
     });
     expect(errorOf(() => known.list({ node: 'pi' }))?.code).toBe('VALIDATION_ERROR');
   });
 
   test('that nobody has gets suggestions from all hubs, of tools that the caller may know of', () => {
     const { known } = know([makeTool({ namespace: 'lab', name: 'measure' })], [toolOf(['hub-2'], { namespace: 'lab', name: 'measures' })]);
-    expect(errorOf(() => known.resolve('measurer'))?.details.suggestions).toEqual(['lab:measure', 'lab:measures']);
+    expect(errorOf(() => known.resolve('measurer'))?.details.suggestions).toEqual(['measure', 'measures']);
     const isListed = (tool: RegisteredTool) => !tool.hubs;
-    expect(errorOf(() => known.resolve('measurer', { isListed }))?.details.suggestions).toEqual(['lab:measure']);
+    expect(errorOf(() => known.resolve('measurer', { isListed }))?.details.suggestions).toEqual(['measure']);
+    expect(errorOf(() => known.resolve('lab:measurer', { isListed }))?.details.suggestions).toEqual(['lab:measure']);
   });
 
   test('of the form that models use leads to the tool of another hub also where a tool here has it already', () => {

@@ -181,7 +181,10 @@ describe('calls and results in the forms of models', () => {
     const failed = await pipeline.call({ principal: owner, tool: 'nothing', params: {} });
     expect(toToolResult(failed)).toMatchObject({ success: false, error_code: 'TOOL_NOT_FOUND' });
     expect(toExecutionResult(failed)).toMatchObject({ success: false, details: { code: 'TOOL_NOT_FOUND' } });
-    expect(fromExecutionResult(toExecutionResult(failed))).toEqual(toToolResult(failed));
+    expect(fromExecutionResult(toExecutionResult(failed))).toEqual({
+      ...toToolResult(failed),
+      details: failed.status === 'error' ? failed.error.details : {},
+    });
   });
 
   test('the data of a normalised response has the hash that it bears, be it a result or an error', async () => {

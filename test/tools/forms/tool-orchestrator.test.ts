@@ -2,9 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { Principal } from '../../../src/core/access/principal.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { CapabilityCatalogue } from '../../../src/tools/capability-catalogue.ts';
+import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { AgentOsBaseTool } from '../../../src/tools/forms/agent-os-base-tool.ts';
 import type { AgentOsContext, ArgumentsCheck } from '../../../src/tools/forms/agent-os-tool.ts';
-import type { ExecutionResult } from '../../../src/tools/forms/result-forms.ts';
+import { capabilityOf } from '../../../src/tools/forms/capability-handler.ts';
+import { type ExecutionResult, toExecutionResult, toToolResponse } from '../../../src/tools/forms/result-forms.ts';
 import { ToolHandler, type ToolResult } from '../../../src/tools/forms/tool-handler.ts';
 import { ToolOrchestrator } from '../../../src/tools/forms/tool-orchestrator.ts';
 import { createJsonSchema } from '../../../src/tools/schema/parameter-builder.ts';
@@ -42,8 +45,10 @@ class SampleCalculatorTool extends AgentOsBaseTool {
   async execute({ operation, operand1, operand2 }: JsonObject, context: AgentOsContext): Promise<ExecutionResult> {
     this.contexts.push(context);
     if (operation === 'add') return { success: true, output: { result: Number(operand1) + Number(operand2) } };
-    if (operand2 === 0) return { success: false, error: 'Cannot divide by zero.', details: { operation: 'divide' } };
-    return { success: true, output: { result: Number(operand1) / Number(operand2) } };
+    if (operand2 === 0) return { success: false, error: 'Cannot divide by zero.', details: { code: 'CONFLICT', operation: 'divide' } };
+    if (operand2 === 99) return { success: false, error: 'Too much.', details: { code: 'E_TOO_MUCH', operation: 'divide' } };
+    const output = { result: Number(operand1) / Number(operand2) };
+    return { success: true, output, contentType: 'application/vnd.sum+json', details: { rounded: false } };
   }
 
   override async validateArgs({ operand1 }: JsonObject): Promise<ArgumentsCheck> {
@@ -79,7 +84,9 @@ function room(
   options: { readonly isDynamicRegistrationAllowed: boolean } = { isDynamicRegistrationAllowed: true },
   remote = new RemoteToolsFake([]),
 ) {
-  const made = makeRoom({ remote, roleOf: ({ token }) => token && 'accountant' });
+  const types = () => capabilities.types();
+  const made = makeRoom({ remote, roleOf: ({ token }) => token && 'accountant', capabilities: types });
+  const capabilities = new CapabilityCatalogue(made.registry);
   const authenticator = {
     authenticate: async ({ bearer = '' }: { readonly bearer?: string }) => {
       const principal = TOKENS[bearer];
@@ -87,11 +94,11 @@ function room(
       throw new AtmoError('TOKEN_INVALID', 'This is not a token of this hub');
     },
   };
-  const orchestrator = new ToolOrchestrator({ ...made, authenticator }, { orchestratorId: 'hub-1', ...options });
+  const orchestrator = new ToolOrchestrator({ ...made, authenticator, capabilities }, { orchestratorId: 'hub-1', ...options });
   const calculator = new SampleCalculatorTool();
   const calculate = (args: unknown, token = 'of a counter') =>
     orchestrator.processToolCall({ token, toolCallRequest: { id: 'call_7', function: { name: 'calculateBasic', arguments: args } } });
-  return { ...made, orchestrator, calculator, calculate };
+  return { ...made, orchestrator, calculator, calculate, capabilities };
 }
 
 describe('processToolCall', () => {
@@ -114,13 +121,14 @@ describe('processToolCall', () => {
     orchestrator.registerTool(calculator);
     const args = { operation: 'add', operand1: 2, operand2: 3 };
     const toolCallRequest = { id: 'c', function: { name: 'sample-calculator-v1.0', arguments: args } };
-    await orchestrator.processToolCall({ token: 'of a counter', toolCallRequest, correlationId: 'trace-1', sessionId: 'chat-1' });
+    const given = { userContext: { name: 'Ann', userId: 'forged' }, sessionData: { step: 2, sessionId: 'forged' } };
+    await orchestrator.processToolCall({ token: 'of a counter', toolCallRequest, correlationId: 'trace-1', sessionId: 'chat-1', ...given });
     await orchestrator.processToolCall({ token: 'of the owner', toolCallRequest });
     expect(calculator.contexts).toMatchObject([
-      { gmiId: 'agent-1', personaId: 'accountant', userContext: { userId: 'agent-1' }, correlationId: 'trace-1' },
+      { gmiId: 'agent-1', personaId: 'accountant', userContext: { userId: 'agent-1', name: 'Ann' }, correlationId: 'trace-1' },
       { gmiId: 'owner', personaId: 'owner' },
     ]);
-    expect(calculator.contexts[0]?.sessionData).toEqual({ sessionId: 'chat-1' });
+    expect(calculator.contexts[0]?.sessionData).toEqual({ sessionId: 'chat-1', step: 2 });
   });
 
   test('answers every refusal and failure as a result', async () => {
@@ -136,6 +144,44 @@ describe('processToolCall', () => {
     expect(await calculate(sum, 'of a stranger')).toEqual(saying('TOOL_NOT_FOUND'));
     expect(await calculate(sum, 'of nobody')).toEqual(saying('TOKEN_INVALID'));
     expect(calculator.contexts).toHaveLength(1);
+  });
+});
+
+describe('call', () => {
+  test('has the whole answer, of which other forms keep media type, code and details', async () => {
+    const { orchestrator, calculator } = room();
+    orchestrator.registerTool(calculator);
+    const divide = (operand2: number) =>
+      orchestrator.call({ token: 'of a counter', tool: 'calculateBasic', params: { operation: 'divide', operand1: 6, operand2 } });
+    const answer = await divide(3);
+    expect(answer).toMatchObject({ status: 'success', content_type: 'application/vnd.sum+json', details: { rounded: false } });
+    expect(toExecutionResult(answer)).toEqual({
+      success: true,
+      output: { result: 2 },
+      contentType: 'application/vnd.sum+json',
+      details: { rounded: false },
+    });
+    expect(toToolResponse(answer).metadata.source).toBe('tool');
+    expect(toToolResponse(answer, 'cache')).toMatchObject({ data: { result: 2 }, metadata: { source: 'cache' } });
+    const failed = await divide(0);
+    expect(toExecutionResult(failed)).toMatchObject({ success: false, details: { code: 'CONFLICT', operation: 'divide' } });
+    expect(toToolResponse(failed, 'mock').metadata.source).toBe('error');
+    const ownCode = await divide(99);
+    expect(ownCode).toMatchObject({ error: { code: 'SERVICE_REFUSED', message: 'Too much.' } });
+    expect(toExecutionResult(ownCode)).toMatchObject({ success: false, details: { code: 'E_TOO_MUCH', operation: 'divide' } });
+    await expect(orchestrator.call({ token: 'of nobody', tool: 'calculateBasic', params: {} })).rejects.toThrow('not a token');
+  });
+
+  test('is refused where a tool names no media type', async () => {
+    const { orchestrator } = room();
+    const handler: RegisteredTool['handler'] = async (_params, { contentType }) => {
+      contentType('text/plain\r\nx: y');
+      return 1;
+    };
+    orchestrator.registerTool(makeTool({ name: 'odd', handler }));
+    expect(await orchestrator.call({ token: 'of the owner', tool: 'odd', params: {} })).toMatchObject({
+      error: { code: 'VALIDATION_ERROR' },
+    });
   });
 });
 
@@ -185,6 +231,20 @@ describe('tools that come while the hub runs', () => {
     expect(orchestrator.unregisterTool(id)).toBe(true);
     expect(calculator.isShutDown).toBe(true);
     expect(await calculate({})).toMatchObject({ success: false, error: expect.stringContaining('TOOL_NOT_FOUND') });
+  });
+
+  test('may come with a capability that the hub has from then on', async () => {
+    const { orchestrator, capabilities, registry } = room();
+    const call = () => orchestrator.call({ token: 'of the owner', tool: 'greet', params: { name: 'Ann' } });
+    expect(orchestrator.registerCapability(capabilityOf({ type: 'manners', description: 'Greets' }, [new Greeter()]))).toEqual([
+      'core:greet@1.0.0',
+    ]);
+    expect(capabilities.types()).toEqual(['manners']);
+    expect(registry.resolve('greet').definition.requires.capabilities).toEqual(['manners']);
+    expect(await call()).toMatchObject({ result: 'Hello Ann' });
+    const lacking = capabilityOf({ type: 'wit', description: 'Jokes' }, [new Greeter()]);
+    expect(() => orchestrator.registerCapability({ ...lacking, getToolHandler: () => undefined })).toThrow(/has no handler/);
+    expect(capabilities.types()).toEqual(['manners']);
   });
 
   test('are refused where the configuration does not want them', () => {

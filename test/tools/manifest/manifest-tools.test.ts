@@ -2,11 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadManifest, type ManifestSources, parseManifest } from '../../../src/tools/manifest/tool-manifest.ts';
+import { loadManifest, type ManifestSources } from '../../../src/tools/manifest/tool-manifest.ts';
 import { visiblePlaces } from '../../../src/tools/programs/sandboxed-module.ts';
 import type { ScriptRun } from '../../../src/tools/programs/script-engine.ts';
 import { FUEL_GLOBAL } from '../../../src/tools/programs/wasm-fuel.ts';
 import { mostMemoryBytes } from '../../../src/tools/programs/wasm-memory.ts';
+import { takenInMemory } from '../../taken-texts.ts';
 import { webAssembly } from '../programs/web-assembly.ts';
 import { programsFake } from '../programs-fake.ts';
 import { makeRoom, owner } from '../tool-room.ts';
@@ -33,10 +34,14 @@ const definition = (extra = '') =>
 async function load(entry: string, sources: Partial<ManifestSources> = {}) {
   const path = join(directory, 'tools.yaml');
   writeFileSync(path, `tools:\n  - name: own\n${entry}`);
-  const tools = await loadManifest(path, { builtins: new Map(), allowedPlugins: [], ...sources });
+  const { tools, leftOut } = await loadManifest(path, { builtins: new Map(), allowedPlugins: [], takenOf: takenInMemory(), ...sources });
   const { registry, pipeline } = makeRoom();
   for (const tool of tools) registry.register(tool);
-  return { tool: tools[0], call: () => pipeline.call({ principal: owner, tool: 'own', params: { file: 'a' } }) };
+  return {
+    tool: tools[0],
+    leftOut: leftOut.map(({ place, problem }) => `${place}: ${problem}`).join('\n'),
+    call: () => pipeline.call({ principal: owner, tool: 'own', params: { file: 'a' } }),
+  };
 }
 
 describe('an entry of a manifest', () => {
@@ -70,9 +75,9 @@ describe('an entry of a manifest', () => {
     expect(runs).toMatchObject([{ kind: 'js', params: { file: 'a' }, config: { factor: 2 }, maxFuel: 50_000, maxMemoryBytes: 16_777_216 }]);
     const wasm = await load(`    source: wasm:./own/bounded.wasm\n${definition()}`, { scripts });
     expect(await wasm.call()).toMatchObject({ result: 42 });
-    await expect(load(`    source: wasm:./own/open.wasm\n${definition()}`, { scripts })).rejects.toThrow(/--max-memory/);
-    await expect(load(`    source: wasm:./own/double.js\n${definition()}`, { scripts })).rejects.toThrow(/no WebAssembly/);
-    await expect(load(`    source: wasm:./own/table.wasm\n${definition()}`, { scripts })).rejects.toThrow(/tables can grow/);
+    expect((await load(`    source: wasm:./own/open.wasm\n${definition()}`, { scripts })).leftOut).toMatch(/--max-memory/);
+    expect((await load(`    source: wasm:./own/double.js\n${definition()}`, { scripts })).leftOut).toMatch(/no WebAssembly/);
+    expect((await load(`    source: wasm:./own/table.wasm\n${definition()}`, { scripts })).leftOut).toMatch(/tables can grow/);
     const metered = await load(`    source: wasm:./own/bounded.wasm\n${definition(', max_fuel: 5')}`, { scripts });
     expect(metered.tool).toMatchObject({ isolation: 'script', definition: { execution: { maxFuel: 5 } } });
     await metered.call();
@@ -108,7 +113,7 @@ describe('an entry of a manifest', () => {
   });
 
   test.each([
-    ['    source: cmd:ls\n', /2: .*definition is missing/],
+    ['    source: cmd:ls\n', /line 2: .*definition is missing/],
     ['    source: cmd:ls\n    args: ["{other}"]\n', /which is no parameter/],
     ['    source: cmd:ls\n    powers: [nothing]\n', /no power nothing/],
     ['    source: cmd:ls\n    args: [forbidden]\n', /safety rule/],
@@ -116,9 +121,12 @@ describe('an entry of a manifest', () => {
     ['    source: js:./own/double.js\n    args: [x]\n', /args is for/],
     ['    source: js:./own/double.js\n    sandbox: true\n', /sandbox is for/],
     ['    source: file:./own/module.mjs\n    powers: [media]\n', /powers is for/],
-  ])('with a mistake stops the start: %s', async (entry, problem) => {
+  ])('with a mistake is left out, with the place and the reason: %s', async (entry, problem) => {
     const text = /definition is missing/.test(problem.source) ? entry : entry + definition();
-    await expect(load(text, { programs: programsFake(), scripts: { run: async () => 1 } })).rejects.toThrow(problem);
+    const { tool, leftOut } = await load(text, { programs: programsFake(), scripts: { run: async () => 1 } });
+    expect(tool).toBeUndefined();
+    expect(leftOut).toMatch(problem);
+    expect(leftOut).toMatch(/tools\.yaml, line [2-5]: /);
   });
 });
 
@@ -138,8 +146,6 @@ test('the bound of a WebAssembly memory is read from the module', () => {
   expect(mostMemoryBytes(Uint8Array.from([...WASM.slice(0, 8), 0, 2, 9, 9, 5, 5, 1, 1, 1, 0x80, 1]))).toBe(128 * 65_536);
 });
 
-test('only known kinds of source are read', () => {
-  expect(() => parseManifest('tools:\n  - name: a\n    source: shell:ls\n', 'tools.yaml')).toThrow(
-    /cmd:<program>, image:<image>, js:<path>/,
-  );
+test('only known kinds of source are read', async () => {
+  expect((await load('    source: shell:ls\n')).leftOut).toMatch(/cmd:<program>, image:<image>, js:<path>/);
 });

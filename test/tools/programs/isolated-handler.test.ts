@@ -38,7 +38,7 @@ async function call(params: JsonObject, timeoutMs = 100_000) {
     },
   });
   const parameters = { type: 'object', properties: { do: { type: 'string', description: 'What to do' } } };
-  room.registry.register(makeTool({ parameters, handler: isolatedHandler(code) }));
+  room.registry.register(makeTool({ parameters, handler: isolatedHandler(code, makeTool({}).definition) }));
   return room.pipeline.call({ principal: owner, tool: 'probe', params, timeoutMs });
 }
 

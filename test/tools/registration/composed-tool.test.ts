@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { sequenceTool } from '../../../src/tools/builtin/sequence-tools.ts';
+import type { CallRouter } from '../../../src/tools/calls/call-collaborators.ts';
 import type { Preflight } from '../../../src/tools/calls/call-pipeline.ts';
 import { approvalsSaying } from '../approvals-saying.ts';
+import { makePeer, RemoteToolsFake, toolOf } from '../remote-tools-fake.ts';
 import { agent, codeOf, makeTool, owner } from '../tool-room.ts';
 import { makeRegistrar, maker, record } from './registrar-room.ts';
 
@@ -36,6 +38,19 @@ describe('a composed tool', () => {
     expect(await call('dim_hall')).toMatchObject({ result: { device_id: 'hall-lamp', level: 5 } });
   });
 
+  test('knows its steps after their tools got other names', async () => {
+    const { registrar, registry, call } = makeRegistrar();
+    const tool = registry.resolve('temperature');
+    registrar.register(record('how_warm', [{ tool: 'temperature' }]), owner);
+    registry.unregister(tool.id);
+    const definition = { ...tool.definition, name: 'hall_temperature', execution: { ...tool.definition.execution, hasSideEffects: true } };
+    const [away, acts] = [{ isAvailable: () => false }, {}].map((extra) => ({ ...tool, ...extra, definition, aliases: ['temperature'] }));
+    for (const renamed of [away, acts]) if (renamed) registry.register(renamed, { replace: true });
+    expect(codeOf(await call('how_warm'))).toBe('CONFLICT');
+    if (away) registry.register(away, { replace: true });
+    expect(registry.resolve('how_warm').isAvailable?.()).toBe(false);
+  });
+
   test('needs what its steps need, and keeps devices by their ids', () => {
     const { registrar } = makeRegistrar();
     const steps = [dimHall, { tool: 'temperature' }, { tool: 'dim', params: { device_id: { $param: 'lamp' } } }];
@@ -46,6 +61,38 @@ describe('a composed tool', () => {
     const room = makeRegistrar();
     room.add('echo_like', {});
     expect(room.registrar.register(record('any', laundered), owner).definition.requires.permissions).toEqual(['device:control']);
+  });
+
+  test('needs the capabilities of its steps where these run, and not on its own hub', async () => {
+    const lamp = toolOf(['hub-b'], { namespace: 'matter', name: 'far_lamp_on', requires: { capabilities: ['matter_bridge'] } });
+    const forwarded: string[] = [];
+    const router: CallRouter = {
+      forward: async (hub, { tool }) => {
+        forwarded.push(`${tool.id} on ${hub}`);
+        return { result: { on: true }, nodeId: hub, hops: 1 };
+      },
+    };
+    const mesh = { peers: () => [makePeer('hub-b', { capabilities: ['matter_bridge'] })] };
+    const { registrar, registry, call, pipeline } = makeRegistrar({ remote: new RemoteToolsFake([lamp]), router, mesh });
+    registrar.register(record('evening', [{ tool: 'far_lamp_on' }]), owner);
+    expect(pipeline.obstacleTo(registry.resolve('evening'))).toBeUndefined();
+    expect(await call('evening')).toMatchObject({ status: 'success', result: { on: true } });
+    expect(forwarded).toEqual(['matter:far_lamp_on@1.0.0 on hub-b']);
+  });
+
+  test('is not registered with a step that no hub can run, and keeps the needs that its maker gave it', () => {
+    const { registrar, add } = makeRegistrar();
+    add('paint', { requires: { gpu: true } });
+    add('watch_stars', { requires: { capabilities: ['telescope'] } });
+    for (const step of ['paint', 'watch_stars'])
+      expect(() => registrar.register(record('both', [{ tool: step }]), owner)).toThrow(
+        expect.objectContaining({ code: 'NO_CAPABLE_NODE' }),
+      );
+    const { definition } = registrar.register(
+      { name: 'weather', description: 'Does what a test wants.', requires: { network: true }, steps: [{ tool: 'temperature' }] },
+      owner,
+    );
+    expect(definition.requires.network).toBe(true);
   });
 
   test('each step is a call of who calls, with its rights and in its name', async () => {
@@ -62,6 +109,24 @@ describe('a composed tool', () => {
     ]);
   });
 
+  test('what it passes on as a secret or answers of one is nowhere in the journal, whatever it is called', async () => {
+    const { registrar, call, add, audited } = makeRegistrar();
+    const secret = { type: 'string', 'x-secret': true, description: 'Digits' };
+    const sealed = { type: 'object', properties: { issued: { ...secret } } };
+    add('open_safe', { parameters: { type: 'object', properties: { digits: secret } }, returns: sealed }, { issued: 'key-81' });
+    const steps = [{ tool: 'open_safe', params: { digits: { $param: 'birthday' } } }];
+    registrar.register(
+      record('open', steps, { input_schema: { birthday: 'string', day: 'string' }, result: { now: { $result: '0/issued' } } }),
+      owner,
+    );
+    const answer = await call('open', { birthday: '190571', day: 'monday' });
+    expect(answer).toMatchObject({ status: 'success', result: { now: 'key-81' } });
+    const journal = JSON.stringify(audited);
+    expect(journal).toContain('monday');
+    expect(journal).not.toContain('190571');
+    expect(journal).not.toContain('key-81');
+  });
+
   test('parameters that a caller sends are never read as references', async () => {
     const { registrar, call, ran } = makeRegistrar();
     const steps = [{ tool: 'temperature' }, { tool: 'dim', params: { device_id: 'hall', level: { $param: 'level' } } }];
@@ -71,7 +136,15 @@ describe('a composed tool', () => {
   });
 
   test('a dangerous step waits for people as the call that it is, before anything runs', async () => {
-    const pending = { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 1, given: 0 } as const;
+    const pending = {
+      state: 'pending',
+      approvalId: 'ap-1',
+      expiresAt: '2026-01-01T00:10:00Z',
+      needed: 1,
+      given: 0,
+      summary: 'kitchen wants it',
+      willDo: [],
+    } as const;
     const { registrar, call, ran } = makeRegistrar({ approvals: approvalsSaying(pending) });
     const { definition } = registrar.register(record('come_home', [dimHall, { tool: 'unlock' }], { safety_level: 'high' }), owner);
     expect(definition.metadata).toMatchObject({ isDangerous: false, tags: ['composed', 'needs_approval'] });
@@ -81,7 +154,15 @@ describe('a composed tool', () => {
   });
 
   test('a dangerous step deep inside is judged before anything runs, whatever stands around it', async () => {
-    const pending = { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 1, given: 0 } as const;
+    const pending = {
+      state: 'pending',
+      approvalId: 'ap-1',
+      expiresAt: '2026-01-01T00:10:00Z',
+      needed: 1,
+      given: 0,
+      summary: 'kitchen wants it',
+      willDo: [],
+    } as const;
     const { registrar, registry, call, ran, pipeline } = makeRegistrar({ approvals: approvalsSaying(pending) });
     registry.register(sequenceTool(() => pipeline));
     registrar.register(record('open_up', [{ tool: 'temperature' }, { tool: 'unlock' }], { safety_level: 'high' }), owner);
@@ -123,7 +204,12 @@ describe('a composed tool', () => {
     registrar.register(record('read_first', [{ tool: 'temperature' }, { tool: 'away' }, dimHall]), owner);
     registrar.register(record('act_first', [dimHall, { tool: 'away' }]), owner);
     expect(await call('read_first')).toMatchObject({
-      error: { code: 'DEVICE_UNREACHABLE', retryable: true, details: { step: 1, completed: 1 } },
+      error: {
+        code: 'DEVICE_UNREACHABLE',
+        message: expect.stringContaining('Step 2 of 3 '),
+        retryable: true,
+        details: { step: 1, completed: 1 },
+      },
     });
     // To try this one again as it is would dim the lamp twice.
     expect(await call('act_first')).toMatchObject({

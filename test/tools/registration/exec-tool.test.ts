@@ -54,7 +54,7 @@ describe('what a program prints', () => {
     ['just text\n', { output: 'just text' }],
     ['line\n42\n', { output: 'line\n42' }],
     ['', { output: '' }],
-    ['42', 42],
+    ['42', { output: '42' }],
   ])('%j is understood', (printed, meant) => {
     expect(outputOf(printed)).toEqual(meant);
   });

@@ -1,6 +1,7 @@
 import type { Principal } from '../../../src/core/access/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
+import { ReservedNames } from '../../../src/tools/manifest/record-file.ts';
 import type { ProgramSandbox } from '../../../src/tools/programs/program-sandbox.ts';
 import { ToolRecordStore } from '../../../src/tools/registration/tool-record-store.ts';
 import { ToolRegistrar } from '../../../src/tools/registration/tool-registrar.ts';
@@ -13,10 +14,13 @@ export const ON_DEVICE = {
   properties: { device_id: { type: 'string', description: 'Device' }, level: { type: 'integer', description: 'Level' } },
 };
 
-type RoomParts = Parameters<typeof makeRoom>[0] & { readonly programs?: ProgramSandbox };
+type RoomParts = Parameters<typeof makeRoom>[0] & { readonly programs?: ProgramSandbox; readonly isClaimed?: (name: string) => boolean };
 
 /** A room with a registrar, a lamp tool that takes any device, a lock, and a thermometer; `ran` has what was called for whom. */
-export function makeRegistrar({ programs, ...extra }: RoomParts = {}, options: ConstructorParameters<typeof ToolRegistrar>[1] = {}) {
+export function makeRegistrar(
+  { programs, isClaimed = () => false, ...extra }: RoomParts = {},
+  options: ConstructorParameters<typeof ToolRegistrar>[1] = { allowed: ['*'] },
+) {
   const room = makeRoom(extra);
   const ran: { readonly tool: string; readonly by: string; readonly params: JsonObject }[] = [];
   const add = (name: string, input: Parameters<typeof makeTool>[0], result: JsonObject = { ok: true }) =>
@@ -37,14 +41,17 @@ export function makeRegistrar({ programs, ...extra }: RoomParts = {}, options: C
   add('temperature', { permissions: ['sensor:read:hall/temperature'] }, { temperature: 21 });
   add('mint', { ...acting, permissions: ['admin:token'] });
   const records = new ToolRecordStore({ store: room.store, logger: silentLogger });
+  const reserved = new ReservedNames();
+  const isReserved = (name: string) => reserved.has(name);
+  const names = { isClaimed, isReserved };
   const make = (own = options) =>
     new ToolRegistrar(
-      { ...room, authorizer: room.collaborators.authorizer, records, logger: silentLogger, ...(programs && { programs }) },
+      { ...room, authorizer: room.collaborators.authorizer, records, ...names, logger: silentLogger, ...(programs && { programs }) },
       own,
     );
   const registrar = make();
   const call = (tool: string, params: JsonObject = {}, principal: Principal = owner) => room.pipeline.call({ principal, tool, params });
-  return { ...room, ran, add, records, registrar, make, call };
+  return { ...room, ran, add, records, reserved, registrar, make, call };
 }
 
 /** The record of a tool with these steps, as source 003 writes it. */

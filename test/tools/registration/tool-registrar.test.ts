@@ -112,6 +112,28 @@ describe('registering a tool', () => {
     expect(told).toContain(message);
   });
 
+  test('takes a newer version of a tool by its maker, and none by anybody else or of an older number', () => {
+    const { registrar, registry } = makeRegistrar();
+    const by = maker('sensor:read:*');
+    const version = (number: string) => record(`evening@${number}`, readHall);
+    for (const number of ['1.0.0', '1.1.0', '2.0.0-beta.1']) registrar.register(version(number), by);
+    expect(registry.all().filter(({ definition }) => definition.name === 'evening')).toHaveLength(3);
+    expect(registry.resolve('evening').definition.version).toBe('1.1.0');
+    for (const [number, principal] of [
+      ['1.0.5', by],
+      ['1.1.0', by],
+      ['3.0.0', { ...by, id: 'agent-2' }],
+    ] as const) {
+      expect(refusal(() => registrar.register(version(number), principal))[0]).toBe('CONFLICT');
+    }
+  });
+
+  test("refuses names of devices' tools, also of devices that were removed", () => {
+    const { registrar } = makeRegistrar({ isClaimed: (name) => name === 'bedroom_lamp_toggle' });
+    expect(refusal(() => registrar.register(record('bedroom_lamp_toggle', readHall), owner))[0]).toBe('CONFLICT');
+    registrar.register(record('bedroom_lamp_toggle_all', readHall), owner);
+  });
+
   test('refuses names that mean a tool already, and rings', () => {
     const { registrar, registry } = makeRegistrar();
     registry.alias('lamp', 'core:dim');
@@ -168,9 +190,28 @@ describe('registering a tool', () => {
     expect(codeOf(await call('convert', { file: 'a.png' }, agent('net:read')))).toBe('TOOL_NOT_FOUND');
     const docker = registrar.register(record('docker_list', [], { permissions: ['docker'], safety_level: 'low' }), owner);
     expect(docker.definition.requires.permissions).toEqual(['docker:use']);
+    // Lists say why it is of no use, as its calls do, and lists for models leave it out.
+    expect(docker.missingSetting?.()).toContain('neither steps nor a program');
     expect(await call('docker_list')).toMatchObject({
       error: { code: 'NOT_CONFIGURED', message: expect.stringContaining('neither steps') },
     });
+  });
+
+  test('of agents may need the network, devices and readings until the owner says otherwise, and what there was stays', () => {
+    const { registrar, registry, make } = makeRegistrar({}, {});
+    const programs = maker('proc:exec', 'net:read', 'sensor:read:*');
+    registrar.register(record('a', readHall, { permissions: ['net:read'] }), programs);
+    const wish = { permissions: ['proc:exec'] };
+    expect(refusal(() => registrar.register(record('b', readHall, wish), programs))).toEqual([
+      'PERMISSION_DENIED',
+      expect.stringContaining('ALLOWED_TOOL_PERMS'),
+    ]);
+    registrar.register(record('c', readHall, wish), owner);
+    const { id } = make({ allowed: ['*'] }).register(record('d', readHall, wish), programs);
+    registry.unregister(id);
+    for (const name of ['agent:a@1.0.0', 'custom:c@1.0.0'] as const) registry.unregister(name as typeof id);
+    make({}).restore();
+    expect(registry.get(id)).toBeDefined();
   });
 
   test('ALLOWED_TOOL_PERMS narrows what registered tools may need', () => {

@@ -36,7 +36,7 @@ describe('what is wrong is said with field, range and example', () => {
     ],
     [{ level: '40' }, { pointer: '/level', message: 'Parameter "level" has to be a whole number, not a text' }],
     [{ level: 101 }, { pointer: '/level', message: 'Parameter "level" is too large', allowed: '0 to 100 %' }],
-    [{ level: 1.5 }, { message: 'Parameter "level" has to be a whole number, not a number' }],
+    [{ level: 1.5 }, { message: 'Parameter "level" has to be a whole number, not 1.5' }],
     [
       { level: 1, urgency: 'max' },
       { allowed: '"low", "high"', example: 'low' },
@@ -71,9 +71,23 @@ describe('what is wrong is said with field, range and example', () => {
     expect(workMs).toBeLessThan(1_000);
   });
 
+  test('a text of another form is told the form, not how long it may be; a long expression in words', () => {
+    const key = { type: 'string', maxLength: 256, pattern: '^[a-z/]+$', description: 'Name of the value' };
+    const subject = { type: 'string', maxLength: 256, pattern: `^(?!${'x'.repeat(100)})[a-z]+$`, description: 'One line' };
+    const told = problemsOf(object({ key, subject }), { key: 'bad key!', subject: 'A' }).map(({ allowed }) => allowed);
+    expect(told).toEqual(['text of the form ^[a-z/]+$', 'One line']);
+  });
+
   test('a message never repeats the value, which may be a secret', () => {
     const secret = object({ pin: { type: 'string', pattern: '^[0-9]{4}$', 'x-secret': true } });
     expect(JSON.stringify(problemsOf(secret, { pin: 'hunter2' }))).not.toContain('hunter2');
+  });
+
+  test('the middle of a wide range is no example: nobody is led to a token of 200 days', () => {
+    const range = (maximum: number) => object({ seconds: { type: 'integer', minimum: 60, maximum } });
+    expect(problemsOf(range(34_560_000), { seconds: 1 })).toMatchObject([{ allowed: '60 to 34560000' }]);
+    expect(problemsOf(range(34_560_000), { seconds: 1 })[0]).not.toHaveProperty('example');
+    expect(problemsOf(range(600), { seconds: 1 })).toMatchObject([{ example: 330 }]);
   });
 
   test('the one sentence of the error has all of it', () => {

@@ -51,7 +51,15 @@ describe('things of a home', () => {
 
   test('are told with area, score and reasons', () => {
     expect(search.search({ text: 'lantern barn', limit: 1 }, home)).toEqual([
-      { kind: 'device', id: 'a', name: 'Lantern', area: 'Barn', score: expect.any(Number), reasons: ['device: lantern', 'area: barn'] },
+      {
+        kind: 'device',
+        id: 'a',
+        name: 'Lantern',
+        area: 'Barn',
+        score: expect.any(Number),
+        confidence: expect.any(Number),
+        reasons: ['device: lantern', 'area: barn'],
+      },
     ]);
   });
 
@@ -64,6 +72,23 @@ describe('things of a home', () => {
   test('are found by their new name after a rename', () => {
     const renamed = { ...home, devices: [...home.devices.slice(1), { ...home.devices[0], name: 'Chandelier' } as Device] };
     expect(search.search({ text: 'chandelier' }, renamed)[0]?.id).toBe('a');
-    expect(search.search({ text: 'Probe temperature' }, { ...home, devices: [] })[0]?.name).toBe('e: temperature');
+    expect(search.search({ text: 'Probe temperature' }, { ...home, devices: [] })[0]?.name).toBe('"e": temperature');
   });
+});
+
+test('a device that only reported anew is not looked at again, one that was renamed is', () => {
+  const names = namesOf({});
+  let looks = 0;
+  const deviceAliases = (id: string) => {
+    looks++;
+    return names.deviceAliases(id);
+  };
+  const counting = { ...names, deviceAliases };
+  const fresh = new LexicalEntitySearch(counting);
+  const anew = (more: Partial<Device> = {}) => ({ ...home, devices: home.devices.map((one) => ({ ...one, lastSeenMs: 1, ...more })) });
+  fresh.search({ text: 'lantern' }, anew());
+  const before = looks;
+  fresh.search({ text: 'lantern' }, anew());
+  expect(looks).toBe(before);
+  expect(fresh.search({ text: 'torch' }, anew({ name: 'Torch' })).length).toBeGreaterThan(0);
 });

@@ -15,7 +15,13 @@ function makeHome() {
   const store = new MemoryKeyValueStore(new ManualClock());
   const names = new KeptHomeNames(store);
   const room = makeRoom();
-  for (const tool of homeNameTools({ names, devices: deviceNames(() => [device]), directory: { list: () => [device] } }))
+  for (const tool of homeNameTools({
+    names,
+    devices: deviceNames(() => [device]),
+    directory: { list: () => [device] },
+    administration: { setArea: () => device },
+    uses: { of: () => [] },
+  }))
     room.registry.register(tool);
   const call = (name: string, params: Parameters<typeof room.pipeline.call>[0]['params']) =>
     room.pipeline.call({ tool: name, params, principal: owner });

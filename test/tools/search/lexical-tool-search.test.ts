@@ -45,12 +45,10 @@ describe('search', () => {
     expect(rung(twins.toReversed())).toEqual(rung(twins));
   });
 
-  test('what has less than three tenths of the best score is no match, but nearly one', () => {
+  test('what is in another room or has little of the wish is no match, but nearly one', () => {
     const crowd = [...tools, makeTool({ name: 'page', description: 'Sends a text to a person in the kitchen' })];
     const { matches, nearMisses } = search.search({ text: 'turn on the kitchen light' }, crowd);
-    const best = matches[0]?.score ?? 0;
-    expect(matches.map(({ tool }) => tool.definition.name)).toEqual(['kitchen_light_on', 'hall_light_on']);
-    expect(matches.every(({ score }) => score >= 0.3 * best)).toBe(true);
+    expect(matches.map(({ tool }) => tool.definition.name)).toEqual(['kitchen_light_on']);
     expect(nearMisses.map(({ tool }) => tool.definition.name)).toEqual(['page']);
   });
 

@@ -1,3 +1,4 @@
+import { approvalSummary, willDoLines } from '../../../core/access/approval-words.ts';
 import {
   APPROVAL_STATES,
   type ApprovalDesk,
@@ -8,18 +9,15 @@ import {
 import type { Authorizer } from '../../../core/access/authorizer.ts';
 import { type Principal, principalKey } from '../../../core/access/principal.ts';
 import { AtmoError } from '../../../core/errors.ts';
-import type { Json, JsonObject } from '../../../core/json.ts';
+import type { JsonObject } from '../../../core/json.ts';
 import { defineTool } from '../../definition/define-tool.ts';
 import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { p } from '../../schema/parameter-builder.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../schema/plain-json.ts';
-import { SECRET_MASK } from '../../schema/secret-params.ts';
 import { HUB_ACTS, HUB_READS } from '../devices/admin-declaration.ts';
 import { approverTools } from './approver-tools.ts';
 
 const PERMISSION = 'admin:approvals';
-/** Longest value of a parameter in a summary; the whole stands in `params`. */
-const MAX_SHOWN_LENGTH = 120;
 const approvalId = p.string({ description: 'Id that the call answered with', pattern: '^[0-9a-f]{32}$' });
 const returns = {
   type: 'object',
@@ -28,6 +26,7 @@ const returns = {
     approval_id: { type: 'string' },
     state: { enum: APPROVAL_STATES },
     summary: { type: 'string' },
+    will_do: { type: 'array', items: { type: 'string' }, description: 'The program or the steps that will run, a line for each' },
     needed: { type: 'integer' },
     given: { type: 'integer' },
     expires_at: { type: 'string' },
@@ -88,6 +87,7 @@ function decideTool({ approvals }: ApprovalPorts): RegisteredTool {
       ...HUB_ACTS,
       permissions: [PERMISSION],
       name: 'decide_approval',
+      isDestructive: true,
       title: 'Approve or deny a dangerous call',
       description: "Hands in a person's signed word about a request. Only the signature of an approver key counts, not who calls this.",
       parameters: {
@@ -112,24 +112,5 @@ function maySee({ principalKey: requester }: OwnedApproval, principal: Principal
 }
 
 function viewJson(view: ApprovalView): JsonObject {
-  return { ...copyJsonObject(view, RESULT_LIMITS), summary: summaryOf(view) };
-}
-
-/**
- * What people are asked, in one line: `kitchen wants: Unlock the front door (pin: [secret]) by matter:door_unlock@1.0.0,
- * which touches door/1/DoorLock/UnlockDoor`.
- */
-function summaryOf({ agent_id: agent, title, tool, params, effects }: ApprovalView): string {
-  const given = Object.entries(params).map(([name, value]) => `${name}: ${shown(value)}`);
-  const targets = [...new Set(effects.map(({ target }) => target))];
-  const details = given.length > 0 ? ` (${given.join(', ')})` : '';
-  return `${agent} wants: ${title}${details} by ${tool}, which touches ${targets.join(', ')}`;
-}
-
-/** Quoted unless it is one plain word: what an agent writes into a parameter must not read like part of the sentence. */
-function shown(value: Json): string {
-  if (value === SECRET_MASK || (typeof value === 'string' && /^[\w.:@/+-]{1,64}$/.test(value))) return String(value);
-  const text = JSON.stringify(value).replace(/\p{C}/gu, '?');
-  const hidden = text.length - MAX_SHOWN_LENGTH;
-  return hidden <= 0 ? text : `${text.slice(0, MAX_SHOWN_LENGTH)}… and ${hidden} characters more, see params`;
+  return { ...copyJsonObject(view, RESULT_LIMITS), summary: approvalSummary(view), will_do: willDoLines(view) };
 }

@@ -38,7 +38,9 @@ function readTool(log: AuditLog): RegisteredTool {
         since: p.string({ description: 'Only what was written from this time on, ISO 8601', format: 'date-time' }).optional(),
         until: p.string({ description: 'Only what was written until this time, ISO 8601', format: 'date-time' }).optional(),
         agent: p.string({ description: 'Only calls of this agent', maxLength: 256 }).optional(),
-        tool: p.string({ description: 'Only calls of this tool, by its id', maxLength: 256 }).optional(),
+        tool: p
+          .string({ description: 'Only calls of this tool: its id, or its name, which may be that of a tool that is gone', maxLength: 256 })
+          .optional(),
         request: p.string({ description: 'Only the call with this request id', maxLength: 256 }).optional(),
         kind: p.enum(AUDIT_KINDS, { description: 'Only rows of this kind' }).optional(),
         before: p.integer({ description: 'Only rows before this number', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }).optional(),

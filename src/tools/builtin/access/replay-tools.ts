@@ -28,7 +28,7 @@ function replayTool(parts: { readonly log: AuditLog; readonly registry: ToolRegi
       timeoutMs: 120_000,
       parameters: {
         request: p.string({ description: 'Only the call with this request id', maxLength: 128 }).optional(),
-        tool: p.string({ description: 'Only calls of this tool id', maxLength: 160 }).optional(),
+        tool: p.string({ description: 'Only calls of this tool: its id, or its name', maxLength: 160 }).optional(),
         since: p.string({ description: 'Only calls from this time on', format: 'date-time' }).optional(),
         until: p.string({ description: 'Only calls until this time', format: 'date-time' }).optional(),
         limit: p.integer({ description: 'At most this many calls, the newest', minimum: 1, maximum: 1_000, default: 100 }),

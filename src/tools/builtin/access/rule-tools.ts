@@ -1,7 +1,8 @@
 import type { Principal } from '../../../core/access/principal.ts';
+import type { RuleVerdict } from '../../../core/access/rule-engine.ts';
 import { type KnownNames, type RuleAdministration, shownValues } from '../../../core/access/rules.ts';
 import type { DeviceDirectory } from '../../../core/devices/device-directory.ts';
-import { type CallPreviewPorts, previewCall } from '../../calls/call-preview.ts';
+import { type CallPreviewPorts, previewCalls } from '../../calls/call-preview.ts';
 import { defineTool } from '../../definition/define-tool.ts';
 import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import type { KnownTools } from '../../elsewhere/known-tools.ts';
@@ -61,7 +62,7 @@ function testRulesTool(ports: RuleToolPorts): RegisteredTool {
       audit: { logParams: false, logResult: false },
       title: "Try the owner's rules",
       description:
-        'Tells which of the rules would decide about a call, and why, for each thing that the call would do. Nothing runs. Permissions are not looked at.',
+        'Tells which of the rules would decide about a call, and why, for each thing that the call would do, its steps included. Nothing runs. Permissions are not looked at.',
       tags: ['rules', 'safety', 'dry run'],
       parameters: {
         tool: p.string({ description: 'Name of the tool', maxLength: 160 }),
@@ -83,23 +84,51 @@ function testRulesTool(ports: RuleToolPorts): RegisteredTool {
             properties: { kind: EFFECT, rule: RULE_NAME, reason: { type: 'string' }, persons: { type: 'integer' } },
           },
           dangerous: { type: 'boolean', description: 'Whether a person has to approve the call even where the rules allow it' },
+          judged_later: {
+            type: 'array',
+            items: { type: 'string' },
+            description: 'Steps whose effects depend on results of earlier ones; the rules look at these when they run',
+          },
           effects: {
             type: 'array',
-            items: { type: 'object', required: ['decision', 'because'], properties: { decision: EFFECT, rule: RULE_NAME } },
+            items: {
+              type: 'object',
+              required: ['tool', 'decision', 'because'],
+              properties: { tool: { type: 'string' }, decision: EFFECT, rule: RULE_NAME },
+            },
           },
         },
       },
       examples: [
-        { description: 'May the helper unlock at night?', params: { tool: 'matter:front_door_unlock', agent: 'helper', at: '23:00' } },
+        {
+          description: 'May a light go on at night?',
+          params: { tool: 'turn_on_light', params: { device_id: '<device id>' }, at: '23:00' },
+        },
       ],
     },
     async ({ tool, params, agent, at }, { principal }) => {
-      const call = previewCall(ports, { tool, params, viewer: principal });
-      const trial = ports.rules.test({ ...call, principal: callerOf(agent) }, at);
-      const dangerous = call.effects.some(({ risk }) => risk === 'dangerous');
-      return copyJsonObject({ tool: call.toolId, ...trial, dangerous }, RESULT_LIMITS);
+      const calls = previewCalls(ports, { tool, params, viewer: principal });
+      const trials = calls.map((call) => ({ call, trial: ports.rules.test({ ...call, principal: callerOf(agent) }, at) }));
+      const [whole] = trials;
+      const later = calls.filter(({ isKnown }) => !isKnown).map(({ toolId }) => toolId);
+      const answer = {
+        tool: whole?.call.toolId ?? tool,
+        ...(whole?.trial.at !== undefined && { at: whole.trial.at }),
+        verdict: strictest(trials.map(({ trial }) => trial.verdict)),
+        effects: trials.flatMap(({ call, trial }) => trial.effects.map((effect) => ({ tool: call.toolId, ...effect }))),
+        dangerous: calls.some(({ effects }) => effects.some(({ risk }) => risk === 'dangerous')),
+        ...(later.length > 0 && { judged_later: later }),
+      };
+      return copyJsonObject(answer, RESULT_LIMITS);
     },
   );
+}
+
+/** Of a call and those that it makes in turn: the first that is denied ends all, then it waits for the most persons. */
+function strictest(verdicts: readonly RuleVerdict[]): RuleVerdict {
+  const personsOf = (verdict: RuleVerdict) => (verdict.kind === 'approve' ? verdict.persons : 0);
+  const asking = verdicts.toSorted((a, b) => personsOf(b) - personsOf(a)).find(({ kind }) => kind === 'approve');
+  return verdicts.find(({ kind }) => kind === 'deny') ?? asking ?? verdicts[0] ?? { kind: 'allow' };
 }
 
 /** Rules look at nothing of a caller but who it is. */
@@ -110,11 +139,11 @@ function callerOf(agent: string | undefined): Principal {
 
 function knownNames({ devices, registry }: RuleToolPorts): Omit<KnownNames, 'types'> {
   const list = devices.list();
-  const tools = registry.all().map(({ definition }) => definition);
+  const tools = registry.all();
   return {
     devices: list.map(({ id }) => id),
     areas: list.flatMap(({ area }) => area ?? []),
-    values: [...new Set(tools.flatMap(({ returns }) => shownValues(returns)))],
-    tools: tools.map(({ namespace, name }) => `${namespace}:${name}`),
+    values: [...new Set(tools.flatMap(({ definition }) => shownValues(definition.returns)))],
+    tools: tools.flatMap(({ definition: { namespace, name }, aliases = [] }) => [name, ...aliases].map((one) => `${namespace}:${one}`)),
   };
 }

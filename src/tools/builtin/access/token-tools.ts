@@ -1,7 +1,7 @@
 import { AGENT_NAME, isSelfOrDescendant } from '../../../core/access/agent-id.ts';
 import { covers, NO_GROUPS, parseGrant } from '../../../core/access/permission.ts';
 import type { Principal } from '../../../core/access/principal.ts';
-import type { TokenAuthority, TokenInspection } from '../../../core/access/token-authority.ts';
+import { LONGEST_TOKEN_SECONDS, type TokenAuthority, type TokenInspection } from '../../../core/access/token-authority.ts';
 import { AtmoError, toAtmoError } from '../../../core/errors.ts';
 import { isoTime } from '../../../core/time/iso-time.ts';
 import { defineTool } from '../../definition/define-tool.ts';
@@ -61,20 +61,25 @@ function mintTool({ tokens, roles }: TokenPorts): RegisteredTool {
 
 function mintParameters(roles: readonly string[]) {
   const known = roles.length > 0 ? `: ${roles.join(', ')}` : '; none is configured';
-  const permission = p.string({ description: 'Such as device:control:hall-lamp or sensor:read:*', maxLength: 322 });
+  const permission = p.string({ description: 'Such as device:control:@type/light or sensor:read:*', maxLength: 322 });
   const node = p.string({ description: 'Id of a hub', maxLength: 64 });
   return {
     agent_id: p.string({
       description: 'Name of the agent; a slash and the name of the one who makes it come before it for a child',
       pattern: AGENT_NAME.source,
-      examples: ['kitchen-assistant'],
+      examples: ['assistant'],
     }),
     permissions: p
       .array(permission, { description: "What it may do; all of the role's when left out", minItems: 1, maxItems: 64 })
       .optional(),
     role: p.string({ description: `Role of the configuration that its rights come from${known}`, maxLength: 64 }).optional(),
     ttl_seconds: p
-      .integer({ description: "How long it lasts; the role's time or a day when left out", minimum: 60, maximum: 34_560_000, unit: 's' })
+      .integer({
+        description: "How long it lasts; the role's time or a day when left out",
+        minimum: 60,
+        maximum: LONGEST_TOKEN_SECONDS,
+        unit: 's',
+      })
       .optional(),
     max_hops: p.integer({ description: 'From how many hubs away it may be used', minimum: 0, maximum: 255 }).optional(),
     allowed_nodes: p.array(node, { description: 'Hubs that act for it; every hub of this mesh when left out', maxItems: 32 }).optional(),

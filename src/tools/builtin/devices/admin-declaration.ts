@@ -7,6 +7,7 @@ import type { JsonObject } from '../../../core/json.ts';
 import type { CallerView } from '../../definition/tool-definition.ts';
 import type { DeviceNames } from '../../places/resolve-device.ts';
 import { p } from '../../schema/parameter-builder.ts';
+import type { NamingPorts } from './device-name-tools.ts';
 
 /** How far a device reaches: several devices may share one node, its access control and its endpoints' numbers. */
 export interface DeviceBounds {
@@ -14,6 +15,10 @@ export interface DeviceBounds {
   ownerOf(device: DeviceId, endpoint: number): DeviceId | undefined;
   /** The device and the others of its node. */
   nodeOf(device: DeviceId): readonly DeviceId[];
+  /** The device that stands for the whole node, such as the bridge that a lamp is behind; the device itself where it is all there is. */
+  wholeOf(device: DeviceId): DeviceId;
+  /** True for locks, valves and whatever else is dangerous to hand over by mistake. */
+  isGuarded(device: DeviceId): boolean;
   /** The highest risk of what anybody can do who may operate the endpoint. */
   riskOn(device: DeviceId, endpoint: number): Risk;
   /** What the device's own tools say of a command, a device file among them; `none` where they say nothing. */
@@ -22,6 +27,19 @@ export interface DeviceBounds {
   outcomeOf(path: CommandPath, fields: JsonObject): Pick<Effect, 'values' | 'unforeseen'>;
   /** Names of the values that whoever operates the endpoint, or one cluster of it, can change. */
   valuesOn(device: DeviceId, endpoint: number, cluster?: string): readonly string[];
+  /** By which kind of tools each cluster of the device is reached. */
+  servedClusters(device: DeviceId): readonly ServedCluster[];
+}
+
+/** A cluster of a device and what makes its tools. */
+export interface ServedCluster {
+  readonly endpoint: number;
+  readonly cluster: string;
+  /**
+   * `profile`: tools with friendly names and units; `data_model`: tools by the Matter data model alone; `administration`: tools of the
+   * hub itself; `none`: `control_matter_device` reaches it.
+   */
+  readonly served_by: 'profile' | 'data_model' | 'administration' | 'none';
 }
 
 /** What the hub tools work with. */
@@ -31,6 +49,8 @@ export interface AdminPorts {
   readonly bounds: DeviceBounds;
   /** The risk of one command of one cluster, as the device profiles state it. */
   readonly riskOf: (cluster: string, command: string) => Risk;
+  /** Who has which name, and what uses it. */
+  readonly naming: NamingPorts;
 }
 
 /** What all hub tools have in common. */

@@ -3,6 +3,7 @@ import type { AdminPorts } from './admin-declaration.ts';
 import { bindingTools } from './binding-tools.ts';
 import { commissionTools } from './commission-tools.ts';
 import { credentialTools } from './credential-tools.ts';
+import { deviceNameTools } from './device-name-tools.ts';
 import { deviceTools } from './device-tools.ts';
 import { fabricTools } from './fabric-tools.ts';
 import { groupTools } from './group-tools.ts';
@@ -14,6 +15,7 @@ export function deviceAdminTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [
     ...commissionTools(ports),
     ...deviceTools(ports),
+    ...deviceNameTools(ports.naming),
     ...fabricTools(ports),
     ...groupTools(ports),
     ...bindingTools(ports),

@@ -1,8 +1,13 @@
+import { AtmoError } from '../../../core/errors.ts';
+import type { JsonObject } from '../../../core/json.ts';
 import { defineTool } from '../../definition/define-tool.ts';
-import type { RegisteredTool } from '../../definition/tool-definition.ts';
+import type { CallerView, RegisteredTool } from '../../definition/tool-definition.ts';
+import { canSeeDevice } from '../../places/resolve-device.ts';
 import { p } from '../../schema/parameter-builder.ts';
+import { copyJsonObject } from '../../schema/plain-json.ts';
 import { snakeJson } from '../../schema/snake-json.ts';
 import { type AdminPorts, deviceOf, deviceParameter, done, forDevice, forNode, HUB_ACTS, HUB_READS, SUCCESS } from './admin-declaration.ts';
+import { namingAnswer } from './device-name-tools.ts';
 
 const INTERVIEW_TIMEOUT_MS = 120_000;
 const device = { device_id: deviceParameter };
@@ -28,18 +33,39 @@ function removeTool(ports: AdminPorts): RegisteredTool {
       name: 'remove_device',
       title: 'Remove a device',
       description:
-        'Removes a device, and everything that is part of the same node, from this home. It has to be commissioned again to come back, and then has another id.',
+        'Removes a device from this home. What is behind a bridge, or part of a larger device, can only leave together with all the rest: name the bridge, or confirm with whole_node.',
       isDangerous: true,
       parameters: {
         ...device,
         force: p.boolean({ description: 'Forget a device that does not answer; it still believes to belong here', default: false }),
+        whole_node: p.boolean({ description: 'Remove the others behind the same bridge or in the same device as well', default: false }),
       },
+      canonicalize: (params, caller) => leavingWhole(ports, params, caller),
       returns: { type: 'object', required: ['removed'], properties: { removed: { type: 'array', items: { type: 'string' } } } },
     },
-    async ({ force, ...params }, { signal }) => ({
+    async ({ force, whole_node: _, ...params }, { signal }) => ({
       removed: await ports.administration.decommission(deviceOf(params), { signal, isForced: force }),
     }),
   );
+}
+
+/** Nobody takes a hundred devices away who named one. CONFLICT says how many would go, and what to name instead. */
+function leavingWhole(
+  ports: AdminPorts,
+  params: { readonly device_id: string; readonly force: boolean; readonly whole_node: boolean },
+  caller: CallerView,
+): JsonObject {
+  const id = ports.devices.resolve(params.device_id, caller);
+  const { length: count } = ports.bounds.nodeOf(id);
+  const whole = ports.bounds.wholeOf(id);
+  // Whoever may not see the whole lacks the permission to remove it, which the next stage says.
+  const isMeant = whole === id || params.whole_node || !canSeeDevice(whole, caller);
+  if (isMeant) return { ...params, device_id: id };
+  const advice = `Name ${whole} to remove them all, or confirm with whole_node (--whole-node of atmo)`;
+  throw new AtmoError('CONFLICT', `${id} cannot leave alone: it belongs to ${whole}, and this would remove ${count} devices. ${advice}`, {
+    devices: count,
+    whole,
+  });
 }
 
 function renameTool(ports: AdminPorts): RegisteredTool {
@@ -49,11 +75,15 @@ function renameTool(ports: AdminPorts): RegisteredTool {
       ...forDevice(ports),
       name: 'rename_device',
       title: 'Rename a device',
-      description: 'Gives a device another name, here and on the device where it can keep one. Its id stays.',
+      description:
+        'Gives a device another name, here and on the device where it can keep one. Its id stays, and its former names go on meaning it. Answers how the names of its tools begin now, and what uses the former ones.',
       isIdempotent: true,
       parameters: { ...device, name: p.string({ description: 'New name for people', minLength: 1, maxLength: 64 }) },
     },
-    async ({ name, ...params }, { signal }) => snakeJson(await ports.administration.rename(deviceOf(params), name, { signal })),
+    async ({ name, ...params }, { signal, principal }) => {
+      const renamed = await ports.administration.rename(deviceOf(params), name, { signal });
+      return { ...copyJsonObject(snakeJson(renamed)), ...namingAnswer(ports.naming, renamed, principal) };
+    },
   );
 }
 
@@ -64,11 +94,12 @@ function setAreaTool(ports: AdminPorts): RegisteredTool {
       ...forDevice(ports),
       name: 'set_device_area',
       title: 'Put a device in a room',
-      description: 'Says in which room a device is; without area it is in none.',
+      description: 'Says in which room a device is; without area it is in none. A former name of a room means the room.',
       isIdempotent: true,
       parameters: { ...device, area: p.string({ description: 'Room', minLength: 1, maxLength: 64 }).optional() },
     },
-    async ({ area, ...params }) => snakeJson(ports.administration.setArea(deviceOf(params), area ?? null)),
+    async ({ area, ...params }) =>
+      snakeJson(ports.administration.setArea(deviceOf(params), area === undefined ? null : ports.naming.areaToday(area))),
   );
 }
 
@@ -130,9 +161,14 @@ function diagnosticsTool(ports: AdminPorts): RegisteredTool {
       ...forDevice(ports),
       name: 'device_diagnostics',
       title: 'Device diagnostics',
-      description: 'Tells what a device says about its own health: uptime, restarts, faults, memory and network.',
+      description:
+        'Tells what a device says about its own health (uptime, restarts, faults, memory and network), and which of its clusters have friendly tools.',
       parameters: device,
     },
-    (params, { signal }) => ports.administration.diagnostics(deviceOf(params), { signal }),
+    async (params, { signal }) => {
+      const id = deviceOf(params);
+      const diagnostics = await ports.administration.diagnostics(id, { signal });
+      return { ...diagnostics, clusters: ports.bounds.servedClusters(id).map((cluster) => ({ ...cluster })) };
+    },
   );
 }

@@ -1,3 +1,4 @@
+import type { DeviceId } from '../../../core/ids.ts';
 import { defineTool } from '../../definition/define-tool.ts';
 import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { p } from '../../schema/parameter-builder.ts';
@@ -27,20 +28,24 @@ function shareTool(ports: AdminPorts): RegisteredTool {
       name: 'share_device',
       title: 'Share a device',
       description:
-        'Opens a device for another controller for a while and answers the codes that it needs. Who has them gets all rights on the whole node.',
+        'Opens a device for another controller for a while and answers the codes that it needs. Who has them gets all rights on the whole node: on a bridge, and on all devices behind it.',
       isDangerous: true,
       parameters: { ...device, seconds: p.integer({ description: 'How long', minimum: 180, maximum: 900, default: 300, unit: 's' }) },
       returns: {
         type: 'object',
-        required: ['qr_code', 'manual_code', 'expires_at'],
+        required: ['qr_code', 'manual_code', 'expires_at', 'opened', 'devices'],
         properties: {
+          ...openedProperties,
           qr_code: { type: 'string', 'x-secret': true },
           manual_code: { type: 'string', 'x-secret': true },
           expires_at: { type: 'string', format: 'date-time' },
         },
       },
     },
-    async ({ seconds, ...params }, { signal }) => snakeJson(await ports.administration.share(deviceOf(params), seconds, { signal })),
+    async ({ seconds, ...params }, { signal }) => {
+      const { qrCode, manualCode, expiresAt } = await ports.administration.share(deviceOf(params), seconds, { signal });
+      return { qr_code: qrCode, manual_code: manualCode, expires_at: expiresAt, ...openedBy(ports, deviceOf(params)) };
+    },
   );
 }
 
@@ -54,13 +59,23 @@ function closeShareTool(ports: AdminPorts): RegisteredTool {
       description: 'Closes a device that was opened for another controller; the codes are worth nothing then.',
       isIdempotent: true,
       parameters: device,
-      returns: done,
+      returns: { ...done, properties: { ...done.properties, ...openedProperties } },
     },
     async (params, { signal }) => {
       await ports.administration.closeShare(deviceOf(params), { signal });
-      return SUCCESS;
+      return { ...SUCCESS, ...openedBy(ports, deviceOf(params)) };
     },
   );
+}
+
+const openedProperties = {
+  opened: { type: 'string', description: 'The device that is opened or closed as a whole: the bridge of what is behind one' },
+  devices: { type: 'integer', description: 'How many devices of this home that are' },
+} as const;
+
+/** Pairing is a matter of the whole node, whichever of its devices was named. */
+function openedBy({ bounds }: AdminPorts, device: DeviceId): { readonly opened: string; readonly devices: number } {
+  return { opened: bounds.wholeOf(device), devices: bounds.nodeOf(device).length };
 }
 
 function listFabricsTool(ports: AdminPorts): RegisteredTool {

@@ -132,6 +132,7 @@ function invokeGroupTool(ports: AdminPorts): RegisteredTool {
       ...HUB_ACTS,
       ...FOR_HUB,
       name: 'invoke_group',
+      isDestructive: true,
       title: 'Command a group',
       description:
         'Sends one command to all members of a group at once. Matter gives no acknowledgement for it: read the members to be sure.',

@@ -1,11 +1,17 @@
+import type { DeviceAdministration } from '../../../core/devices/device-administration.ts';
 import type { DeviceDirectory } from '../../../core/devices/device-directory.ts';
+import { areaKey } from '../../../core/devices/device-facts.ts';
+import type { Device } from '../../../core/devices/device-model.ts';
 import type { AreaNames, HomeNames } from '../../../core/devices/home-names.ts';
+import { AtmoError } from '../../../core/errors.ts';
 import { defineTool } from '../../definition/define-tool.ts';
 import type { RegisteredTool } from '../../definition/tool-definition.ts';
-import { resolveArea } from '../../places/resolve-area.ts';
+import type { NameUse, NameUses } from '../../places/name-uses.ts';
+import { distinctAreas, isAreaNamed, resolveArea } from '../../places/resolve-area.ts';
 import type { DeviceNames } from '../../places/resolve-device.ts';
 import { p } from '../../schema/parameter-builder.ts';
 import { deviceParameter, FOR_HUB, HUB_ACTS } from './admin-declaration.ts';
+import { USES } from './device-name-tools.ts';
 
 const MAX_ALIASES = 20;
 const aliasesParameter = p.array(p.string({ description: 'Another name', minLength: 1, maxLength: 64 }), {
@@ -18,17 +24,25 @@ const texts = { type: 'array', items: { type: 'string' } } as const;
 export interface HomeNamesEditor extends HomeNames {
   setDeviceAliases(device: string, aliases: readonly string[]): readonly string[];
   describeArea(area: string, names: AreaNames): AreaNames;
+  formerAreaNames(area: string): readonly string[];
+  /** `isJoined` where a room of the new name is there already. STORAGE_FAILED. */
+  renameArea(from: string, to: string, how: { readonly isJoined: boolean }): void;
+  /** STORAGE_FAILED. */
+  freeArea(name: string): void;
 }
 
 interface HomeNameParts {
   readonly names: HomeNamesEditor;
   readonly devices: DeviceNames;
+  /** Those of the board too. */
   readonly directory: Pick<DeviceDirectory, 'list'>;
+  readonly administration: Pick<DeviceAdministration, 'setArea'>;
+  readonly uses: Pick<NameUses, 'of'>;
 }
 
 /** Tools that give devices and areas the names by which people look for them. */
 export function homeNameTools(parts: HomeNameParts): readonly RegisteredTool[] {
-  return [deviceAliasesTool(parts), describeAreaTool(parts)];
+  return [deviceAliasesTool(parts), describeAreaTool(parts), renameAreaTool(parts), freeAreaNameTool(parts)];
 }
 
 function deviceAliasesTool({ names, devices }: HomeNameParts): RegisteredTool {
@@ -83,4 +97,127 @@ function describeAreaTool({ names, directory }: HomeNameParts): RegisteredTool {
       return { area: known, floor: after.floor ?? null, aliases: [...after.aliases] };
     },
   );
+}
+
+function renameAreaTool(parts: HomeNameParts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      ...FOR_HUB,
+      name: 'rename_area',
+      title: 'Rename a room',
+      description:
+        'Gives a room another name: all that is in it moves along, and the old name goes on meaning it, for people, agents, grants and rules. Where there is a room of the new name already, the two become one only with merge, and not while grants, rules, automations or tools name the old one.',
+      tags: ['area', 'room', 'rename', 'merge'],
+      parameters: {
+        area: p.string({ description: 'Area that a device is in', minLength: 1, maxLength: 64 }),
+        name: p.string({ description: 'Its new name', minLength: 1, maxLength: 64 }),
+        merge: p.boolean({ description: 'Join it to the room that has that name already', default: false }),
+      },
+      returns: {
+        type: 'object',
+        required: ['area', 'moved', 'former_names', 'used_by'],
+        properties: {
+          area: { type: 'string' },
+          moved: { ...texts, description: 'Ids of the devices that moved along; none where the room has that name already' },
+          former_names: { ...texts, description: 'What goes on meaning the room' },
+          used_by: USES,
+        },
+      },
+    },
+    async ({ area, name, merge }) => {
+      const { administration, directory, names } = parts;
+      const devices = directory.list();
+      const known = resolveArea(area, areasOf(devices), names);
+      const { there, usedBy } = requireRenamable(parts, { known, name: name.trim(), isMerge: merge });
+      const today = there ?? name.trim();
+      const moved = today === known ? [] : devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(known));
+      names.renameArea(known, today, { isJoined: there !== undefined });
+      // The board's own follow the names of areas by themselves: their room stands in the configuration.
+      for (const { id, kind } of moved) if (kind !== 'board') administration.setArea(id, today);
+      const former_names = [...names.formerAreaNames(today)];
+      return { area: today, moved: moved.map(({ id }) => id), former_names, used_by: usedBy.map(shownUse) };
+    },
+  );
+}
+
+function freeAreaNameTool(parts: HomeNameParts): RegisteredTool {
+  return defineTool(
+    {
+      ...HUB_ACTS,
+      ...FOR_HUB,
+      name: 'free_area_name',
+      title: 'Free a former name of a room',
+      description:
+        'Frees a name that a room had before, so that another room can have it. What still uses it is told first, and has to be confirmed: it means nothing from then on, and another room when one gets the name.',
+      tags: ['area', 'room', 'name', 'former'],
+      parameters: {
+        name: p.string({ description: 'Former name of a room', minLength: 1, maxLength: 64 }),
+        confirm: p.boolean({ description: 'Free it although something uses it', default: false }),
+      },
+      returns: {
+        type: 'object',
+        required: ['area', 'freed', 'used_by'],
+        properties: { area: { type: 'string', description: 'The room that had it' }, freed: { type: 'string' }, used_by: USES },
+      },
+    },
+    async ({ name, confirm }) => {
+      const { names } = parts;
+      const area = names.areaToday(name);
+      if (!names.formerAreaNames(area).includes(areaKey(name)))
+        throw new AtmoError('NOT_FOUND', `${JSON.stringify(name)} is not a former name of a room; atmo areas tells the names`);
+      const usedBy = usesOf(parts, [name]);
+      if (usedBy.length > 0 && !confirm) {
+        throw inUse(`${name} is still used by ${told(usedBy)}. Write ${area} there first, or confirm to free it all the same`, usedBy);
+      }
+      names.freeArea(name);
+      return { area, freed: name, used_by: usedBy.map(shownUse) };
+    },
+  );
+}
+
+const areasOf = (devices: readonly Device[]) => devices.map(({ area }) => area);
+
+interface AreaRename {
+  readonly known: string;
+  readonly name: string;
+  readonly isMerge: boolean;
+}
+
+/**
+ * Two rooms become one only where that is asked for, and while nothing names the one that goes: what was given on it, or forbidden in
+ * it, would hold for the other room too, or no longer hold. What is merely placed in it moves along. CONFLICT.
+ */
+function requireRenamable(
+  parts: HomeNameParts,
+  { known, name, isMerge }: AreaRename,
+): { readonly there: string | undefined; readonly usedBy: readonly NameUse[] } {
+  const { directory, names } = parts;
+  const usedBy = usesOf(parts, [known, ...names.formerAreaNames(known), name]);
+  const key = areaKey(name);
+  const today = names.areaToday(name);
+  const there = distinctAreas(areasOf(directory.list())).find((area) => areaKey(area) !== areaKey(known) && isAreaNamed(name, area, names));
+  if (there === undefined && areaKey(today) !== key && areaKey(today) !== areaKey(known))
+    throw new AtmoError('CONFLICT', `${name} is a former name of ${today}; free it first with free_area_name, or choose another name`);
+  if (there === undefined) return { there, usedBy };
+  if (!isMerge) {
+    throw new AtmoError('CONFLICT', `There is a room ${there} already. Choose another name, or join ${known} to it with merge`, {
+      area: there,
+    });
+  }
+  const ofOld = usesOf(parts, [known, ...names.formerAreaNames(known)]).filter(({ isPlace }) => !isPlace);
+  if (ofOld.length === 0) return { there, usedBy };
+  throw inUse(`${known} is named by ${told(ofOld)}. Write ${there} there first, where it is meant, and then join the rooms`, ofOld);
+}
+
+/** What names an area, by any of these names. */
+function usesOf({ uses }: HomeNameParts, names: readonly string[]): readonly NameUse[] {
+  return uses.of({ areas: names.map(areaKey), texts: [], tools: [] });
+}
+
+const told = (uses: readonly NameUse[]) => uses.map(({ kind, id }) => `${kind} ${id}`).join(', ');
+const shownUse = ({ kind, id, as }: NameUse) => ({ kind, id, as: [...as] });
+
+function inUse(message: string, uses: readonly NameUse[]): AtmoError {
+  return new AtmoError('CONFLICT', message, { used_by: uses.map(shownUse) });
 }

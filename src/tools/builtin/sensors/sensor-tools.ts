@@ -1,7 +1,7 @@
 import { REACHABILITIES } from '../../../core/devices/device-model.ts';
-import { AGGREGATIONS, type Reading, type ReadingStore } from '../../../core/devices/reading-store.ts';
+import { AGGREGATIONS, freshnessOf, type Reading, type ReadingStore } from '../../../core/devices/reading-store.ts';
 import { AtmoError } from '../../../core/errors.ts';
-import { parseSensorId } from '../../../core/ids.ts';
+import { type DeviceId, parseSensorId } from '../../../core/ids.ts';
 import type { Json } from '../../../core/json.ts';
 import { isoTime, parseIsoTime } from '../../../core/time/iso-time.ts';
 import { defineTool } from '../../definition/define-tool.ts';
@@ -14,8 +14,8 @@ const UNITS = ['celsius', 'fahrenheit', 'kelvin'] as const;
 const DAY_MS = 86_400_000;
 
 const freshness = {
-  timestamp: { type: 'string', format: 'date-time' },
-  age_seconds: { type: 'number', minimum: 0 },
+  timestamp: { type: ['string', 'null'], format: 'date-time', description: 'Null where the time is not known' },
+  age_seconds: { type: ['number', 'null'], minimum: 0, description: 'Null where the time is not known' },
   reachability: { enum: REACHABILITIES },
 };
 
@@ -30,7 +30,7 @@ export function sensorTools(parts: SensorParts): readonly RegisteredTool[] {
 }
 
 const QUERY = {
-  sensor_id: p.string({ description: 'Sensor id such as hall-sensor/temperature, or its title', maxLength: 200 }),
+  sensor_id: p.string({ description: 'Sensor id as list_sensors tells it (<device id>/<reading>), or its title', maxLength: 200 }),
   time_range: p
     .object(
       {
@@ -92,13 +92,14 @@ function querySensorTool(readings: ReadingStore): RegisteredTool {
   );
 }
 
-function readTemperatureTool({ readings, homeNames }: SensorParts): RegisteredTool {
+function readTemperatureTool({ readings, homeNames, directory }: SensorParts): RegisteredTool {
+  const typesOf = (device: string) => directory?.get(device as DeviceId)?.deviceTypes ?? [];
   const temperatures = () => readings.sensors().filter(({ sensor }) => sensor.kind === 'temperature' && sensor.unit === '°C');
   return defineTool(
     {
       name: 'read_temperature',
       title: 'Read temperature',
-      description: 'Tells the temperature in a room, or of one sensor, with its age.',
+      description: 'Tells the temperature of the air in a room, or of one sensor or device, with its age.',
       category: 'sensing',
       capabilities: ['sensor_access'],
       permissions: ['sensor:read:{location}'],
@@ -106,7 +107,7 @@ function readTemperatureTool({ readings, homeNames }: SensorParts): RegisteredTo
       preferLocal: true,
       tags: ['temperature', 'room', 'sensor'],
       parameters: {
-        location: p.string({ description: 'Room, such as kitchen, or a sensor or device id', maxLength: 200 }),
+        location: p.string({ description: 'Room or other area, or a sensor or device id', maxLength: 200 }),
         unit: p.enum(UNITS, { description: 'Unit of the answer', default: 'celsius' }),
       },
       returns: {
@@ -116,7 +117,12 @@ function readTemperatureTool({ readings, homeNames }: SensorParts): RegisteredTo
       },
       canonicalize: (params, caller) => ({
         ...params,
-        location: resolveSensorAt(params.location, temperatures(), { caller, ...(homeNames && { names: homeNames }) }),
+        location: resolveSensorAt(params.location, temperatures(), {
+          caller,
+          typesOf,
+          kind: 'temperature',
+          ...(homeNames && { names: homeNames }),
+        }),
       }),
     },
     async ({ location, unit }, { clock }) => {
@@ -150,12 +156,11 @@ function about({ sensor }: Reading): { readonly sensor_id: string; readonly unit
 function latest(reading: Reading): Json {
   if (reading.value === null) throw neverSaid(reading);
   const value = typeof reading.value === 'boolean' ? Number(reading.value) : reading.value;
-  return [{ timestamp: isoTime(reading.atMs), value }];
+  return [{ timestamp: freshnessOf(reading.atMs, reading.atMs).timestamp, value }];
 }
 
 function ageOf(reading: Reading, nowMs: number) {
-  const ageSeconds = Math.max(0, Math.round((nowMs - reading.atMs) / 100) / 10);
-  return { timestamp: isoTime(reading.atMs), age_seconds: ageSeconds, reachability: reading.reachability };
+  return { ...freshnessOf(reading.atMs, nowMs), reachability: reading.reachability };
 }
 
 function parseRange(range: { readonly start?: string; readonly end?: string }, nowMs: number) {

@@ -1,3 +1,4 @@
+import { visibleText } from '../../../core/foreign-text.ts';
 import type { Json, JsonObject } from '../../../core/json.ts';
 import { copyJson } from '../../schema/plain-json.ts';
 
@@ -27,5 +28,5 @@ export function callChunk(fraction: number, note: string | undefined, partial: J
 export function chunkOf(told: JsonObject): CallChunk | undefined {
   const { fraction, note, partial } = told;
   if (typeof fraction !== 'number' || (note !== undefined && typeof note !== 'string')) return undefined;
-  return callChunk(fraction, note, partial);
+  return callChunk(fraction, note === undefined ? undefined : visibleText(note, MAX_NOTE_LENGTH), partial);
 }

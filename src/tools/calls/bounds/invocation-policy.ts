@@ -1,6 +1,8 @@
 /** Defaults of one call (source 000 §4, timeouts and retries). */
 export const INVOCATION_POLICY = {
   timeoutMs: 30_000,
+  /** How long a connection to a service or to another hub may take. */
+  connectTimeoutMs: 5_000,
   /** For tools that need the network; others answer for their own retransmission. */
   retries: 2,
   retryDelayMs: 1_000,

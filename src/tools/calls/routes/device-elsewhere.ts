@@ -1,19 +1,25 @@
 import type { Authorizer } from '../../../core/access/authorizer.ts';
 import type { Principal } from '../../../core/access/principal.ts';
+import { areaKey } from '../../../core/devices/device-facts.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../../core/errors.ts';
 import type { HubId } from '../../../core/ids.ts';
 import type { PeerDevice } from '../../../core/mesh/mesh-view.ts';
 import { placeholdersOf } from '../../definition/permission-template.ts';
 import type { KnownTools } from '../../elsewhere/known-tools.ts';
 import { isDeviceNamed } from '../../places/resolve-device.ts';
+import { isInRoom } from '../../places/resolve-sensor.ts';
 import { judgeOf } from '../../visibility.ts';
 import type { Call } from '../call.ts';
 import type { CallPeer } from '../call-collaborators.ts';
+import { waitWithin } from '../stages/call-time.ts';
 import type { StageContext } from '../stages/stage-context.ts';
 import { isNamed } from './route-score.ts';
 
 /** What a tool says of a device that this hub does not have. */
 export const NOT_HERE: ReadonlySet<ErrorCode> = new Set(['DEVICE_NOT_FOUND', 'SENSOR_NOT_FOUND']);
+
+/** Tag of a tool whose place may be a room. */
+const ROOM = 'room';
 
 /** What a call is about: the text that the caller wrote, and the permission that it is filled into. */
 interface Subject {
@@ -26,13 +32,15 @@ interface Subject {
  * A device that this hub does not have may be another's: then the call is one of that hub's tool of the same id. Throws
  * `error`, for which the device was not found, when no reachable hub has both; AMBIGUOUS_DEVICE when several have.
  */
-export function followDevice(call: Call, context: StageContext, error: unknown): void {
+export async function followDevice(call: Call, context: StageContext, error: unknown): Promise<void> {
   const subject = NOT_HERE.has(toAtmoError(error).code) ? subjectOf(call) : undefined;
   if (!subject) throw error;
   const hubs = hubsWith(subject, call, context);
   const [hub] = hubs;
   if (hub === undefined) throw error;
   if (hubs.length > 1) throw ambiguous(subject.text, hubs);
+  const known = context.tools.whole(call.tool.id, { onlyNodes: [hub] });
+  if (known) await waitWithin(call, context, known);
   // Others may have the same tool; the device is that one's.
   call.resolved({ ...context.tools.resolve(call.tool.id, { onlyNodes: [hub] }), hubs: () => [hub] });
 }
@@ -52,7 +60,11 @@ function hubsWith(subject: Subject, call: Call, context: StageContext): readonly
   const capable = context.tools.hubsOf(call.tool);
   const peers = context.mesh?.peers() ?? [];
   const possible = peers.filter((peer) => peer.isReachable && capable.includes(peer.id) && isWanted(peer, call));
-  return possible.filter((peer) => hasDevice(peer, subject, { principal, authorizer: context.authorizer })).map(({ id }) => id);
+  const caller = { principal, authorizer: context.authorizer };
+  const named = possible.filter((peer) => hasDevice(peer, subject, caller));
+  return (named.length > 0 ? named : possible.filter((peer) => measuresIn(peer, subject, { ...caller, call, context }))).map(
+    ({ id }) => id,
+  );
 }
 
 /** Whether a hub that is known, reachable or not, has the tool and the device that its parameters name, as far as the caller may know. */
@@ -75,6 +87,23 @@ interface Caller {
 function hasDevice({ id, devices = [] }: CallPeer, subject: Subject, { principal, authorizer }: Caller): boolean {
   const judge = judgeOf({ hubs: () => [id] }, authorizer);
   return devices.some((device) => isMeant(subject, device, (permission) => judge.canSee(principal, permission)));
+}
+
+/** A room that is named may be one of another hub: that has a device there with a tool about the same thing, which the caller may read. */
+function measuresIn(
+  { id, devices = [] }: CallPeer,
+  { text, template, name }: Subject,
+  { principal, authorizer, call, context }: Caller & { readonly call: Call; readonly context: StageContext },
+): boolean {
+  const wanted = call.tool.definition.metadata.tags;
+  if (!wanted.includes(ROOM)) return false;
+  const judge = judgeOf({ hubs: () => [id] }, authorizer);
+  return context.tools.all().some(({ definition: { metadata }, hubs }) => {
+    const { device, area, tags } = metadata;
+    if (device === undefined || area === undefined || areaKey(area) !== areaKey(text) || !hubs?.().includes(id)) return false;
+    const types = devices.filter((known) => known.id === device).map(({ type }) => type);
+    return tags.some((tag) => wanted.includes(tag)) && isInRoom(types) && judge.canSee(principal, template.replace(`{${name}}`, device));
+  });
 }
 
 function isWanted(peer: CallPeer, { request: { routing, principal } }: Call): boolean {

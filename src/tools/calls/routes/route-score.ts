@@ -1,4 +1,5 @@
 import { compareText } from '../../../core/edit-distance.ts';
+import type { CapabilityConstraints } from '../../../core/mesh/mesh-view.ts';
 import type { ToolDefinition } from '../../definition/tool-definition.ts';
 
 /** A hub that might run a call. */
@@ -11,6 +12,8 @@ export interface RouteCandidate {
   readonly hops: number;
   readonly roundTripMs: number;
   readonly capabilities: readonly string[];
+  /** What holds for calls that need a capability, by its type. */
+  readonly constraints?: ReadonlyMap<string, CapabilityConstraints>;
 }
 
 /** What the caller asks of the route (source 000 §4, `routing`). */
@@ -26,6 +29,16 @@ export interface RoutingWish {
 export interface RouteWish extends RoutingWish {
   /** Ids of the only hubs that may act for the caller; all when absent. */
   readonly allowed_nodes?: readonly string[];
+  /** What the call itself takes of a hub. */
+  readonly needs?: CallNeeds;
+}
+
+/** What the parameters of a call take of the hub that runs it, beyond the needs of its tool. */
+export interface CallNeeds {
+  /** Name of the model that is asked for. */
+  readonly model?: string;
+  /** Bytes of the picture that the call carries. */
+  readonly imageBytes?: number;
 }
 
 /** A hub that cannot take the call, and why. */
@@ -45,6 +58,7 @@ export interface Route {
 export const NOT_REACHABLE = 'is not reachable';
 export const NO_NETWORK = 'has no network';
 
+const BYTES_PER_MB = 1_048_576;
 const HOP_FACTOR = 0.95;
 const LOCAL_FACTOR = 1.2;
 const WISH_FACTOR = 1.1;
@@ -80,10 +94,27 @@ function obstacle(definition: ToolDefinition, wish: RouteWish, candidate: RouteC
   if (isNamed(candidate, wish.exclude_nodes ?? [])) return 'is excluded by the request';
   if (wish.only_nodes && !isNamed(candidate, wish.only_nodes)) return 'is not among the hubs that the request names';
   if (missing.length > 0) return `lacks ${missing.join(', ')}`;
+  const tooSmall = constraintBroken(requires.capabilities, wish.needs, candidate);
+  if (tooSmall !== undefined) return tooSmall;
   if (requires.gpu && !candidate.capabilities.includes('gpu')) return 'has no GPU';
   if (requires.network && !candidate.isOnline) return NO_NETWORK;
   if (routing.nodeAffinity.length > 0 && !hasRole(candidate, routing.nodeAffinity)) return `is none of ${routing.nodeAffinity.join(', ')}`;
   if (candidate.hops > Math.min(wish.hop_budget ?? routing.hopLimit, routing.hopLimit)) return 'is too many hops away';
+  return undefined;
+}
+
+/** Why the bounds that a hub tells of its capabilities rule a call out. Bounds that this hub does not know hold the other hub alone. */
+function constraintBroken(
+  capabilities: readonly string[],
+  { model, imageBytes = 0 }: CallNeeds = {},
+  { constraints }: RouteCandidate,
+): string | undefined {
+  for (const capability of capabilities) {
+    const { max_image_mb: maxMb, model: models } = constraints?.get(capability) ?? {};
+    if (typeof maxMb === 'number' && imageBytes > maxMb * BYTES_PER_MB) return `takes pictures of at most ${maxMb} MB`;
+    const names = typeof models === 'string' ? models.split(',').map((name) => name.trim()) : undefined;
+    if (model !== undefined && names?.includes(model) === false) return `has no model ${model.slice(0, 64)}`;
+  }
   return undefined;
 }
 

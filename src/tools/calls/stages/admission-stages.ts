@@ -1,13 +1,15 @@
 import { principalKey } from '../../../core/access/principal.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import { orAborted } from '../../../core/time/or-aborted.ts';
+import type { RemoteResolveOptions } from '../../elsewhere/remote-tools.ts';
 import { copyJsonObject, LARGE_PARAMS_LIMITS } from '../../schema/plain-json.ts';
 import { callerView, canSeeTool } from '../../visibility.ts';
 import type { Call } from '../call.ts';
+import { bytesToOthers } from '../routes/call-route.ts';
 import { followDevice } from '../routes/device-elsewhere.ts';
 import { missingFeatures } from '../tool-features.ts';
-import { isOffered, isSwitchedOff } from '../tool-offer.ts';
-import { startDeadline } from './call-time.ts';
+import { isNamedIn, isOffered } from '../tool-offer.ts';
+import { startDeadline, waitWithin } from './call-time.ts';
 import { applyRules, peekApproval, requireApproval } from './consent-stages.ts';
 import { authorizeEffects, checkMayTry, checkStaticPermissions, requireValidToken } from './effect-stages.ts';
 import type { StageContext } from './stage-context.ts';
@@ -18,7 +20,7 @@ const MAX_PARAMS_DEPTH = 32;
 export type Stage = (call: Call, context: StageContext) => void | Promise<void>;
 
 const OPENING: readonly Stage[] = [refuseWhileDraining, refuseWhileMemoryIsShort, requireValidToken];
-const ABOUT_TOOL: readonly Stage[] = [resolveTool, checkStaticPermissions, checkFeatures, refuseSwitchedOff];
+const ABOUT_TOOL: readonly Stage[] = [awaitRemoteTools, resolveTool, checkStaticPermissions, checkFeatures, refuseSwitchedOff];
 const ABOUT_PARAMETERS: readonly Stage[] = [validateParameters, canonicalizeParameters, authorizeEffects];
 
 /** What is decided before a call may take anything of the hub, in the order of design 4. */
@@ -54,14 +56,24 @@ function chargeRateLimit(call: Call, context: StageContext): void {
   context.sessions.charge(principal, sessionId);
 }
 
-function resolveTool(call: Call, context: StageContext): void {
-  const { tool: name, version, principal, timeoutMs, routing } = call.request;
-  const tool = context.tools.resolve(name, {
+/** A name that this hub has no tool of means nothing before the tools of the others are known. */
+function awaitRemoteTools(call: Call, context: StageContext): void | Promise<void> {
+  const known = context.tools.whole(call.request.tool, resolveOptions(call, context));
+  return known && waitWithin(call, context, known);
+}
+
+function resolveOptions({ request: { version, principal, routing } }: Call, context: StageContext): RemoteResolveOptions {
+  return {
     ...(version !== undefined && { versionRange: version }),
     ...(routing?.only_nodes && { onlyNodes: routing.only_nodes }),
     isVisible: (candidate) => canSeeTool(candidate, principal, context.authorizer),
     isListed: (candidate) => isOffered(candidate, principal, context),
-  });
+  };
+}
+
+function resolveTool(call: Call, context: StageContext): void {
+  const { tool: name, timeoutMs } = call.request;
+  const tool = context.tools.resolve(name, resolveOptions(call, context));
   if (timeoutMs !== undefined && !(timeoutMs > 0))
     throw new AtmoError('VALIDATION_ERROR', 'The timeout has to be a number of milliseconds above 0');
   call.resolved(tool);
@@ -83,14 +95,14 @@ function checkFeatures(call: Call, context: StageContext): void {
 }
 
 function refuseSwitchedOff(call: Call, { disabledTools }: StageContext): void {
-  if (!isSwitchedOff(call.tool, disabledTools)) return;
+  if (!isNamedIn(disabledTools, call.tool)) return;
   throw new AtmoError('RULE_BLOCKED', `The owner has switched off the tool ${call.tool.id}`);
 }
 
 function validateParameters(call: Call, context: StageContext): void {
   const { parameters, execution } = call.tool.definition;
   const ownBytes = execution.maxParamsBytes ?? context.maxParamsBytes;
-  const maxBytes = call.isElsewhere ? Math.min(ownBytes, context.maxParamsBytes) : ownBytes;
+  const maxBytes = call.isElsewhere ? bytesToOthers(call.tool, context) : ownBytes;
   const given = copyJsonObject(call.request.params ?? {}, { maxSize: ownBytes, maxDepth: MAX_PARAMS_DEPTH });
   call.params = given;
   call.paramsBytes = Buffer.byteLength(JSON.stringify(given));
@@ -103,12 +115,12 @@ function tooLong(maxBytes: number, ofMesh: boolean): AtmoError {
   return new AtmoError('PAYLOAD_TOO_LARGE', `The parameters are longer than ${maxBytes} bytes of JSON${why}`, { max_bytes: maxBytes });
 }
 
-function canonicalizeParameters(call: Call, context: StageContext): void {
+async function canonicalizeParameters(call: Call, context: StageContext): Promise<void> {
   if (!call.tool.canonicalize) return;
   try {
     call.params = call.tool.canonicalize(call.params, callerView(call.request.principal, context.authorizer));
   } catch (error) {
-    followDevice(call, context, error);
+    await followDevice(call, context, error);
     // The other hub's tool of this id may be defined otherwise.
     for (const stage of [checkStaticPermissions, checkFeatures, refuseSwitchedOff, validateParameters]) stage(call, context);
   }

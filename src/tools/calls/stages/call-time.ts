@@ -5,7 +5,19 @@ import type { StageContext } from './stage-context.ts';
 /** Starts the clock of a call that ends at its limit and with `signal`; a step ends with the call that it belongs to. */
 export function startDeadline(call: Call, context: StageContext, signal: AbortSignal | undefined): void {
   const outer = [signal, parentOf(call)?.signal].filter((one) => one !== undefined);
-  call.startDeadline(context.clock, timeLimitMs(call, context), outer.length > 1 ? AbortSignal.any(outer) : outer[0]);
+  const limit = { timeoutMs: timeLimitMs(call, context), waitedMs: call.waitedMs };
+  call.startDeadline(context.clock, limit, outer.length > 1 ? AbortSignal.any(outer) : outer[0]);
+}
+
+/** Waits before the tool and its limits are known: until `promise` resolves, at most as long as the caller gives the call. */
+export async function waitWithin({ request: { timeoutMs, signal } }: Call, { clock }: StageContext, promise: Promise<void>): Promise<void> {
+  const { promise: isOver, resolve } = Promise.withResolvers<void>();
+  const cancel = timeoutMs !== undefined && timeoutMs > 0 ? clock.after(timeoutMs, resolve) : undefined;
+  const giveUp = () => resolve();
+  signal?.addEventListener('abort', giveUp);
+  if (!signal?.aborted) await Promise.race([promise, isOver]);
+  cancel?.();
+  signal?.removeEventListener('abort', giveUp);
 }
 
 /** What the caller asks for, at most what the tool allows, never longer than the token lives or the call around it may take. */

@@ -1,9 +1,15 @@
 import type { ApprovalQueue, ApprovalRequest, ApprovalVerdict } from '../../../core/access/approval-queue.ts';
-import type { RuleVerdict } from '../../../core/access/rule-engine.ts';
+import type { PlannedCall } from '../../../core/access/approvals.ts';
+import type { RuledCall, RuleVerdict } from '../../../core/access/rule-engine.ts';
 import { AtmoError } from '../../../core/errors.ts';
+import type { RegisteredTool } from '../../definition/tool-definition.ts';
+import { formerIdsOf } from '../../definition/tool-name.ts';
 import { maskSecrets } from '../../schema/secret-params.ts';
+import { callerView, canSeeTool } from '../../visibility.ts';
 import type { Call } from '../call.ts';
+import { approvalHash, isPlannedStep, plannedCall } from '../planned-call.ts';
 import { shownParams } from '../told/shown-params.ts';
+import { isOffered } from '../tool-offer.ts';
 import type { StageContext } from './stage-context.ts';
 
 /** The owner's rules over the call; RULE_BLOCKED names the one that forbids it. */
@@ -17,8 +23,10 @@ export function applyRules(call: Call, context: StageContext): void {
 /** Uses up the approval of a dangerous call, or of one that a rule wants approved. APPROVAL_REQUIRED while people are asked. */
 export async function requireApproval(call: Call, context: StageContext): Promise<void> {
   if (call.repeated || personsNeeded(call) === 0) return;
-  const { approvalId: id, by } = approved(call, await queueFor(call, context).check(approvalRequest(call, context)));
-  call.approval = { id, by };
+  const request = approvalRequest(call, context);
+  const { approvalId: id, by } = approved(call, await queueFor(call, context).check(request));
+  call.approval = { id, by, callHash: request.callHash };
+  call.plan = request.plan;
 }
 
 /** The same without using it up. */
@@ -27,9 +35,11 @@ export async function peekApproval(call: Call, context: StageContext): Promise<v
   approved(call, await queueFor(call, context).peek(approvalRequest(call, context)));
 }
 
-/** Rules may have changed while the call waited, and the hour for which they hold may have begun. */
+/** Rules may have changed while the call waited, the hour for which they hold may have begun, and what it runs may be another thing. */
 export function confirmRules(call: Call, context: StageContext): void {
   if (call.risk === 'dangerous') requireKnownTime(call, context);
+  requireApprovedPlan(call, context);
+  requirePlannedStep(call, context);
   const verdict = judge(call, context);
   if (verdict?.kind !== 'approve' || (call.approval?.by.length ?? 0) >= verdict.persons) return;
   throw new AtmoError('CONFLICT', `The rule ${verdict.rule} now wants people to approve this call; nothing was done, call it again`, {
@@ -37,11 +47,56 @@ export function confirmRules(call: Call, context: StageContext): void {
   });
 }
 
+/** People have agreed to programs and steps as they were then. */
+function requireApprovedPlan(call: Call, context: StageContext): void {
+  if (!call.approval || call.approval.callHash === approvalHash(planOf(call, context))) return;
+  throw new AtmoError('CONFLICT', `What ${call.tool.id} runs has changed since people approved it; nothing was done, call it again`);
+}
+
+/** A step of a call that people approved is one that they were shown, with the arguments that they were shown, and each runs once. */
+function requirePlannedStep(call: Call, context: StageContext): void {
+  const { within } = call.request;
+  const left = within && context.stepsLeft.get(within);
+  if (!left) return;
+  const now = planOf(call, context);
+  const step = call.step ?? takenFrom(left, now);
+  if (!step || !isPlannedStep(step, now)) {
+    throw new AtmoError('CONFLICT', `${call.tool.id} is not the step that people approved; it was not run`);
+  }
+  call.step = step;
+  call.plan ??= now;
+}
+
+function takenFrom(left: PlannedCall[], now: PlannedCall): PlannedCall | undefined {
+  const index = left.findIndex((planned) => isPlannedStep(planned, now));
+  return index === -1 ? undefined : left.splice(index, 1)[0];
+}
+
+/** Steps mean what their names mean to the caller, as when they run. */
+function planOf({ tool, params, request: { principal } }: Call, context: StageContext): PlannedCall {
+  const { authorizer, tools, validator, sealSecret: seal } = context;
+  const isVisible = (candidate: RegisteredTool) => canSeeTool(candidate, principal, authorizer);
+  const isListed = (candidate: RegisteredTool) => isOffered(candidate, principal, context);
+  const find = (name: string) => {
+    try {
+      return tools.resolve(name, { isVisible, isListed });
+    } catch {
+      // It means nothing, or several things: its call is refused.
+      return undefined;
+    }
+  };
+  return plannedCall(tool, params, { find, caller: callerView(principal, authorizer), validator, seal });
+}
+
 function judge(call: Call, context: StageContext): Exclude<RuleVerdict, { kind: 'deny' }> | undefined {
   const { principal } = call.request;
-  const verdict = context.rules?.judge({ principal, toolId: call.tool.id, effects: call.effects, params: call.params });
+  const verdict = context.rules?.judge({ principal, ...namesIn(call), effects: call.effects, params: call.params });
   if (verdict?.kind !== 'deny') return verdict;
   throw new AtmoError('RULE_BLOCKED', `A rule of the owner forbids this call: ${verdict.reason}`, { rule: verdict.rule });
+}
+
+function namesIn({ tool }: Call): Pick<RuledCall, 'toolId' | 'formerToolIds'> {
+  return { toolId: tool.id, formerToolIds: formerIdsOf(tool) };
 }
 
 function personsNeeded(call: Call): number {
@@ -67,14 +122,16 @@ function requireKnownTime(call: Call, { time }: StageContext): void {
 
 function approvalRequest(call: Call, context: StageContext): ApprovalRequest {
   const { metadata, parameters } = call.tool.definition;
+  const plan = planOf(call, context);
   return {
     principal: call.request.principal,
     toolId: call.tool.id,
     title: metadata.title,
     params: shownParams(maskSecrets(parameters, call.params)),
     traceId: call.traceId,
-    callHash: call.hash(context.sealSecret),
+    callHash: approvalHash(plan),
     effects: call.effects,
+    plan,
     personsNeeded: personsNeeded(call),
   };
 }
@@ -82,16 +139,19 @@ function approvalRequest(call: Call, context: StageContext): ApprovalRequest {
 function approved(call: Call, verdict: ApprovalVerdict): Extract<ApprovalVerdict, { state: 'approved' }> {
   if (verdict.state === 'approved') return verdict;
   if (verdict.state === 'denied') {
-    const { approvalId, by } = verdict;
-    throw new AtmoError('PERMISSION_DENIED', `${by} has denied this call of ${call.tool.id}`, { approval_id: approvalId });
+    const { approvalId, by, expiresAt } = verdict;
+    const told = `${by} has denied this call of ${call.tool.id}; it is refused until ${expiresAt}, after that it can be asked for again`;
+    throw new AtmoError('PERMISSION_DENIED', told, { approval_id: approvalId, denied_until: expiresAt });
   }
-  const { approvalId, expiresAt, needed, given } = verdict;
+  const { approvalId, expiresAt, needed, given, summary, willDo } = verdict;
   const more = needed - given === 1 ? '1 more approval is' : `${needed - given} more approvals are`;
   throw new AtmoError('APPROVAL_REQUIRED', `${why(call)}: ${more} needed until ${expiresAt}`, {
     approval_id: approvalId,
     expires_at: expiresAt,
     needed,
     given,
+    summary,
+    ...(willDo.length > 0 && { will_do: willDo }),
   });
 }
 

@@ -29,7 +29,7 @@ interface Attempts<T> {
 
 /**
  * Runs within the deadline and repeats by the policy: only where the tool allows it, the error says "later" and is not permanent, and nothing
- * was delivered or a repeat is harmless. Throws AtmoError, or what the tool threw when that was a bug.
+ * was delivered or a repeat is harmless. Throws what `run` threw last; after an abort what ended the call, or what became of it.
  */
 export async function runAttempts<T>(attempts: Attempts<T>): Promise<T> {
   for (let repeats = 0; ; repeats++) {
@@ -40,8 +40,9 @@ export async function runAttempts<T>(attempts: Attempts<T>): Promise<T> {
       const delayMs = retryDelayMs(repeats + 1);
       if (isOver || delayMs >= attempts.deadline.remainingMs) throw error;
       const { clock, deadline } = attempts;
+      const untilMs = clock.monotonic() + delayMs;
       await pause(clock, delayMs, deadline.signal);
-      if (deadline.signal.aborted) throw deadline.error();
+      await deadline.confirm(untilMs);
     }
   }
 }

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import type { PlannedCall } from '../../../core/access/approvals.ts';
 import type { Json } from '../../../core/json.ts';
 import type { ToolContext } from '../../definition/tool-definition.ts';
 import { KnownTools } from '../../elsewhere/known-tools.ts';
@@ -15,6 +16,7 @@ export interface StageContext extends PipelineCollaborators {
   readonly memory: MemoryFloor;
   readonly sessions: SessionBound;
   readonly disabledTools: readonly string[];
+  readonly failOverTools: readonly string[];
   readonly resultInvalid: 'error' | 'warn';
   readonly defaultTimeoutMs: number;
   readonly maxParamsBytes: number;
@@ -24,6 +26,8 @@ export interface StageContext extends PipelineCollaborators {
   readonly nowMs: () => number;
   /** What handlers that run now were given: only these can have steps. */
   readonly running: WeakSet<ToolContext>;
+  /** The steps that people approved of those among them, without the ones that have begun. */
+  readonly stepsLeft: WeakMap<ToolContext, PlannedCall[]>;
 }
 
 const DEFAULTS = { maxConcurrent: 64, maxQueued: 256, maxConcurrentPerCaller: 16, maxQueuedPerCaller: 256 } as const;
@@ -46,6 +50,7 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     memory: new MemoryFloor({ clock, availableMemory }, { minFreeBytes: options.minFreeBytes ?? DEFAULT_MIN_FREE_BYTES }),
     sessions: new SessionBound(clock, { maxCalls: options.maxCallsPerSession ?? Number.POSITIVE_INFINITY }),
     disabledTools: options.disabledTools ?? [],
+    failOverTools: options.failOverTools ?? [],
     resultInvalid: options.resultInvalid ?? 'error',
     defaultTimeoutMs: options.defaultTimeoutMs ?? INVOCATION_POLICY.timeoutMs,
     maxParamsBytes: options.maxParamsBytes ?? DEFAULT_MAX_PARAMS_BYTES,
@@ -53,6 +58,7 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     sealSecret: collaborators.sealSecret ?? processSeal(),
     nowMs: () => (time ?? clock).now(),
     running: new WeakSet(),
+    stepsLeft: new WeakMap(),
   };
 }
 

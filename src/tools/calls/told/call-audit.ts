@@ -91,5 +91,8 @@ function shownResult(call: Call, result: Json): Json | undefined {
 /** What every event of a call carries. */
 export function eventData(call: Call): JsonObject {
   const data = { tool: call.toolId, request_id: call.requestId, trace_id: call.traceId, agent_id: call.request.principal.id };
-  return call.isResolved && call.tool.definition.metadata.audit.notifyAdmins ? { ...data, notify_admins: true } : data;
+  if (!call.isResolved) return data;
+  const { audit, isDangerous } = call.tool.definition.metadata;
+  // A generic tool is as dangerous as what it is told to do.
+  return audit.notifyAdmins || (!isDangerous && call.risk === 'dangerous') ? { ...data, notify_admins: true } : data;
 }

@@ -1,24 +1,33 @@
 import { areaKey } from '../../../core/devices/device-facts.ts';
-import type { Device } from '../../../core/devices/device-model.ts';
 import type { HomeNames } from '../../../core/devices/home-names.ts';
 import type { SensorInfo } from '../../../core/devices/reading-store.ts';
+import type { HubId } from '../../../core/ids.ts';
 import { READ_TERM } from '../actions.ts';
-import { concept } from '../words/lexicon.ts';
+import type { SearchedDevice } from '../search.ts';
+import { concept, neighbourOf } from '../words/lexicon.ts';
 import { splitName } from '../words/words.ts';
-import { documentTerms, type ExtraTerm, type FieldText, type TermWeight } from './search-document.ts';
+import { documentTerms, type ExtraTerm, type FieldText, type TermWeight, typeText } from './search-document.ts';
 
 /** Something of a home that has a name. */
 export type Entity =
-  | { readonly kind: 'device'; readonly id: string; readonly name: string; readonly area?: string; readonly device: Device }
+  | {
+      readonly kind: 'device';
+      readonly id: string;
+      readonly name: string;
+      readonly area?: string;
+      readonly node?: HubId;
+      readonly device: SearchedDevice;
+    }
   | {
       readonly kind: 'sensor';
       readonly id: string;
       readonly name: string;
       readonly area?: string;
+      readonly node?: undefined;
       readonly sensor: SensorInfo;
       readonly deviceName: string;
     }
-  | { readonly kind: 'area'; readonly id: string; readonly name: string };
+  | { readonly kind: 'area'; readonly id: string; readonly name: string; readonly node?: HubId };
 
 /** What can be done with things of a kind, and what of them can be set: `open the big one` rather means a door than a lamp. */
 const DEEDS: Readonly<Record<string, string>> = {
@@ -55,19 +64,23 @@ export function entityTerms(entity: Entity, names: HomeNames): ReadonlyMap<strin
   return entity.kind === 'device' ? new Map([...terms, ...deedsOf(terms)]) : terms;
 }
 
-/** Rooms by which devices are grouped, one entity for each. */
-export function areasOf(devices: readonly Device[]): ReadonlyMap<string, string> {
-  const areas = new Map<string, string>();
-  for (const { area } of devices) if (area !== undefined && !areas.has(areaKey(area))) areas.set(areaKey(area), area);
+/** Rooms by which devices are grouped, one entity for each, by the first device in it. */
+export function areasOf(devices: readonly SearchedDevice[]): ReadonlyMap<string, Pick<SearchedDevice, 'node'> & { readonly name: string }> {
+  const areas = new Map<string, Pick<SearchedDevice, 'node'> & { readonly name: string }>();
+  for (const { area, node } of devices) {
+    if (area !== undefined && !areas.has(areaKey(area))) areas.set(areaKey(area), { name: area, ...(node && { node }) });
+  }
   return areas;
 }
 
-function deviceTexts({ id, name, deviceTypes, vendor, product }: Device, names: HomeNames): readonly FieldText[] {
+function deviceTexts({ id, name, deviceTypes, vendor, product, node }: SearchedDevice, names: HomeNames): readonly FieldText[] {
+  // What people call devices besides is known of those of this hub.
+  const aliases = node === undefined ? names.deviceAliases(id) : [];
   return [
     { field: 'device', text: name },
-    ...names.deviceAliases(id).map((text): FieldText => ({ field: 'alias', text })),
-    { field: 'type', text: splitName(deviceTypes.join(' ')) },
-    { field: 'description', text: `${vendor.name} ${product.name}` },
+    ...aliases.map((text): FieldText => ({ field: 'alias', text })),
+    { field: 'type', text: typeText(deviceTypes) },
+    { field: 'description', text: `${vendor?.name ?? ''} ${product?.name ?? ''}` },
   ];
 }
 
@@ -108,7 +121,7 @@ function areaTerms(name: string, names: HomeNames): ReadonlyMap<string, TermWeig
 
 function deedsOf(terms: ReadonlyMap<string, TermWeight>): readonly (readonly [string, TermWeight])[] {
   const deeds = Object.entries(DEEDS).flatMap(([kind, list]): readonly ExtraTerm[] => {
-    const known = terms.get(concept(kind));
+    const known = terms.get(concept(kind)) ?? terms.get(neighbourOf(concept(kind)));
     if (!known) return [];
     const own = list.split(' ').filter((term) => !terms.has(term));
     return own.map((term) => ({ term, weight: DEED_WORTH, field: known.field }));

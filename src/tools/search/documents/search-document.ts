@@ -1,6 +1,6 @@
 import { compoundParts } from '../words/compound.ts';
-import { meaningsIn } from '../words/lexicon.ts';
-import { type Word, wordsOf } from '../words/words.ts';
+import { meaningsIn, neighbourOf } from '../words/lexicon.ts';
+import { splitName, type Word, wordsOf } from '../words/words.ts';
 
 /** Where a word of a document stands; reasons name it. */
 export const FIELDS = [
@@ -65,6 +65,14 @@ const SATURATION = 2.5;
 /** What one of two parts of a compound counts. */
 const PART = 0.8;
 
+/** Types whose names say more than the thing is: a blind is no window, and a lock is no door. */
+const PLAIN_TYPES: Readonly<Record<string, string>> = { WindowCovering: 'covering', DoorLock: 'lock', MountedOnOffControl: 'switch' };
+
+/** The names of device types in words. */
+export function typeText(types: readonly string[]): string {
+  return splitName(types.map((type) => PLAIN_TYPES[type] ?? type).join(' '));
+}
+
 /** The terms of a document with their saturated weights, by BM25F over its fields. */
 export function documentTerms(texts: readonly FieldText[], extra: readonly ExtraTerm[]): ReadonlyMap<string, TermWeight> {
   const sums = new Map<string, { sum: number; best: number; field: Field }>();
@@ -112,7 +120,8 @@ function termsOf(words: readonly Word[]): ReadonlyMap<string, number> {
   const terms = new Map<string, number>();
   const add = (term: string, count: number) => terms.set(term, (terms.get(term) ?? 0) + count);
   const addMeanings = (of: readonly Word[], share: number) => {
-    for (const { meanings } of meaningsIn(of)) for (const { concept, strength } of meanings) add(concept, strength * share);
+    for (const { meanings } of meaningsIn(of))
+      for (const { concept, strength } of meanings) add(strength === 1 ? concept : neighbourOf(concept), share);
   };
   for (const word of words) {
     add(word.stem, 1);

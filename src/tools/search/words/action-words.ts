@@ -20,12 +20,12 @@ export const ACTION_PHRASES: readonly string[] = [
   'play: play plays unpause resume_playback continue_playback start_playing start_playback keep_playing | spiel spiele abspielen wiedergabe fortsetzen | joue jouer lecture reprends | reproduce pon_musica reanuda | speel afspelen hervat | riproduci suona riprendi',
   'play=0.9 start=0.8: resume continue carry_on go_on proceed | weiter weitermachen | reprendre continue continuer | continua continuar | verder | continua',
   'pause stop=0.6: pause pauses pause_playback hold_on freeze_playback | pausiere pausieren anhalten | mets_en_pause pause | pausa pausar | pauzeer | metti_in_pausa pausa',
-  'stop pause=0.7 off=0.6: stop halt cease quit abort end | stopp stoppe halt aufhoren | arrete stoppe | para deten | stop | ferma',
+  'stop pause=0.7 off=0.6: stop halt cease quit abort cancel end | stopp stoppe halt aufhoren | arrete stoppe | para deten | stop | ferma',
   'next: next skip forward advance following skip_ahead | nachster nachste nachstes uberspringen | suivant suivante | siguiente salta | volgende | prossimo successivo avanti',
-  'previous: previous prior go_back last_song last_track last_tune backwards back_a back_one | vorheriger vorherige vorheriges zuruck | precedent precedente | anterior | vorige | precedente indietro',
+  'previous: previous prior go_back skip_back skip_backward skip_backwards last_song last_track last_tune backwards back_a back_one | vorheriger vorherige vorheriges zuruck | precedent precedente | anterior | vorige | precedente indietro',
   'mute: mute silence hush quiet shush | stumm stummschalten | sourdine coupe_le_son | silencia silencio | dempen | silenzia muto',
   'unmute: unmute sound_on | ton_an | remets_le_son | quita_silencio',
-  'dock: dock go_home return_to_base return_to_dock go_to_base back_to_base back_to_dock send_home send_back recharge return come_back | basis zuruck_zur_basis ladestation_fahren | retour_a_la_base | vuelve_a_la_base | terug_naar_basis | torna_alla_base',
+  'dock: dock go_home return_to_base return_to_dock go_to_base back_to_base back_to_dock back_to_the_base back_to_the_dock go_back_to_the_base go_back_to_the_dock go_back_to_base go_back_to_dock go_to_the_dock send_home send_back recharge return come_back | basis zuruck_zur_basis ladestation_fahren | retour_a_la_base | vuelve_a_la_base | terug_naar_basis | torna_alla_base',
   'start: start starts begin run launch commence initiate kick_off get_going fire_up clean hoover vacuum sweep mop | starte starten beginne loslegen sauge | demarre demarrer lance lancer nettoie aspire | inicia empieza arranca limpia aspira | begin | avvia inizia pulisci',
 ];
 
@@ -33,10 +33,12 @@ export const ACTION_PHRASES: readonly string[] = [
 export const TITLE_PHRASES: readonly string[] = [
   'on=0.75: turn_on_for turn_on_timed',
   'unlock=0.75: unlock_for',
+  'unlock=0.95: unbolt',
   'raise lower: step_speed faster_or_slower',
   'next=0.35: fast_forward skip_forward',
   'previous=0.35: rewind skip_backward start_over',
-  'start=0.8 set: set_run_mode run_mode clean_mode',
+  'start=0.9 set: set_run_mode run_mode clean_mode',
+  'play=0.9 start=0.5: resume',
   'on=0.45 off=0.3 set: fan_mode set_fan_mode',
   'on=0.45 off=0.3 set raise=0.4 lower=0.4: fan_speed set_fan_speed',
   'off=0.9 stop: stop_fan',
@@ -50,7 +52,7 @@ export const TITLE_PHRASES: readonly string[] = [
 export const ACTION_KIN: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   on: { open: 0.5, start: 0.6, play: 0.45, toggle: 0.3, unmute: 0.25 },
   off: { close: 0.5, stop: 0.55, toggle: 0.3, pause: 0.35, mute: 0.25, dock: 0.25 },
-  open: { unlock: 0.4, raise: 0.3, on: 0.35 },
+  open: { unlock: 0.3, raise: 0.3, on: 0.35 },
   close: { lock: 0.4, lower: 0.3, off: 0.35 },
   lock: { close: 0.3 },
   unlock: { open: 0.4 },
@@ -62,7 +64,60 @@ export const ACTION_KIN: Readonly<Record<string, Readonly<Record<string, number>
   faster: { raise: 0.8, set: 0.5 },
   next: { raise: 0.1 },
   dock: { stop: 0.3, off: 0.2 },
-  set: { raise: 0.3, lower: 0.3 },
+  set: { open: 0.5, raise: 0.3, lower: 0.3 },
+};
+
+/** What undoes an action or keeps it from happening: no answer to whoever asked for it. */
+export const OPPOSITES: Readonly<Record<string, readonly string[]>> = {
+  on: ['off', 'close', 'stop', 'pause'],
+  off: ['on', 'open', 'start', 'play'],
+  open: ['close', 'lock'],
+  close: ['open', 'unlock'],
+  lock: ['unlock', 'open'],
+  unlock: ['lock', 'close'],
+  raise: ['lower', 'close', 'off'],
+  lower: ['raise', 'open', 'on'],
+  start: ['stop', 'pause', 'dock', 'off'],
+  stop: ['start', 'play', 'on'],
+  play: ['pause', 'stop', 'off'],
+  pause: ['play', 'start', 'on'],
+  next: ['previous'],
+  previous: ['next'],
+  mute: ['unmute'],
+  unmute: ['mute'],
+  dock: ['start', 'play'],
+};
+
+/** What tells the state that an action makes, and how well: `which windows are open` asks for contacts before positions. */
+export const STATES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  open: { contact: 1, door: 0.8, position: 0.7, cover: 0.6, valve: 0.5, lock: 0.3 },
+  close: { contact: 1, door: 0.8, position: 0.7, cover: 0.6, valve: 0.5, lock: 0.3 },
+  lock: { lock: 1, door: 0.4 },
+  unlock: { lock: 1, door: 0.4 },
+  on: { on_off: 1, operation: 0.8, energy: 0.3 },
+  off: { on_off: 1, operation: 0.8, energy: 0.3 },
+  start: { operation: 1, on_off: 0.7, remaining: 0.4 },
+  stop: { operation: 1, on_off: 0.7, remaining: 0.6 },
+  play: { operation: 1, on_off: 0.7 },
+  pause: { operation: 1, on_off: 0.5 },
+  dock: { operation: 1 },
+  raise: { position: 1, cover: 0.6 },
+  lower: { position: 1, cover: 0.6 },
+  mute: { volume: 1, on_off: 0.8 },
+  set: { position: 0.5 },
+};
+
+/** What an action that only such things know is about where nothing else says so: `next` is a song. */
+export const KINDS_OF_ACTIONS: Readonly<Record<string, string>> = {
+  play: 'media',
+  pause: 'media',
+  next: 'media',
+  previous: 'media',
+  mute: 'media',
+  unmute: 'media',
+  lock: 'lock',
+  unlock: 'lock',
+  dock: 'vacuum',
 };
 
 /** Verbs whose meaning stands in a particle later in the sentence: `turn the lamp off`, `mach das Licht aus`. */

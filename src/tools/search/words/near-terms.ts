@@ -16,7 +16,7 @@ export function nearTerms(word: string, terms: Iterable<string>, counts: (term: 
   const near: Alternative[] = [];
   for (const term of terms) {
     const strength = likeness(word, term, { slips, letters });
-    if (strength > 0 && counts(term)) near.push({ term, strength });
+    if (strength > 0 && counts(term)) near.push({ term, strength, isNear: true });
   }
   return near.sort((a, b) => b.strength - a.strength || (a.term < b.term ? -1 : 1)).slice(0, MAX_NEAR);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Principal } from '../../../../src/core/access/principal.ts';
+import { AtmoError } from '../../../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../../../src/core/json.ts';
 import type { AuditStore } from '../../../../src/journal/audit/audit-store.ts';
 import { replayTools } from '../../../../src/tools/builtin/access/replay-tools.ts';
@@ -32,6 +33,15 @@ function roomOver(log: AuditStore, fixture: AuditFixture) {
   const acting = { execution: { side_effects: true }, permissions: ['device:control:lamp'], handler: counting };
   room.registry.register(makeTool({ ...acting, name: 'toggle' }));
   room.registry.register(makeTool({ ...acting, name: 'silent', audit: { log_result: false } }));
+  room.registry.register(
+    makeTool({
+      ...acting,
+      name: 'refuse',
+      handler: async () => {
+        throw new AtmoError('DEVICE_UNREACHABLE', 'No light answers');
+      },
+    }),
+  );
   const pin = { type: 'object', properties: { pin: { type: 'string', description: 'PIN', 'x-secret': true } } };
   const checkPin = { execution: { determinism: 'deterministic' }, parameters: pin, handler: async () => true };
   room.registry.register(makeTool({ ...checkPin, name: 'check_pin' }));
@@ -91,7 +101,7 @@ describe('replay of the journal', () => {
     expect(runs()).toBe(3);
   });
 
-  test('finds out a tool that promised too much, and says when a tool is gone', async () => {
+  test('finds out a tool that promised too much, and has the answer of one that is gone', async () => {
     await using room = await setUp();
     const { call, replay, registry } = room;
     await call('liar');
@@ -99,9 +109,35 @@ describe('replay of the journal', () => {
     const draw = registry.resolve('draw');
     registry.unregister(draw.id);
     const { calls, differing } = await replay();
-    expect(calls.map(({ verdict }) => verdict)).toEqual(['tool_gone', 'differs']);
+    expect(calls).toMatchObject([{ verdict: 'from_log', result: expect.any(Array) }, { verdict: 'differs' }]);
     expect(differing).toBe(1);
     expect(await call('hub:check_determinism')).toMatchObject({ result: { dishonest: [{ tool: 'core:liar@1.0.0' }] } });
+  });
+
+  test('has the code and the message of a call that failed, and says of a silent tool that it is gone', async () => {
+    await using room = await setUp();
+    const { call, replay, registry } = room;
+    await call('refuse');
+    await call('silent');
+    registry.unregister(registry.resolve('silent').id);
+    expect((await replay()).calls).toMatchObject([
+      { tool: 'core:silent@1.0.0', verdict: 'tool_gone' },
+      { tool: 'core:refuse@1.0.0', verdict: 'from_log', error: 'DEVICE_UNREACHABLE', message: 'No light answers' },
+    ]);
+  });
+
+  test('of a removed tool is asked for by its name', async () => {
+    await using room = await setUp();
+    const { call, registry } = room;
+    await call('weather');
+    await call('toggle');
+    registry.unregister(registry.resolve('weather').id);
+    for (const name of ['weather', 'core:weather', 'core:weather@1.0.0']) {
+      expect(await call('hub:replay_audit', { tool: name })).toMatchObject({
+        result: { calls: [{ tool: 'core:weather@1.0.0', verdict: 'from_log' }] },
+      });
+    }
+    expect(await call('hub:replay_audit', { tool: 'eather' })).toMatchObject({ result: { calls: [] } });
   });
 
   test('is of the calls that are asked for', async () => {

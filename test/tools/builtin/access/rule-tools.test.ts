@@ -7,6 +7,7 @@ import { NO_DEVICE_FACTS } from '../../../../src/core/devices/device-facts.ts';
 import { parseDeviceId } from '../../../../src/core/ids.ts';
 import type { JsonObject } from '../../../../src/core/json.ts';
 import { ruleTools } from '../../../../src/tools/builtin/access/rule-tools.ts';
+import { sequenceTool } from '../../../../src/tools/builtin/sequence-tools.ts';
 import { makeDevice } from '../../../gateway/gateway-room.ts';
 import { agent, codeOf, makeRoom, makeTool, owner } from '../../tool-room.ts';
 
@@ -57,6 +58,8 @@ function room() {
   const devices = { list: () => [makeDevice('door', { area: 'Hall' })] };
   for (const tool of [
     unlock,
+    makeTool({ name: 'echo' }),
+    sequenceTool(() => made.pipeline),
     ...ruleTools({ rules: administration(), registry, validator, authorizer: collaborators.authorizer, devices }),
   ])
     expect(registry.register(tool)).toEqual([]);
@@ -104,6 +107,41 @@ describe('test_rules', () => {
     });
     expect(await call('test_rules', { tool: 'unlock' })).toMatchObject({ result: { at: 'mon 12:00', verdict: { kind: 'allow' } } });
     expect(ran()).toBe(0);
+  });
+
+  test('a sequence is judged with all of its steps, also those in a sequence of another name', async () => {
+    const { call, ran } = room();
+    const steps = [
+      { tool: 'echo', params: { value: 1 } },
+      { tool: 'unlock', params: {} },
+    ];
+    const trial = { tool: 'sequence', params: { steps }, agent: 'helper' };
+    expect(await call('test_rules', { ...trial, at: 'fri 23:00' })).toMatchObject({
+      result: {
+        tool: 'core:sequence@1.0.0',
+        verdict: { kind: 'deny', rule: 'night', reason: 'nobody leaves at night' },
+        dangerous: true,
+        effects: [
+          { tool: 'core:sequence@1.0.0', decision: 'allow' },
+          { tool: 'core:echo@1.0.0', decision: 'allow' },
+          { tool: 'core:unlock@1.0.0', target: 'door/1/DoorLock/UnlockDoor', decision: 'deny', rule: 'night' },
+        ],
+      },
+    });
+    expect(await call('test_rules', trial)).toMatchObject({ result: { verdict: { kind: 'allow' }, dangerous: true } });
+    expect(ran()).toBe(0);
+  });
+
+  test('a step whose parameters are not known yet is said to be judged later, and a step that cannot be is refused', async () => {
+    const { call } = room();
+    const step = { tool: 'unlock', params: { pin: { $result: '0/value' } } };
+    const steps = [{ tool: 'echo', params: { value: '1' } }, step];
+    expect(await call('test_rules', { tool: 'sequence', params: { steps } })).toMatchObject({
+      result: { verdict: { kind: 'allow' }, judged_later: ['core:unlock@1.0.0'] },
+    });
+    expect(await call('test_rules', { tool: 'sequence', params: { steps: [{ tool: 'unlok' }] } })).toMatchObject({
+      error: { code: 'TOOL_NOT_FOUND', message: expect.stringMatching(/^sequence would call unlok: /) },
+    });
   });
 
   test('no PIN is written down', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { DeviceAdministration, GroupInfo } from '../../../../src/core/devices/device-administration.ts';
+import { COMMISSION_STEPS, type DeviceAdministration, type GroupInfo } from '../../../../src/core/devices/device-administration.ts';
 import type { Device } from '../../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../../src/core/ids.ts';
@@ -9,6 +9,7 @@ import { deviceAdminTools } from '../../../../src/tools/builtin/devices/device-a
 import { deviceNames } from '../../../../src/tools/places/resolve-device.ts';
 import { approvalsSaying } from '../../approvals-saying.ts';
 import { agent, makeRoom, owner, settled } from '../../tool-room.ts';
+import { NO_NAMING } from './naming-fixture.ts';
 
 function device(id: string, name: string): Device {
   return {
@@ -33,6 +34,9 @@ function bounds(isOneNode = false): DeviceBounds {
   return {
     ownerOf: (id, endpoint) => (isOneNode ? (endpoint % 2 === 1 ? lamp.id : lock.id) : id),
     nodeOf: (id) => (isOneNode ? [lamp.id, lock.id] : [id]),
+    wholeOf: (id) => (isOneNode ? lamp.id : id),
+    isGuarded: (id) => id === lock.id,
+    servedClusters: () => [{ endpoint: 1, cluster: 'OnOff', served_by: 'profile' }],
     riskOn: (id) => (id === lock.id ? 'dangerous' : 'low'),
     riskOfCommand: ({ device, command }) => (device === lock.id && command === 'Toggle' ? 'dangerous' : 'none'),
     outcomeOf: ({ cluster, command }) => (cluster === 'OnOff' && command === 'On' ? { values: { is_on: true } } : {}),
@@ -50,6 +54,8 @@ class RecordingAdministration {
       decommission: [lamp.id],
       rename: lamp,
       setArea: lamp,
+      recognised: [lamp, lock].map(({ id }) => ({ device: id, former: parseDeviceId(`old-${id}`), removedAtMs: 0 })),
+      restore: { ...lamp, id: parseDeviceId('old-lamp-1') },
       ping: { roundTripMs: 5 },
       interview: [lamp],
       share: { qrCode: 'MT:X', manualCode: '123', expiresAt: '2026-01-01T00:00:00Z' },
@@ -84,7 +90,8 @@ class RecordingAdministration {
 
   async #commission(options: Parameters<DeviceAdministration['commission']>[1]) {
     options.onProgress({ step: 'connect', note: 'found it' });
-    return { nodeId: '7', devices: [lamp], findings: [] };
+    options.onProgress({ step: 'discover', note: 'it was another one' });
+    return { nodeId: '7', devices: [lamp], findings: [], recognised: [] };
   }
 }
 
@@ -96,17 +103,23 @@ function room(extra: Parameters<typeof makeRoom>[0] = {}, isOneNode = false) {
     devices: deviceNames(() => [lamp, lock]),
     bounds: bounds(isOneNode),
     riskOf: (cluster) => (cluster === 'DoorLock' ? 'dangerous' : 'low'),
+    naming: NO_NAMING,
   });
   for (const tool of tools) expect(made.registry.register(tool)).toEqual([]);
   const call = (tool: string, params: unknown, principal = owner) => made.pipeline.call({ principal, tool: `hub:${tool}`, params });
   return { ...made, tools, recording, call };
 }
 
+/** They work on what is known of names, and ask no device; device-name-tools.test.ts has them. */
+const NAMES_ALONE = ['list_device_names', 'free_device_name'];
+
 const approved = approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['ann'] });
 const onLamp = { device_id: 'desk lamp' };
 const binding = { device_id: 'lamp-1', endpoint: 1, target_device_id: 'front door', target_endpoint: 2 };
 const CALLS: readonly (readonly [string, object, readonly unknown[]])[] = [
   ['commission_device', { code: '34970112332' }, ['commission', { code: '34970112332' }]],
+  ['recognised_devices', {}, ['recognised']],
+  ['restore_device', onLamp, ['restore', 'lamp-1']],
   ['half_commissioned', {}, ['halfCommissioned']],
   ['forget_half_commissioned', { id: 'h1' }, ['forget', 'h1']],
   ['remove_device', onLamp, ['decommission', 'lamp-1', expect.objectContaining({ isForced: false })]],
@@ -162,7 +175,7 @@ describe('hub tools', () => {
     expect(
       room()
         .tools.map((tool) => tool.definition.name)
-        .filter((name) => !called.has(name)),
+        .filter((name) => !called.has(name) && !NAMES_ALONE.includes(name)),
     ).toEqual([]);
   });
 
@@ -177,7 +190,7 @@ describe('hub tools', () => {
     expect(await call('bind_devices', binding, caretaker)).toMatchObject({ error: { code: 'DEVICE_NOT_FOUND' } });
   });
 
-  test.each(['remove_device', 'update_device', 'remove_fabric', 'set_access_control', 'share_device', 'bind_devices'])(
+  test.each(['remove_device', 'restore_device', 'update_device', 'remove_fabric', 'set_access_control', 'share_device', 'bind_devices'])(
     '%s waits for approval',
     async (tool) => {
       const { call, recording } = room();
@@ -237,6 +250,43 @@ describe('devices that share a node', () => {
     },
   );
 
+  test('one device of a bridge is never removed alone: the refusal says how many would go and what to name', async () => {
+    const { call, recording } = room({ approvals: approved }, true);
+    expect(await call('remove_device', { device_id: 'front door' })).toMatchObject({
+      error: {
+        code: 'CONFLICT',
+        message: expect.stringMatching(/^lock-1 cannot leave alone: it belongs to lamp-1, .* 2 devices\. Name lamp-1/),
+        details: { devices: 2, whole: 'lamp-1' },
+      },
+    });
+    expect(recording.calls).toEqual([]);
+    expect(await call('remove_device', { device_id: 'front door', whole_node: true })).toMatchObject({ status: 'success' });
+    expect(await call('remove_device', { device_id: 'lamp-1' })).toMatchObject({ status: 'success' });
+    expect(recording.calls.map(([method, id]) => [method, id])).toEqual([
+      ['decommission', 'lock-1'],
+      ['decommission', 'lamp-1'],
+    ]);
+  });
+
+  test('former ids come back with a bridge but for locks, which are named one by one', async () => {
+    const { call, recording } = room({ approvals: approved }, true);
+    expect(await call('restore_device', { device_id: 'lamp-1', whole_node: true })).toMatchObject({
+      result: { restored: [{ device_id: 'old-lamp-1', was_for_a_while: 'lamp-1' }], left: ['lock-1'] },
+    });
+    expect(await call('restore_device', { device_id: 'lock-1' })).toMatchObject({ status: 'success' });
+    expect(recording.calls.filter(([method]) => method === 'restore')).toEqual([
+      ['restore', 'lamp-1'],
+      ['restore', 'lock-1'],
+    ]);
+  });
+
+  test('sharing one device of a bridge tells that the bridge is opened with all its devices', async () => {
+    const { call } = room({ approvals: approved }, true);
+    const behind = { device_id: 'front door' };
+    expect(await call('share_device', behind)).toMatchObject({ result: { manual_code: '123', opened: 'lamp-1', devices: 2 } });
+    expect(await call('close_share', behind)).toMatchObject({ result: { success: true, opened: 'lamp-1', devices: 2 } });
+  });
+
   test('a group that names an endpoint of another device still needs the permission for that one', async () => {
     const { call } = room({ approvals: approved }, true);
     const params = { group: 1, cluster: 'OnOff', command: 'Off' };
@@ -267,7 +317,10 @@ describe('commissioning as a job', () => {
     const answer = await pipeline.callAsync({ ...request, params: { code: '34970112332', passcode: 20202021, name: 'Lamp' } });
     await settled();
     const id = answer.kind === 'job' ? answer.job.job_id : '';
-    expect(jobs.get(id, owner)).toMatchObject({ status: 'succeeded', progress: { note: 'connect: found it' }, result: { node_id: '7' } });
+    expect(jobs.get(id, owner)).toMatchObject({ status: 'succeeded', result: { node_id: '7' } });
+    // What was reached stays reached where the search goes on.
+    const fraction = COMMISSION_STEPS.indexOf('connect') / (COMMISSION_STEPS.length - 1);
+    expect(jobs.get(id, owner)).toMatchObject({ progress: { note: 'discover: it was another one', fraction } });
     const bad = await pipeline.call({ ...request, params: { code: 34970112332, passcode: 'x'.repeat(3), host: 1 } });
     expect(bad).toMatchObject({ error: { code: 'VALIDATION_ERROR' } });
     const traces = JSON.stringify([heard, audited, bad]);
@@ -283,7 +336,7 @@ test('a failure of the port is the answer', async () => {
     },
   });
   const { registry, pipeline } = makeRoom();
-  const ports = { administration, devices: deviceNames(() => [lamp]), bounds: bounds(), riskOf: () => 'low' as const };
+  const ports = { administration, devices: deviceNames(() => [lamp]), bounds: bounds(), riskOf: () => 'low' as const, naming: NO_NAMING };
   for (const tool of deviceAdminTools(ports)) registry.register(tool);
   expect(await pipeline.call({ principal: owner, tool: 'hub:ping_device', params: onLamp })).toMatchObject({
     error: { code: 'DEVICE_UNREACHABLE' },

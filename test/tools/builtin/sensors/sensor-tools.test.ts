@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Reachability } from '../../../../src/core/devices/device-model.ts';
+import { NO_HOME_NAMES } from '../../../../src/core/devices/home-names.ts';
 import type { HistoryQuery, Reading, ReadingStore, ReadingValue } from '../../../../src/core/devices/reading-store.ts';
+import type { ErrorBody } from '../../../../src/core/errors.ts';
 import { parseDeviceId, parseSensorId } from '../../../../src/core/ids.ts';
 import { sensorTools } from '../../../../src/tools/builtin/sensors/sensor-tools.ts';
+import { makeDevice } from '../../../gateway/gateway-room.ts';
 import { agent, listAuthorizer, makeRoom, owner } from '../../tool-room.ts';
 
 const START = Date.UTC(2026, 0, 1);
@@ -16,6 +19,7 @@ function reading(id: string, value: ReadingValue | null, area: string, reachabil
 }
 
 const called = {
+  ...NO_HOME_NAMES,
   revision: 0,
   deviceAliases: (device: string) => (device === 'stove' ? ['Herd'] : []),
   areaNames: (area: string) => ({ aliases: area === 'Hall' ? ['Flur'] : [] }),
@@ -35,11 +39,19 @@ function room(...readings: readonly Reading[]) {
     },
   };
   const { registry, pipeline } = makeRoom();
-  for (const tool of sensorTools({ readings: store, authorizer: listAuthorizer, homeNames: called }))
+  const directory = { get: (id: string) => (typesOf[id] ? makeDevice(id, { deviceTypes: typesOf[id] }) : undefined) };
+  for (const tool of sensorTools({ readings: store, authorizer: listAuthorizer, homeNames: called, directory }))
     expect(registry.register(tool)).toEqual([]);
   const call = (tool: string, params: unknown, principal = owner) => pipeline.call({ principal, tool, params });
   return { call, asked };
 }
+
+const typesOf: Record<string, readonly string[]> = {
+  fridge: ['Refrigerator'],
+  oven: ['Oven'],
+  boiler: ['WaterHeater'],
+  weather: ['TemperatureSensor'],
+};
 
 const house = [
   reading('hall-sensor/temperature', 21.5, 'Hall'),
@@ -55,6 +67,15 @@ describe('list_sensors', () => {
     const result = 'result' in answer ? answer.result : undefined;
     return (result as { sensors: { sensor_id: string }[] }).sensors.map(({ sensor_id: id }) => id);
   };
+
+  test('finds a sensor by its title, with and without the quotation marks around the name of its device', async () => {
+    const [one] = house;
+    if (!one) throw new Error('the house has no sensor');
+    const { call } = room({ ...one, sensor: { ...one.sensor, title: '"Hall sensor" temperature' } });
+    for (const title of ['"Hall sensor" temperature', 'hall sensor temperature']) {
+      expect(await call('query_sensor', { sensor_id: title }), title).toMatchObject({ result: { sensor_id: 'hall-sensor/temperature' } });
+    }
+  });
 
   test('tells what the caller may read, with value and age, in the order of ids', async () => {
     const { call } = room(...house);
@@ -110,15 +131,69 @@ describe('read_temperature', () => {
   test('names the candidates when a place has several or none', async () => {
     const { call } = room(...house);
     expect(await call('read_temperature', { location: 'kitchen' })).toMatchObject({
-      error: { code: 'AMBIGUOUS_DEVICE', details: { candidates: ['stove/temperature', 'fridge/temperature'] } },
+      result: { sensor_id: 'stove/temperature' },
+    });
+    const two = [...house, reading('weather/temperature', 21, 'Kitchen')];
+    expect(await room(...two).call('read_temperature', { location: 'kitchen' })).toMatchObject({
+      error: { code: 'AMBIGUOUS_DEVICE', details: { candidates: ['stove/temperature', 'weather/temperature'] } },
     });
     expect(await call('read_temperature', { location: 'hal' })).toMatchObject({
       error: { code: 'SENSOR_NOT_FOUND', details: { candidates: expect.arrayContaining(['hall-sensor/temperature']) } },
     });
   });
 
+  test('of a room is that of its air, never that of food or water in it; an appliance is asked for by its own name', async () => {
+    const kitchen = ['fridge', 'oven'].map((device) => reading(`${device}/temperature`, 4, 'Kitchen'));
+    const { call } = room(...kitchen, reading('weather/temperature', 20, 'Kitchen'), reading('boiler/temperature', 52, 'Cellar'));
+    expect(await call('read_temperature', { location: 'Kitchen' })).toMatchObject({ result: { value: 20 } });
+    expect(await call('read_temperature', { location: 'Cellar' })).toMatchObject({
+      error: {
+        code: 'SENSOR_NOT_FOUND',
+        message: expect.stringContaining('Nothing measures the air of "Cellar"'),
+        details: { candidates: ['boiler/temperature'] },
+      },
+    });
+    expect(await call('read_temperature', { location: 'boiler' })).toMatchObject({ result: { value: 52 } });
+  });
+
+  test('of an area and a kind in one text names what is there, for tools that take an id alone too', async () => {
+    const asked = [
+      ['read_temperature', { location: 'kitchen temperature' }],
+      ['query_sensor', { sensor_id: 'kitchen-probe/Temperature' }],
+    ] as const;
+    for (const [tool, params] of asked) {
+      const { error } = (await room(...house).call(tool, params)) as { error: ErrorBody };
+      const { candidates } = error.details as { candidates: readonly string[] };
+      expect(error).toMatchObject({ code: 'SENSOR_NOT_FOUND', details: { area: 'Kitchen', kind: 'temperature' } });
+      expect(candidates.length).toBeGreaterThan(0);
+      expect(error.message).toContain(`of the kind temperature in "Kitchen" there is ${candidates.join(', ')}`);
+      for (const id of candidates)
+        expect(await room(...house).call('query_sensor', { sensor_id: id })).toMatchObject({ status: 'success' });
+    }
+  });
+
+  test('where nothing measures temperatures does not say that there is nothing to read', async () => {
+    expect(await room(reading('door/contact', false, 'Hall')).call('read_temperature', { location: 'Hall' })).toMatchObject({
+      error: { message: 'No sensor fits "Hall"; there is no sensor of the kind temperature that you may read' },
+    });
+  });
+
   test('a sensor that never said anything is not zero degrees', async () => {
     expect(await room(...house).call('read_temperature', { location: 'attic' })).toMatchObject({ error: { code: 'DEVICE_UNREACHABLE' } });
+  });
+});
+
+describe('a value of which the time is not known', () => {
+  const old = { ...reading('hall-sensor/temperature', 21.5, 'Hall', 'unreachable'), atMs: 0 };
+
+  test('has no time and no age at any tool, and not those of 1970', async () => {
+    const { call } = room(old);
+    const unknown = { timestamp: null, age_seconds: null };
+    expect(await call('read_temperature', { location: 'Hall' })).toMatchObject({ result: { value: 21.5, ...unknown } });
+    expect(await call('query_sensor', { sensor_id: 'hall-sensor/temperature' })).toMatchObject({
+      result: { ...unknown, values: [{ timestamp: null, value: 21.5 }] },
+    });
+    expect(await call('list_sensors', {})).toMatchObject({ result: { sensors: [unknown] } });
   });
 });
 

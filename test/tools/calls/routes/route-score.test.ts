@@ -13,6 +13,7 @@ const hub = (id: string, change: Partial<RouteCandidate> = {}): RouteCandidate =
   capabilities: ['vision', 'matter_bridge'],
   ...change,
 });
+const EYES = { constraints: new Map([['vision', { max_image_mb: 2, model: 'eyes, big', lens: true }]]) };
 const here = hub('here', { isLocal: true, hops: 0, roundTripMs: 0 });
 const rank = (tool: Record<string, unknown>, candidates: readonly RouteCandidate[], wish = {}) =>
   rankRoute(makeTool(tool).definition, wish, candidates);
@@ -50,8 +51,17 @@ describe('who cannot take a call is named with the reason', () => {
     [{}, { hops: 2 }, { hop_budget: 1 }, 'is too many hops away'],
     [{ routing: { hop_limit: 1 } }, { hops: 2 }, { hop_budget: 5 }, 'is too many hops away'],
     [{ routing: { node_affinity: ['garage'] } }, {}, {}, 'is none of garage'],
+    [{ requires: ['vision'] }, EYES, { needs: { imageBytes: 3_000_000 } }, 'takes pictures of at most 2 MB'],
+    [{ requires: ['vision'] }, EYES, { needs: { model: 'huge' } }, 'has no model huge'],
   ])('%j %j %j', (tool, change, wish, reason) => {
     expect(rank(tool, [hub('a', change)], wish)).toEqual({ ranked: [], refused: [{ node_id: 'a', reason }] });
+  });
+
+  test('what a hub says of a capability rules out only what needs it and does not fit', () => {
+    const needs = { imageBytes: 2_097_152, model: 'big' };
+    expect(ids({ requires: ['vision'] }, [hub('a', EYES), hub('b')], { needs })).toEqual(['a', 'b']);
+    expect(ids({}, [hub('a', EYES)], { needs: { imageBytes: 9_000_000, model: 'huge' } })).toEqual(['a']);
+    expect(ids({ requires: ['vision'] }, [hub('a', EYES), hub('b')], { needs: { imageBytes: 2_097_153 } })).toEqual(['b']);
   });
 
   test('affinity names hubs or roles, and a hub has the role of its capabilities', () => {

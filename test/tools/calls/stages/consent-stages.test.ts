@@ -67,7 +67,9 @@ describe('an approval', () => {
   });
 
   test('that was denied refuses the call and says which one it was', async () => {
-    const room = makeRoom({ approvals: approvalsSaying({ state: 'denied', approvalId: 'ap-1', by: 'ann' }) });
+    const room = makeRoom({
+      approvals: approvalsSaying({ state: 'denied', approvalId: 'ap-1', by: 'ann', expiresAt: '2026-01-01T00:10:00.000Z' }),
+    });
     room.registry.register(makeTool(unlock));
     expect(await room.pipeline.call(request)).toMatchObject({
       error: { code: 'PERMISSION_DENIED', message: expect.stringContaining('ann has denied'), details: { approval_id: 'ap-1' } },
@@ -155,7 +157,15 @@ describe("the owner's rules", () => {
     expect(codeOf(await room.pipeline.call({ ...request, tool: 'unlock' }))).toBe('success');
     expect(asked.map(({ personsNeeded }) => personsNeeded)).toEqual([1, 3]);
     const waiting = makeRoom({
-      approvals: approvalsSaying({ state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 2, given: 0 }),
+      approvals: approvalsSaying({
+        state: 'pending',
+        approvalId: 'ap-1',
+        expiresAt: '2026-01-01T00:10:00Z',
+        needed: 2,
+        given: 0,
+        summary: 'kitchen wants it',
+        willDo: [],
+      }),
       rules: rulesSaying({ kind: 'approve', rule: 'two-of-us', persons: 2 }),
     });
     waiting.registry.register(makeTool({}));

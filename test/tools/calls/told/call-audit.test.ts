@@ -166,6 +166,18 @@ describe('the log', () => {
   });
 });
 
+test('a call that turns out to be dangerous is marked for administrators, whatever its tool says', async () => {
+  const room = makeRoom({ approvals: approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['ann'] }) });
+  const effects = ({ command }: JsonObject) => [
+    { permission: 'device:control:door', risk: command === 'unlock' ? ('dangerous' as const) : ('low' as const), target: 'door' },
+  ];
+  const parameters = { type: 'object', properties: { command: { type: 'string' } } };
+  room.registry.register(makeTool({ effects, parameters, permissions: ['device:control:door'], execution: { side_effects: true } }));
+  await call(room, { command: 'unlock' });
+  await call(room, { command: 'lock' });
+  expect(room.heard.map((event) => event.data.notify_admins ?? false)).toEqual([true, true, false, false]);
+});
+
 test('calls that administrators are to hear of are marked in the events', async () => {
   const room = makeRoom();
   room.registry.register(makeTool({ audit: { notify_admins: true } }));

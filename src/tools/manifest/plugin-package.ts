@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto';
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import { AtmoError } from '../../core/errors.ts';
+import { isWithin } from '../../core/is-within.ts';
+import { isJsonObject } from '../../core/json.ts';
+import { requireOwn, trustedPath } from './trusted-path.ts';
+
+/** A name of the package registry: a relative path or a module of Node is none. */
+const PACKAGE_NAME = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*$/i;
+const MODULES = 'node_modules';
+const MAX_FILES = 5_000;
+const MAX_BYTES = 64 * 1_048_576;
+/** Members of a package.json that name packages which its code may load. */
+const DEPENDENCIES = ['dependencies', 'optionalDependencies', 'peerDependencies'];
+
+/**
+ * A package that the owner installed beside the manifest, with the packages that it depends on: all their files, as they were when it was
+ * made. Nothing of another folder is looked at, as Node itself would do.
+ */
+export class PluginPackage {
+  /** The file that is loaded. */
+  readonly file: string;
+  /** SHA-256 over names and contents of all files, in the form of Subresource Integrity (`sha256-…`, base64). */
+  readonly integrity: string;
+  readonly #name: string;
+  readonly #folders: readonly string[];
+  readonly #uid: number;
+  readonly #marks: string;
+
+  /**
+   * CONFIG_INVALID for a package that is not there, lies or leads elsewhere, has files that others than `uid` and root can write, or more
+   * of them than can be looked at.
+   */
+  constructor(name: string, { manifest, uid }: { readonly manifest: string; readonly uid: number }) {
+    const modules = join(dirname(manifest), MODULES);
+    this.#name = name;
+    this.#uid = uid;
+    this.file = trustedPath(entryFile(name, { manifest, modules }), uid);
+    this.#folders = foldersOf(name, realpathSync(modules));
+    const paths = this.#paths();
+    this.#marks = marksOf(paths);
+    this.integrity = integrityOf(paths, realpathSync(modules));
+  }
+
+  /** CONFLICT when a file has changed since: what would be loaded now is not what the hub looked at. */
+  requireUnchanged(): void {
+    if (marksOf(this.#paths()) === this.#marks) return;
+    throw new AtmoError(
+      'CONFLICT',
+      `The files of the plugin ${this.#name} have changed since the hub loaded it; restart the hub to take them`,
+    );
+  }
+
+  #paths(): readonly string[] {
+    const paths: string[] = [];
+    for (const folder of this.#folders) {
+      trustedPath(folder, this.#uid);
+      for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) paths.push(join(entry.parentPath, entry.name));
+      if (paths.length > MAX_FILES) throw invalid(`the plugin ${this.#name} has more than ${MAX_FILES} files with what it depends on`);
+    }
+    for (const path of paths) this.#requireOwn(path);
+    return paths.sort();
+  }
+
+  /** A link out of the package would lead to a file that nobody looks at. */
+  #requireOwn(path: string): void {
+    const stat = lstatSync(path);
+    requireOwn(path, stat, { uid: this.#uid });
+    if (!stat.isSymbolicLink()) return;
+    const target = existsSync(path) ? realpathSync(path) : '';
+    if (this.#folders.some((folder) => isWithin(target, folder))) return;
+    throw invalid(`${path} is a link out of the plugin ${this.#name}; install the package itself`);
+  }
+}
+
+/** What Node takes for the name, if that is the package beside the manifest. */
+function entryFile(name: string, { manifest, modules }: { readonly manifest: string; readonly modules: string }): string {
+  const folder = join(modules, name);
+  if (!PACKAGE_NAME.test(name) || !existsSync(folder)) {
+    throw invalid(`there is no package ${name} in ${modules}; install it with: npm install --prefix ${dirname(manifest)} ${name}`);
+  }
+  if (!isWithin(realpathSync(folder), realpathSync(modules))) {
+    throw invalid(`${folder} is a link to a folder elsewhere; install the package itself: npm install --install-links`);
+  }
+  const file = resolved(name, manifest);
+  if (file !== undefined && isWithin(file, realpathSync(folder))) return file;
+  throw invalid(`the package ${name} in ${modules} has no file that could be loaded; its package.json has to name one in main or exports`);
+}
+
+function resolved(name: string, manifest: string): string | undefined {
+  try {
+    return realpathSync(createRequire(manifest).resolve(name));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The folder of the package, and of each that it depends on and that lies beside it. */
+function foldersOf(name: string, modules: string): readonly string[] {
+  const found = new Set([realpathSync(join(modules, name))]);
+  for (const folder of found) {
+    for (const dependency of dependenciesIn(folder)) {
+      const inside = join(folder, MODULES, dependency);
+      const beside = join(modules, dependency);
+      if (!PACKAGE_NAME.test(dependency) || existsSync(inside) || !existsSync(beside)) continue;
+      const real = realpathSync(beside);
+      if (!isWithin(real, modules)) throw invalid(`${beside} is a link to a folder elsewhere; install the package itself`);
+      found.add(real);
+    }
+  }
+  return [...found];
+}
+
+/** Of a package and of those that are inside of it. */
+function dependenciesIn(folder: string): readonly string[] {
+  const inside = join(folder, MODULES);
+  const names = foldersIn(inside).flatMap((name) => (name.startsWith('@') ? scoped(inside, name) : [name]));
+  return [...ownDependencies(folder), ...names.flatMap((name) => dependenciesIn(join(inside, name)))];
+}
+
+function scoped(folder: string, scope: string): readonly string[] {
+  return foldersIn(join(folder, scope)).map((name) => `${scope}/${name}`);
+}
+
+function foldersIn(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+}
+
+function ownDependencies(folder: string): readonly string[] {
+  try {
+    const declared: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    if (!isJsonObject(declared)) return [];
+    return DEPENDENCIES.flatMap((member) => (isJsonObject(declared[member]) ? Object.keys(declared[member]) : []));
+  } catch {
+    // It names nothing that could be looked for.
+    return [];
+  }
+}
+
+/** The places of files on the disk with the times of their last change, which no program can set. */
+function marksOf(paths: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const path of paths) {
+    const { dev, ino, mode, size, ctimeNs } = lstatSync(path, { bigint: true });
+    hash.update(JSON.stringify([path, ...[dev, ino, mode, size, ctimeNs].map(String)]));
+  }
+  return hash.digest('hex');
+}
+
+function integrityOf(paths: readonly string[], modules: string): string {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for (const path of paths) {
+    const stat = lstatSync(path);
+    bytes += stat.isFile() ? stat.size : 0;
+    if (bytes > MAX_BYTES) throw invalid(`the files of the plugin below ${modules} are longer than ${MAX_BYTES} bytes`);
+    const content = stat.isFile() ? readFileSync(path) : stat.isSymbolicLink() ? readlinkSync(path) : '';
+    const digest = createHash('sha256').update(content).digest('hex');
+    if (!stat.isDirectory()) hash.update(JSON.stringify([relative(modules, path), digest]));
+  }
+  return `sha256-${hash.digest('base64')}`;
+}
+
+function invalid(problem: string): AtmoError {
+  return new AtmoError('CONFIG_INVALID', problem);
+}

@@ -1,0 +1,152 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { pointerKeys } from '../../core/json-pointer.ts';
+import { type LocatedYaml, locatedYaml } from '../../core/settings/checked-yaml.ts';
+import { OwnerFile, type TakenText } from '../../core/storage/owner-file.ts';
+import { plainName } from '../forms/model-name.ts';
+import { copyJson } from '../schema/plain-json.ts';
+import { trustedPath } from './trusted-path.ts';
+
+const MAX_BYTES = 1_048_576;
+const LIST_KEY = 'tools';
+
+/** One tool that the owner wrote into a file. */
+export interface FileRecord {
+  readonly body: JsonObject;
+  /** File and line of a member of the record, by its JSON pointer; of the record itself without one. */
+  place(pointer?: string): string;
+}
+
+/** What a file of the owner asks for and the hub does without. */
+export interface LeftOut {
+  /** File and line, such as `tools.yaml, line 4`. */
+  readonly place: string;
+  /** What is wrong, and with which tool. */
+  readonly problem: string;
+}
+
+/** What a file holds, as far as it can be read. */
+export interface RecordFile {
+  readonly records: readonly FileRecord[];
+  readonly leftOut: readonly LeftOut[];
+  /** Why the records are those that were taken last, and not those of the file; absent when they are the same. */
+  readonly stale?: LeftOut;
+}
+
+/** What a record calls its tool: an `id`, a `name`, or that of the `tool` in it; undefined where it names none. */
+export function recordName({ body: { id, name, tool } }: Pick<FileRecord, 'body'>): string | undefined {
+  const inner = isJsonObject(tool) ? tool.name : undefined;
+  return [id, name, inner].find((one) => typeof one === 'string');
+}
+
+/** The names that files give tools, as another tool would have them too: neither the namespace nor how they are written counts. */
+export class ReservedNames {
+  readonly #names = new Map<string, ReadonlySet<string>>();
+
+  /** Keeps the names of one file, in place of those that it gave before. */
+  reserve(file: string, records: readonly FileRecord[]): void {
+    this.#names.set(file, new Set(records.flatMap((record) => plainOf(recordName(record)) ?? [])));
+  }
+
+  has(name: string): boolean {
+    const plain = plainOf(name) ?? '';
+    return [...this.#names.values()].some((names) => names.has(plain));
+  }
+}
+
+function plainOf(name: string | undefined): string | undefined {
+  return name === undefined ? undefined : plainName(name.split('@', 1)[0]?.trim() ?? '');
+}
+
+const NONE: RecordFile = { records: [], leftOut: [] };
+
+interface RecordFileParts {
+  /** Where the text of a file that was taken last is kept. */
+  readonly takenOf: (path: string) => TakenText;
+  /** Who may have written the file, beside root; the user of this process when absent. */
+  readonly uid?: number;
+}
+
+/** The records of the first of these files that is there, or was; none where there never was one. */
+export function readFirstRecordFile(paths: readonly string[], parts: RecordFileParts): RecordFile {
+  const path = paths.find((one) => existsSync(one) || parts.takenOf(one).get() !== undefined);
+  return path === undefined ? NONE : readRecordFile(path, parts);
+}
+
+/**
+ * The records of a file with a list of tools: `tools:` in YAML or JSON, or a bare list. Never throws: a mistake costs the record in
+ * which it is. Of a file that is gone, says nothing, cannot be read as a whole, or can be written by others than `uid` and root, the
+ * records that were taken last count on; it costs its tools where none were. The hub goes on to control lamps.
+ */
+export function readRecordFile(path: string, { takenOf, uid = process.getuid?.() ?? 0 }: RecordFileParts): RecordFile {
+  const file = new OwnerFile({
+    path,
+    read: () => (existsSync(path) ? textOf(path, uid) : undefined),
+    parse: (text) => recordsOf(text, path),
+    taken: takenOf(path),
+    nothing: 'to have no tools of its own, write "tools: []" into it',
+  });
+  try {
+    const found = file.load();
+    if (!found) return NONE;
+    if ('fault' in found) return { ...found.content, stale: { place: path, problem: reasonOf(found.fault, path) } };
+    file.keep(found.text);
+    return found.content;
+  } catch (thrown) {
+    return { records: [], leftOut: [{ place: path, problem: reasonOf(thrown, path) }] };
+  }
+}
+
+function textOf(path: string, uid: number): string {
+  const bytes = readFileSync(trustedPath(path, uid));
+  if (bytes.byteLength > MAX_BYTES) throw mistake(path, `${path} is longer than ${MAX_BYTES} bytes`);
+  return bytes.toString('utf8');
+}
+
+/** The records in the text of such a file. CONFIG_INVALID, with file and line, for what holds no list of tools at all. */
+export function recordsOf(text: string, path: string): RecordFile {
+  return recordsIn(locatedYaml(text, path), path);
+}
+
+/** Why a record is left out, and where the mistake in it stands. */
+export function leftOut({ place }: Pick<FileRecord, 'place'>, name: string | undefined, thrown: unknown): LeftOut {
+  const { message, details } = toAtmoError(thrown);
+  const pointer = typeof details.pointer === 'string' ? details.pointer : undefined;
+  return { place: place(pointer), problem: name === undefined ? message : `${name}: ${message}` };
+}
+
+function recordsIn({ value, lineOf }: LocatedYaml, path: string): RecordFile {
+  const list = isJsonObject(value) ? value[LIST_KEY] : value;
+  const beside = isJsonObject(value) ? Object.keys(value).filter((key) => key !== LIST_KEY) : [];
+  const unknown = beside.map((key) => ({ place: `${path}, line ${lineOf([key])}`, problem: `unknown key "${key}"; allowed: ${LIST_KEY}` }));
+  if (list === undefined || list === null) return { records: [], leftOut: unknown };
+  if (!Array.isArray(list)) throw mistake(path, `${path} has to hold a list of tools, or "tools:" with such a list`);
+  const start = isJsonObject(value) ? [LIST_KEY] : [];
+  const records: FileRecord[] = [];
+  const refused: LeftOut[] = [...unknown];
+  for (const [index, item] of list.entries()) {
+    const place = (pointer = '') => `${path}, line ${lineOf([...start, index, ...indexes(pointer)])}`;
+    try {
+      const body = copyJson(item);
+      if (!isJsonObject(body)) throw mistake(path, 'a tool has to be a mapping of keys to values');
+      records.push({ body, place });
+    } catch (thrown) {
+      refused.push({ place: place(), problem: reasonOf(thrown, path) });
+    }
+  }
+  return { records, leftOut: refused };
+}
+
+const indexes = (pointer: string): readonly (string | number)[] =>
+  pointerKeys(pointer).map((key) => (/^\d+$/.test(key) ? Number(key) : key));
+
+function mistake(file: string, problem: string): AtmoError {
+  return new AtmoError('CONFIG_INVALID', problem, { file });
+}
+
+/** Errors of the file system have a text of their own, which names the path. */
+function reasonOf(thrown: unknown, path: string): string {
+  if (thrown instanceof AtmoError) return thrown.message;
+  return `${path} cannot be read: ${thrown instanceof Error ? thrown.message : 'unknown reason'}`;
+}
