@@ -57,6 +57,6 @@ export interface ConnectorsConfig {
   readonly storage: StorageConfig;
   readonly databases?: DatabasesConfig;
   readonly files?: FilesConfig;
-  readonly web?: WebConfig;
+  readonly web: WebConfig;
   readonly sandbox: SandboxConfig;
 }

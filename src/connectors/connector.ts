@@ -1,6 +1,7 @@
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ReadingStore } from '../core/devices/reading-store.ts';
 import type { EventBus } from '../core/events.ts';
+import type { HubProblems } from '../core/hub-problems.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Service } from '../core/service.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
@@ -16,6 +17,8 @@ export interface ConnectorGround {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
+  /** Where it is told that files of connectors have lost something; nowhere when absent. */
+  readonly problems?: Pick<HubProblems, 'raise'>;
   readonly store: KeyValueStore;
   readonly registry: ToolRegistry;
   /** Id of this hub. */

@@ -178,7 +178,7 @@ describe('a hub with nothing configured', () => {
   });
 
   test('has none of the capabilities that come with settings', () => {
-    expect(nothing.capabilities.types().toSorted()).toEqual(['agent_runtime', 'sensor_access', 'storage']);
+    expect(nothing.capabilities.types().toSorted()).toEqual(['agent_runtime', 'internet', 'sensor_access', 'storage']);
   });
 
   test('announces none of them', () => {
@@ -210,7 +210,15 @@ function invoke({ gateway }: TestHub, tool: string, body: JsonObject) {
 }
 
 /** Parameters that its definition shows; those of a command line depend on the owner's commands. */
+/** What is called where the owner has set nothing that an example could name. */
+const CALLS: Readonly<Record<string, JsonObject>> = {
+  'core:exec': { cmd: 'uptime' },
+  'core:get_camera_frame': { camera_id: 'porch' },
+  'core:look_through_camera': { camera_id: 'porch', task: 'describe' },
+  'core:notify': { recipient: 'somebody', message: 'Hello' },
+};
+
 function exampleOf({ registry }: TestHub, id: string): JsonObject {
   const [example] = registry.find(id)?.definition.metadata.examples ?? [];
-  return (example?.params ?? (id === 'core:exec' ? { cmd: 'uptime' } : { command: 'uptime' })) as JsonObject;
+  return example?.params ?? CALLS[id] ?? { command: 'uptime' };
 }

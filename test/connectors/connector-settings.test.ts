@@ -12,9 +12,10 @@ function settings(connectors: object): ConnectorsConfig {
 
 test('what the owner did not write is not configured, and the bounds of storage are there', () => {
   const { web, search, files, databases, storage } = settings({});
-  expect([web, search, files, databases]).toEqual([undefined, undefined, undefined, undefined]);
+  expect(web).toEqual({ enabled: true, allowedHosts: [] });
+  expect([search, files, databases]).toEqual([undefined, undefined, undefined]);
   expect(storage).toEqual({ maxKeys: 500, maxBytes: 262_144 });
-  expect(settings({ web: {} }).web).toEqual({ allowedHosts: [] });
+  expect(settings({ web: { enabled: false } }).web).toEqual({ enabled: false, allowedHosts: [] });
 });
 
 test('names that the owner chose stay as they are', () => {

@@ -102,10 +102,11 @@ export function callTool(bridge: BridgeView): RegisteredTool {
   return defineTool(
     {
       name: 'atmosphere_call',
+      isDestructive: true,
       title: 'Call a tool of an Atmosphere mesh',
       description:
         'Calls a tool of another node of the configured Atmosphere mesh by the name of its app, and answers what it says. The relay reads ' +
-        'the parameters, and the answer is unverified. Example: {"node": "8f14e45fceea167a", "app": "horizon", "tool": "scan"}',
+        'the parameters, and the answer is unverified. Example: {"node": "8f14e45fceea167a", "app": "<app>", "tool": "<tool>"}',
       category: 'acting',
       permissions: ['atmosphere:call:{node}'],
       hasSideEffects: true,
@@ -116,7 +117,7 @@ export function callTool(bridge: BridgeView): RegisteredTool {
       preferLocal: true,
       hopLimit: 1,
       tags: ['atmosphere', 'relay', 'mesh', 'remote'],
-      examples: [{ description: 'A scan of an app', params: { node: '8f14e45fceea167a', app: 'horizon', tool: 'scan', params: {} } }],
+      examples: [{ description: 'A tool of an app', params: { node: '8f14e45fceea167a', app: '<app>', tool: '<tool>', params: {} } }],
       parameters: {
         node: p.string({ description: 'A node that atmosphere_capabilities tells', pattern: NODE }),
         app: p.string({ description: 'The app there; for hubs of this kind their name', minLength: 1, maxLength: 128 }),

@@ -1,3 +1,4 @@
+import { visibleLine } from '../../core/foreign-text.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { shallowJson } from './shallow-json.ts';
 
@@ -54,10 +55,10 @@ function lengthOf({ id, label, description, tools }: HeardCapability): number {
   return [id, label, description, ...tools].reduce((sum, text) => sum + text.length, 0);
 }
 
-/** Text from outside as a line: bounded, without control characters; empty for what is no text. */
+/** Text from outside as a line: bounded, without hidden characters; empty for what is no text. */
 export function heardText(value: Json | undefined, maxLength: number): string {
   // Copied, for a slice of a text keeps all of it in memory.
-  return typeof value === 'string' ? structuredClone(value.slice(0, maxLength).replace(/\p{C}/gu, ' ').trim()) : '';
+  return typeof value === 'string' ? structuredClone(visibleLine(value.slice(0, maxLength), maxLength)) : '';
 }
 
 function gossipIn({ type, data }: JsonObject): JsonObject | undefined {

@@ -1,3 +1,5 @@
+import { INVOCATION_POLICY } from '../../tools/calls/bounds/invocation-policy.ts';
+
 /** A WebSocket of text messages (RFC 6455). */
 export interface RelaySocket {
   send(text: string): void;
@@ -21,7 +23,6 @@ export type OpenSocket = (url: string, events: SocketEvents) => Promise<RelaySoc
 const MAX_MESSAGE_BYTES = 4_194_304;
 /** Bytes that wait to go out before pings are passed over. */
 const MAX_WAITING_PONGS = 65_536;
-const HANDSHAKE_TIMEOUT_MS = 10_000;
 const GOODBYE_MS = 1_000;
 
 /** The socket over `ws`, which is loaded here and nowhere else. Longer messages end the connection, compression is not offered. */
@@ -31,7 +32,7 @@ export const openSocket: OpenSocket = async (url, { onOpen, onText, onClose }) =
   const socket = new WebSocket(url, {
     maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
-    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    handshakeTimeout: INVOCATION_POLICY.connectTimeoutMs,
     autoPong: false,
   });
   let problem = '';

@@ -5,7 +5,7 @@ import type { Cameras } from './cameras.ts';
 
 /** Parameter of every tool on a camera. */
 export const cameraParameter = p.string({
-  description: 'Id of the camera, such as front_door',
+  description: 'Id of the camera; a wrong one is answered with those that there are',
   pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$',
 });
 

@@ -47,7 +47,10 @@ export function cameraFrameTool(cameras: Cameras): RegisteredTool {
       hopLimit: 1,
       tags: ['camera', 'image', 'picture'],
       audit: { logResult: false },
-      examples: [{ description: 'A small picture', params: { camera_id: 'front_door', resolution: { width: 640, height: 480 } } }],
+      examples: cameras
+        .ids()
+        .slice(0, 1)
+        .map((id) => ({ description: 'A small picture', params: { camera_id: id, resolution: { width: 640, height: 480 } } })),
       parameters: {
         camera_id: cameraParameter,
         resolution: p

@@ -1,7 +1,8 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { guarded, openCollectionFile } from './open-collection-file.ts';
+import type { FileAnchor } from '../../core/storage/file-anchor.ts';
+import { generationOf, guarded, nextGeneration, openCollectionFile } from './open-collection-file.ts';
 import { vectorBytes, vectorOfBytes } from './unit-vector.ts';
 
 /** What a collection is made with. */
@@ -35,6 +36,14 @@ export interface StoredPart {
   readonly metadata: JsonObject;
 }
 
+interface CollectionStoreOptions {
+  readonly maxParts: number;
+  /** Tells how many changes the file has seen. */
+  readonly anchor: FileAnchor;
+  /** Is called with what is wrong with a file that does not hold what it held. */
+  readonly onLoss: (fault: string) => void;
+}
+
 const NUMBER = '(SELECT number FROM collections WHERE name = ?1)';
 const VECTORS = `SELECT part, document, vector FROM vectors WHERE part > ?2 AND collection = ${NUMBER} ORDER BY part LIMIT ?3`;
 const PART = `SELECT id, part, text, metadata FROM parts JOIN documents ON documents.number = parts.document WHERE parts.number = ?`;
@@ -43,11 +52,25 @@ const PART = `SELECT id, part, text, metadata FROM parts JOIN documents ON docum
 export class CollectionStore implements Disposable {
   readonly #path: string;
   readonly #maxParts: number;
+  readonly #anchor: FileAnchor;
+  readonly #onLoss: (fault: string) => void;
   #database: DatabaseSync | undefined;
 
-  constructor(path: string, { maxParts }: { readonly maxParts: number }) {
+  constructor(path: string, { maxParts, anchor, onLoss }: CollectionStoreOptions) {
     this.#path = path;
     this.#maxParts = maxParts;
+    this.#anchor = anchor;
+    this.#onLoss = onLoss;
+  }
+
+  /** Opens a file that has held something, so that its loss is told before somebody misses a document. */
+  check(): void {
+    try {
+      if (this.#anchor.least()) this.#opened();
+    } catch (error) {
+      if (!(error instanceof AtmoError)) throw error;
+      this.#onLoss(error.message);
+    }
   }
 
   /** Names of the collections, sorted. */
@@ -119,24 +142,53 @@ export class CollectionStore implements Disposable {
   }
 
   #use<T>(work: (database: DatabaseSync) => T): T {
-    this.#database ??= openCollectionFile(this.#path, this.#maxParts);
-    const database = this.#database;
+    const database = this.#opened();
     return guarded(this.#path, () => work(database));
+  }
+
+  #opened(): DatabaseSync {
+    if (this.#database) return this.#database;
+    const database = openCollectionFile(this.#path, this.#maxParts);
+    this.#database = database;
+    const [found, expected] = [generationOf(database), this.#anchor.least()?.generation ?? 0];
+    if (found < expected) {
+      const lost = found === 0 ? 'all that it held' : `its last ${expected - found} changes`;
+      this.#onLoss(`${this.#path} has lost ${lost}. Put a backup back, or add the documents again`);
+    }
+    if (found !== expected) this.#keepGeneration(found);
+    return database;
   }
 
   #transaction<T>(work: (database: DatabaseSync) => T): T {
     return this.#use((database) => {
-      database.exec('BEGIN IMMEDIATE');
-      try {
-        const result = work(database);
-        database.exec('COMMIT');
-        return result;
-      } catch (error) {
-        // SQLite has rolled back by itself after a full disk.
-        if (database.isTransaction) database.exec('ROLLBACK');
-        throw error;
-      }
+      const { result, generation } = committed(database, work);
+      this.#keepGeneration(generation);
+      return result;
     });
+  }
+
+  /** What is in the file is in it, whether or not the disk takes this: an anchor that stays behind is no sign of a loss. */
+  #keepGeneration(generation: number): void {
+    try {
+      this.#anchor.synced({ generation, digest: '' });
+    } catch (error) {
+      if (!(error instanceof AtmoError)) throw error;
+    }
+  }
+}
+
+/** Carries out all of it or nothing; answers with the generation that the file has then. */
+function committed<T>(database: DatabaseSync, work: (database: DatabaseSync) => T): { readonly result: T; readonly generation: number } {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work(database);
+    const generation = nextGeneration(database);
+    database.exec('COMMIT');
+    return { result, generation };
+  } catch (error) {
+    // SQLite has rolled back by itself after a full disk.
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
   }
 }
 

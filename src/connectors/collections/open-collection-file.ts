@@ -13,7 +13,7 @@ export function openCollectionFile(path: string, maxParts: number): DatabaseSync
   return guarded(path, () => {
     const database = new DatabaseSync(path);
     try {
-      database.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -2000`);
+      database.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -2000`);
       database.exec(`PRAGMA max_page_count = ${Math.ceil((EMPTY_BYTES + maxParts * BYTES_A_PART) / PAGE_BYTES)}; PRAGMA foreign_keys = ON`);
       const finding = String(database.prepare('PRAGMA quick_check(1)').get()?.quick_check);
       if (finding !== 'ok')
@@ -25,6 +25,18 @@ export function openCollectionFile(path: string, maxParts: number): DatabaseSync
       throw error;
     }
   });
+}
+
+/** How many changes a file has seen. */
+export function generationOf(database: DatabaseSync): number {
+  return Number(database.prepare('PRAGMA application_id').get()?.application_id);
+}
+
+/** Counts a change, in the header of the file. To be run inside its transaction. */
+export function nextGeneration(database: DatabaseSync): number {
+  const generation = generationOf(database) + 1;
+  database.exec(`PRAGMA application_id = ${generation}`);
+  return generation;
 }
 
 /** Runs work on the file; what SQLite throws becomes STORAGE_FAILED. */

@@ -34,7 +34,7 @@ const PARAMETERS = {
       {
         id: p.string({ description: 'Its name; made from the content when absent', minLength: 1, maxLength: 200 }).optional(),
         content: p.string({ description: 'The text', minLength: 1, maxLength: 500_000 }),
-        metadata: p.record({ description: 'What filters ask for, such as {room: "cellar"}', default: {} }),
+        metadata: p.record({ description: 'What filters ask for, such as {source: "manual"}', default: {} }),
       },
       { description: 'A document' },
     ),
@@ -77,7 +77,7 @@ export function ragAddTool({ store, embedder }: CollectionParts): RegisteredTool
           description: 'A note',
           params: {
             collection: 'manuals',
-            documents: [{ id: 'boiler', content: 'Descale the boiler once a year.', metadata: { room: 'cellar' } }],
+            documents: [{ id: 'boiler', content: 'Descale the boiler once a year.', metadata: { source: 'manual' } }],
           },
         },
       ],

@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import type { Client, QueryArrayResult } from 'pg';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { INVOCATION_POLICY } from '../../tools/calls/bounds/invocation-policy.ts';
 import { type Database, type DatabaseAnswer, type DatabaseQuery, MAX_ANSWER_BYTES, tooMuchData } from './database.ts';
 import type { PostgresConfig } from './databases-config.ts';
 import { postgresFailure } from './postgres-failure.ts';
@@ -20,7 +21,6 @@ interface Connection {
   readonly socket: Socket;
 }
 
-const CONNECT_MS = 5_000;
 const WATCH_EVERY_MS = 20;
 /** Roles that SQL may take on (SET ROLE), and of which one reaches beyond the database (PostgreSQL manual, 22.5, predefined roles). */
 const MIGHTY_ROLES = `SELECT rolname FROM pg_catalog.pg_roles WHERE pg_catalog.pg_has_role(oid, 'MEMBER') AND (rolsuper OR rolcreaterole
@@ -44,7 +44,7 @@ export class PostgresDatabase implements Database {
     query.signal.throwIfAborted();
     const connection = await this.#connection();
     const { client, socket } = connection;
-    const limit = AbortSignal.any([query.signal, AbortSignal.timeout(timeoutMs + CONNECT_MS)]);
+    const limit = AbortSignal.any([query.signal, AbortSignal.timeout(timeoutMs + INVOCATION_POLICY.connectTimeoutMs)]);
     const cut = () => void socket.destroy();
     const watch = setInterval(() => socket.bytesRead > MAX_ANSWER_BYTES && cut(), WATCH_EVERY_MS);
     limit.addEventListener('abort', cut, { once: true });
@@ -76,7 +76,7 @@ export class PostgresDatabase implements Database {
       password: server.password ?? '',
       ssl: server.tls,
       stream: () => socket,
-      connectionTimeoutMillis: CONNECT_MS,
+      connectionTimeoutMillis: INVOCATION_POLICY.connectTimeoutMs,
       statement_timeout: timeoutMs,
       application_name: 'atmosphere-edge',
     });

@@ -47,7 +47,7 @@ export class FileRoots {
 
   /** A text file in UTF-8 of at most `MAX_FILE_BYTES`. */
   async read(path: string): Promise<string> {
-    const { name, around } = fileOf(path);
+    const { name, around } = this.#fileOf(path);
     return this.#inFolder(path, around, async (folder) => {
       await using file = await folder.openFile(name);
       const stat = await file.stat();
@@ -63,7 +63,7 @@ export class FileRoots {
   async write(path: string, text: string): Promise<number> {
     const content = Buffer.from(text.toWellFormed());
     if (content.length > MAX_FILE_BYTES) throw new AtmoError('PAYLOAD_TOO_LARGE', `A file has at most ${MAX_FILE_BYTES} bytes`);
-    const { name, around } = fileOf(path);
+    const { name, around } = this.#fileOf(path);
     if (this.#root(around.root).writable !== true) {
       throw new AtmoError('PERMISSION_DENIED', `The folder ${around.root} is only for reading; the owner may set its writable`);
     }
@@ -112,7 +112,16 @@ export class FileRoots {
   #root(name: string): FileRoot {
     const root = Object.hasOwn(this.#roots, name) ? this.#roots[name] : undefined;
     if (root) return root;
-    throw new AtmoError('NOT_FOUND', `There is no folder ${name}; list_files with . tells those that there are`);
+    const names = Object.keys(this.#roots).sort().join(', ');
+    throw new AtmoError('NOT_FOUND', `There is no folder ${name}; folders are: ${names}. A path begins with one of them`);
+  }
+
+  #fileOf(path: string): { readonly name: string; readonly around: FilePath } {
+    const { root, names } = parsePath(path);
+    this.#root(root);
+    const name = names.at(-1);
+    if (name === undefined) throw new AtmoError('CONFLICT', `${path} is a folder; name a file in it`);
+    return { name, around: { root, names: names.slice(0, -1) } };
   }
 
   async #listRoots() {
@@ -120,13 +129,6 @@ export class FileRoots {
     const entries = names.map((name) => ({ name, path: name, type: 'folder', sizeBytes: 0, modifiedAtMs: 0 }) as const);
     return { entries, total: entries.length };
   }
-}
-
-function fileOf(path: string): { readonly name: string; readonly around: FilePath } {
-  const { root, names } = parsePath(path);
-  const name = names.at(-1);
-  if (name === undefined) throw new AtmoError('CONFLICT', `${path} is a folder; name a file in it`);
-  return { name, around: { root, names: names.slice(0, -1) } };
 }
 
 async function entryOf(folder: FolderHandle, name: string, around: string): Promise<FileEntry | undefined> {

@@ -93,6 +93,7 @@ function writeFileTool(files: FileRoots, canonicalize: Canonicalize): Registered
     {
       ...fileTool,
       name: 'write_file',
+      isDestructive: true,
       title: 'Write file',
       description: 'Writes a text file as a whole, with the folders around it; one of that name is replaced in one step.',
       category: 'managing',

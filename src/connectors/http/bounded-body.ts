@@ -3,11 +3,6 @@ import { AtmoError } from '../../core/errors.ts';
 /** Hears each piece of a body as it comes. */
 type PartListener = (part: Uint8Array) => void;
 
-/** The body of an answer, measured while it arrives. PAYLOAD_TOO_LARGE beyond `maxBytes`; the rest is then not read. */
-export async function readBounded(response: Response, maxBytes: number, onPart?: PartListener): Promise<Uint8Array<ArrayBuffer>> {
-  return collectBounded(response.body ?? [], maxBytes, onPart);
-}
-
 /** All that a stream brings, in one piece. PAYLOAD_TOO_LARGE beyond `maxBytes`; the stream is then ended. */
 export async function collectBounded(
   stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

@@ -1,8 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { readBounded } from './bounded-body.ts';
 import { certificateFailure } from './certificate-failure.ts';
-import { connectionCode } from './connection-code.ts';
+import { readDecoded } from './decoded-body.ts';
+import { headersOf, sendRequest } from './http-exchange.ts';
 
 /** A request to an address that the owner configured; it may be in the owner's own network. */
 export interface EndpointCall {
@@ -31,7 +32,7 @@ export interface EndpointAnswer {
 const MAX_BYTES = 1_048_576;
 const SHOWN = 300;
 /** The connection was never made: nothing was sent. */
-const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ERR_TLS)/;
+const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|CONNECT_TIMEOUT|ERR_TLS)/;
 
 /**
  * Calls a service that the owner configured. Errors: SERVICE_UNAVAILABLE (nothing was delivered), SERVICE_REFUSED (any status
@@ -44,8 +45,9 @@ export async function callEndpoint(call: EndpointCall): Promise<EndpointAnswer> 
   call.signal.throwIfAborted();
   const response = await sent(call);
   const body = await received(call, response);
-  if (response.ok) return { status: response.status, headers: response.headers, body };
-  throw refusal(call, response, body);
+  const answer = { status: response.statusCode ?? 0, headers: headersOf(response), body };
+  if (isOk(response)) return answer;
+  throw refusal(call, answer);
 }
 
 /** The JSON of an answer. SERVICE_REFUSED when it is none. */
@@ -57,21 +59,24 @@ export function jsonOf({ service }: Pick<EndpointCall, 'service'>, { status, bod
   }
 }
 
-async function sent({ url, method, headers, body, signal, ...call }: EndpointCall): Promise<Response> {
-  try {
-    return await fetch(url, { method, signal, redirect: 'manual', ...(headers && { headers }), ...(body !== undefined && { body }) });
-  } catch (error) {
-    throw failure(call, signal, connectionCode(error));
-  }
+async function sent(call: EndpointCall): Promise<IncomingMessage> {
+  const { url, method, signal, headers } = call;
+  // The form of a body and its media type are those that `fetch` gives it.
+  const body = call.body === undefined ? undefined : new Response(call.body);
+  const type = body?.headers.get('content-type');
+  const given = Object.fromEntries(new Headers({ ...(type && { 'content-type': type }), ...headers }));
+  const content = body && { body: new Uint8Array(await body.arrayBuffer()) };
+  return sendRequest({ url, method, headers: given, signal, ...content }, (code) => failure(call, signal, code));
 }
 
-async function received(call: EndpointCall, response: Response): Promise<Uint8Array<ArrayBuffer>> {
-  try {
-    return await readBounded(response, call.maxBytes ?? MAX_BYTES, response.ok ? call.onPart : undefined);
-  } catch (error) {
-    if (error instanceof AtmoError) throw error;
-    throw failure(call, call.signal, connectionCode(error));
-  }
+function received(call: EndpointCall, response: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> {
+  const { method, maxBytes = MAX_BYTES, signal } = call;
+  const onPart = isOk(response) ? call.onPart : undefined;
+  return readDecoded(response, { method, maxBytes, onPart }, (code) => failure(call, signal, code));
+}
+
+function isOk({ statusCode = 0 }: IncomingMessage): boolean {
+  return statusCode >= 200 && statusCode < 300;
 }
 
 function failure({ service, isActing }: Pick<EndpointCall, 'service' | 'isActing'>, signal: AbortSignal, code: string): unknown {
@@ -85,7 +90,7 @@ function failure({ service, isActing }: Pick<EndpointCall, 'service' | 'isActing
   return new AtmoError('SERVICE_UNAVAILABLE', `${service} broke off the connection (${code})`, { reason: code });
 }
 
-function refusal({ service, isActing }: EndpointCall, { status, headers }: Response, body: Uint8Array): AtmoError {
+function refusal({ service, isActing }: EndpointCall, { status, headers, body }: EndpointAnswer): AtmoError {
   if (status >= 300 && status < 400) {
     const moved = `${service} sends requests on to ${headers.get('location') ?? 'another address'}; configure that address`;
     return new AtmoError('SERVICE_REFUSED', moved, { status });

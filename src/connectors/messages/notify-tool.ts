@@ -44,9 +44,7 @@ export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {
     {
       name: 'notify',
       title: 'Notify somebody',
-      description:
-        'Tells somebody of the house something, on the phone, by mail or as the owner set it. The more urgent, the louder. ' +
-        'Example: {"recipient": "anna", "message": "Water in the cellar!", "urgency": "critical"}',
+      description: 'Tells somebody of the house something, on the phone, by mail or as the owner set it. The more urgent, the louder.',
       category: 'communicating',
       capabilities: ['notification'],
       permissions: ['notify:send'],
@@ -58,7 +56,10 @@ export function notifyTool(recipients: readonly Recipient[]): RegisteredTool {
       tags: ['message', 'alert', 'push', 'alarm'],
       parameters: PARAMETERS,
       returns: RETURNS,
-      examples: [{ description: 'An alarm', params: { recipient: 'anna', message: 'Water in the cellar!', urgency: 'critical' } }],
+      examples: recipients.slice(0, 1).map(({ name }) => ({
+        description: 'An alarm',
+        params: { recipient: name, message: 'Water on the floor!', urgency: 'critical' },
+      })),
     },
     async ({ recipient: wanted, message, urgency, title, channels }, context) => {
       const { signal, clock, deadlineMs } = context;

@@ -1,4 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
+import { visibleLine } from '../../core/foreign-text.ts';
 import { readSecret } from '../../core/settings/secret-source.ts';
 import type { MqttLink } from '../mqtt/mqtt-link.ts';
 import { configuredUrl } from './configured-url.ts';
@@ -54,7 +55,7 @@ const OPENERS: Readonly<Record<WayKind, (way: WayConfig, services: MessageServic
 function emailWay(mailer: Mailer, to: string): Send {
   return async (notification, signal) => {
     const { title, message } = notification;
-    const subject = oneLine(title ?? message).slice(0, SUBJECT_LENGTH);
+    const subject = visibleLine(title ?? message, SUBJECT_LENGTH);
     return (await mailer.send(plainMail(to, subject, message), signal)).messageId;
   };
 }
@@ -66,10 +67,6 @@ function smsWay(sms: Pick<SmsSender, 'send'>, phone: string): Send {
 
 function slackWay(slack: Pick<SlackPoster, 'post'>, channel: string): Send {
   return (notification, signal) => slack.post({ channel, text: oneText(notification) }, signal);
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
 }
 
 function secretOf(source: string | undefined, env: NodeJS.ProcessEnv): string | undefined {

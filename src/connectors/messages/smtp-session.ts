@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
+import { INVOCATION_POLICY } from '../../tools/calls/bounds/invocation-policy.ts';
 import type { EmailConfig } from './email-config.ts';
 import { smtpFailure } from './smtp-failure.ts';
 
@@ -16,7 +17,6 @@ export interface Letter {
   readonly bytes: Buffer;
 }
 
-const CONNECT_MS = 10_000;
 const SILENCE_MS = 20_000;
 
 /**
@@ -82,9 +82,9 @@ function connectionOptions({ host, port, security, caFile }: SmtpServer) {
     secure: security === 'tls',
     requireTLS: security === 'starttls',
     ignoreTLS: security === 'none',
-    connectionTimeout: CONNECT_MS,
-    greetingTimeout: CONNECT_MS,
-    dnsTimeout: CONNECT_MS,
+    connectionTimeout: INVOCATION_POLICY.connectTimeoutMs,
+    greetingTimeout: INVOCATION_POLICY.connectTimeoutMs,
+    dnsTimeout: INVOCATION_POLICY.connectTimeoutMs,
     socketTimeout: SILENCE_MS,
     ...(caFile !== undefined && { tls: { ca: readFileSync(caFile) } }),
   };

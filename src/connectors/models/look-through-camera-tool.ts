@@ -27,9 +27,10 @@ export function lookThroughCameraTool(book: ModelBook, cameras: Cameras): Regist
       preferLocal: true,
       hopLimit: 1,
       tags: ['vision', 'camera', 'picture', 'model'],
-      examples: [
-        { description: 'Looks at the door', params: { camera_id: 'front_door', task: 'custom', prompt: 'Is there a parcel at the door?' } },
-      ],
+      examples: cameras
+        .ids()
+        .slice(0, 1)
+        .map((id) => ({ description: 'Looks for a parcel', params: { camera_id: id, task: 'custom', prompt: 'Is there a parcel?' } })),
       parameters: { camera_id: cameraParameter, ...lookParameters, model: modelParameter },
       returns: {
         type: 'object',

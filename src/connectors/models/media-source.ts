@@ -21,7 +21,8 @@ const WEB = /^https?:\/\//i;
 const DATA_URI = /^data:[^,]{0,200};base64,/;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 /** Pictures of cameras and some minutes of speech. */
-const MAX_BYTES = 20_971_520;
+export const MAX_MEDIA_MB = 20;
+const MAX_BYTES = MAX_MEDIA_MB * 1_048_576;
 
 /**
  * What a parameter `image` or `audio` means: `data:…;base64,…`, base64, or an http or https address, for which the caller needs

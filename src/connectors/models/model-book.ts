@@ -41,6 +41,11 @@ export class ModelBook {
     return MODEL_TASKS.filter((task) => this.#having(task).length > 0);
   }
 
+  /** Names of the models that have a task. */
+  names(task: ModelTask): readonly string[] {
+    return this.#having(task).map(({ name }) => name);
+  }
+
   /** The model of a name, else the default one of the task. VALIDATION_ERROR names those that can do the task. */
   pick(task: ModelTask, name: string | undefined): NamedModel {
     const able = this.#having(task);

@@ -7,6 +7,7 @@ import { codegenTool } from './codegen-tool.ts';
 import type { Embedder } from './embedder.ts';
 import { generateEmbeddingTool } from './generate-embedding-tool.ts';
 import { llmCompleteTool } from './llm-complete-tool.ts';
+import { MAX_MEDIA_MB } from './media-source.ts';
 import type { ModelBook } from './model-book.ts';
 import type { ModelTask } from './models-config.ts';
 import { runModelTool } from './run-model-tool.ts';
@@ -22,12 +23,25 @@ const CAPABILITIES: Readonly<Record<ModelTask, readonly Capability[]>> = {
   embeddings: [{ type: 'embeddings', description: () => 'Models that turn texts into vectors' }],
   run: [],
 };
+/** Longest text of a constraint that hubs send each other. */
+const MAX_CONSTRAINT = 256;
 const ML_RUNTIME: Capability = { type: 'ml_runtime', description: () => 'Models that are run by their names' };
 
 /** What hubs with these models have (source 000 §5, requires). */
 export function modelCapabilities(book: ModelBook): readonly Capability[] {
   const tasks = book.tasks();
-  return [...tasks.flatMap((task) => CAPABILITIES[task]), ...(isRunnable(book) ? [ML_RUNTIME] : [])];
+  const ofTasks = tasks.flatMap((task) => CAPABILITIES[task].map((capability) => ({ ...capability, ...constraintsOf(book, task) })));
+  return [...ofTasks, ...(isRunnable(book) ? [ML_RUNTIME] : [])];
+}
+
+/** The names by which models are asked for, as far as they fit, and the largest picture. */
+function constraintsOf(book: ModelBook, task: ModelTask): Pick<Capability, 'constraints'> {
+  const model = book.names(task).join(', ');
+  const constraints = {
+    ...(model.length <= MAX_CONSTRAINT && { model }),
+    ...(task === 'vision' && { max_image_mb: MAX_MEDIA_MB }),
+  };
+  return { constraints };
 }
 
 /** The tools over models; those whose task no model has are there without their setting. */

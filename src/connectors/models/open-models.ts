@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Service } from '../../core/service.ts';
+import { anchorInStore } from '../../core/storage/file-anchor.ts';
 import { CAMERA_ACCESS, cameraFrameTool } from '../camera/camera-tools.ts';
 import { Cameras } from '../camera/cameras.ts';
 import { CollectionStore } from '../collections/collection-store.ts';
@@ -13,17 +14,27 @@ import { lookThroughCameraTool } from './look-through-camera-tool.ts';
 import { ModelBook } from './model-book.ts';
 import { missingModel, modelCapabilities, modelTools } from './model-tools.ts';
 
-type Ground = Pick<ConnectorGround, 'env' | 'stateDir'>;
+type Ground = Pick<ConnectorGround, 'env' | 'stateDir' | 'store' | 'logger' | 'problems'>;
+
+const DOCUMENTS = 'rag.db';
 type Config = Pick<ConnectorsConfig, 'models' | 'cameras' | 'collections' | 'web'>;
 
 /**
  * Models, the cameras that they look through, and the documents that they find again. CONFIG_INVALID for settings that contradict
  * each other, and for secrets that cannot be read.
  */
-export function openModels({ env, stateDir }: Ground, { models, cameras: cameraSettings, collections, web }: Config): Connector {
+export function openModels(
+  { env, stateDir, store: anchors, logger, problems }: Ground,
+  { models, cameras: cameraSettings, collections, web }: Config,
+): Connector {
   const book = new ModelBook(models, env);
   const cameras = new Cameras(cameraSettings, env);
-  const store = new CollectionStore(join(stateDir, 'rag.db'), collections ?? COLLECTIONS_DEFAULT);
+  const onLoss = (fault: string) => {
+    logger.error('documents.lost', { fault });
+    problems?.raise(DOCUMENTS, fault);
+  };
+  const options = { ...(collections ?? COLLECTIONS_DEFAULT), anchor: anchorInStore(anchors, DOCUMENTS), onLoss };
+  const store = new CollectionStore(join(stateDir, DOCUMENTS), options);
   const embedder = new ModelEmbedder(book);
   const hasEmbeddings = book.tasks().includes('embeddings');
   return {
@@ -42,10 +53,10 @@ export function openModels({ env, stateDir }: Ground, { models, cameras: cameraS
   };
 }
 
-/** The file is opened by the first call that needs it. */
+/** The file is opened by the first call that needs it, or to see that what it held is there. */
 function closing(store: CollectionStore): Service {
   return {
-    start: async () => {},
+    start: async () => store.check(),
     [Symbol.asyncDispose]: async () => store[Symbol.dispose](),
   };
 }

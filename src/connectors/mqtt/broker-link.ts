@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { IClientOptions, MqttClient, Packet } from 'mqtt';
 import type { Logger } from '../../core/logger.ts';
+import { INVOCATION_POLICY } from '../../tools/calls/bounds/invocation-policy.ts';
 import { NO_MATCHING_SUBSCRIBERS, nobodyListens, notAnswered, notConnected, reasonOf, refused } from './broker-failure.ts';
 import type { MqttLink, MqttListeners, MqttWill } from './mqtt-link.ts';
 
@@ -15,7 +16,6 @@ interface BrokerPlace {
 
 /** Registered for MQTT without and with TLS (IANA). */
 const DEFAULT_PORTS = { mqtt: 1883, mqtts: 8883 } as const;
-const CONNECT_MS = 10_000;
 const RECONNECT_MS = 5_000;
 const KEEPALIVE_S = 30;
 /** Commands and announcements of our own are short; a broker would pass on messages of up to 256 MB (MQTT 5.0, 3.1.2.11.4). */
@@ -158,7 +158,7 @@ function clientOptions({ url, clientId, user, secret, caFile }: BrokerPlace, wil
     queueQoSZero: false,
     reconnectPeriod: RECONNECT_MS,
     reconnectOnConnackError: true,
-    connectTimeout: CONNECT_MS,
+    connectTimeout: INVOCATION_POLICY.connectTimeoutMs,
     keepalive: KEEPALIVE_S,
     ...(user !== undefined && { username: user }),
     ...(secret !== undefined && { password: secret }),

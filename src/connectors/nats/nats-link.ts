@@ -1,3 +1,5 @@
+import { INVOCATION_POLICY } from '../../tools/calls/bounds/invocation-policy.ts';
+
 /** A connection to NATS that mends itself. */
 export interface NatsLink extends AsyncDisposable {
   /** Sends, or throws while there is no connection. */
@@ -24,13 +26,18 @@ export interface NatsLinkEvents {
 export type OpenNatsLink = (target: NatsTarget, events: NatsLinkEvents) => Promise<NatsLink>;
 
 const RETRY_MS = 2_000;
-const CONNECT_TIMEOUT_MS = 5_000;
 
 /** The link over `@nats-io/transport-node`, which is loaded here and nowhere else. */
 export const openNatsLink: OpenNatsLink = async ({ servers, ...who }, { onReady, onDown }) => {
   // A CommonJS package: its names are members of `default`, in the bundle there alone.
   const { default: nats } = await import('@nats-io/transport-node');
-  const options = { ...who, servers: [...servers], maxReconnectAttempts: -1, reconnectTimeWait: RETRY_MS, timeout: CONNECT_TIMEOUT_MS };
+  const options = {
+    ...who,
+    servers: [...servers],
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RETRY_MS,
+    timeout: INVOCATION_POLICY.connectTimeoutMs,
+  };
   let isOpen = true;
   let connection: Awaited<ReturnType<typeof nats.connect>> | undefined;
   let timer: NodeJS.Timeout | undefined;

@@ -1,3 +1,4 @@
+import { INVOCATION_POLICY } from '../../tools/calls/bounds/invocation-policy.ts';
 import type { RedisConfig } from './redis-config.ts';
 
 /** One change of Redis, as the command with its arguments. */
@@ -23,7 +24,6 @@ export type OpenRedisLink = (config: RedisConfig & { readonly secret?: string },
 
 const MIN_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
-const CONNECT_TIMEOUT_MS = 5_000;
 
 /** The link over `@redis/client`, which is loaded here and nowhere else. */
 export const openRedisLink: OpenRedisLink = async ({ url, user, secret }, { onReady, onDown }) => {
@@ -36,7 +36,7 @@ export const openRedisLink: OpenRedisLink = async ({ url, user, secret }, { onRe
     // What cannot be sent now is sent as a whole when the connection is back; a queue of it would only grow.
     disableOfflineQueue: true,
     socket: {
-      connectTimeout: CONNECT_TIMEOUT_MS,
+      connectTimeout: INVOCATION_POLICY.connectTimeoutMs,
       reconnectStrategy: (retries: number) => Math.min(MIN_DELAY_MS * 2 ** retries, MAX_DELAY_MS),
     },
   });

@@ -67,22 +67,28 @@ export class BubblewrapSandbox implements ProgramSandbox {
     return this.#with.powers.power(name);
   }
 
-  requireSafe(argv: readonly string[], cwd = HOME): void {
-    this.#with.rules.require(argv, cwd);
+  outlook(order: Parameters<ProgramSandbox['outlook']>[0]): ReturnType<ProgramSandbox['outlook']> {
+    return this.#with.powers.outlook(order, HOME);
+  }
+
+  requireSafe(argv: readonly string[], cwd = HOME, stdin?: string): void {
+    this.#with.rules.require(argv, cwd, stdin);
   }
 
   async run(order: ProgramOrder): Promise<ProgramResult> {
     const granted = this.#with.powers.together(order.powers);
     if (order.kind === 'image') return this.#inTurn(order, () => this.#runImage(order, granted));
-    this.requireSafe([order.program, ...order.args], order.cwd);
+    this.requireSafe([order.program, ...order.args], order.cwd, order.stdin);
     const view = { ...this.#viewOf(order, granted), ...(await this.#tried()) };
     const command = [pathOf(order.program, view), ...order.args];
     return this.#inTurn(order, () => this.#runCommand(order, view, command));
   }
 
-  async #inTurn({ caller, signal }: ProgramOrder, work: () => Promise<ProgramResult>): Promise<ProgramResult> {
+  /** Files and rules may have changed while the program waited: nothing may come between the question and its start. */
+  async #inTurn({ caller, signal, confirm }: ProgramOrder, work: () => Promise<ProgramResult>): Promise<ProgramResult> {
     const leave = await this.#turns.enter(caller, signal);
     try {
+      confirm();
       return await work();
     } finally {
       leave();

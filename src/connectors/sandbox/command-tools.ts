@@ -1,4 +1,5 @@
-import type { Json } from '../../core/json.ts';
+import type { PlannedProgram } from '../../core/access/approvals.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import { defineTool } from '../../tools/definition/define-tool.ts';
 import { whileConfigured, withoutSetting } from '../../tools/definition/missing-setting.ts';
 import { normalizeDefinition } from '../../tools/definition/normalize-definition.ts';
@@ -50,7 +51,7 @@ function execTool({ commands, programs }: CommandGround): RegisteredTool {
     },
     async ({ cmd }, context) => runCommand(commands.fromLine(cmd), tool, { programs, context }),
   );
-  return tool;
+  return { ...tool, program: (params) => linePlan(params && commands.fromLine(String(params.cmd)), programs) };
 }
 
 function shellTool({ commands, programs }: CommandGround): RegisteredTool {
@@ -68,13 +69,15 @@ function shellTool({ commands, programs }: CommandGround): RegisteredTool {
     },
     async ({ command, cwd }, context) => runCommand(commands.fromLine(command, cwd), tool, { programs, context }),
   );
-  return tool;
+  const planned = ({ command, cwd }: JsonObject) => commands.fromLine(String(command), typeof cwd === 'string' ? cwd : undefined);
+  return { ...tool, program: (params) => linePlan(params && planned(params), programs) };
 }
 
 function lineDeclaration(commands: NamedCommands) {
   return {
     category: 'managing',
     hasSideEffects: true,
+    isDestructive: true,
     isAsyncAllowed: true,
     permissions: ['proc:exec'],
     timeoutMs: commands.timeoutMs || DEFAULT_TIMEOUT_MS,
@@ -101,6 +104,7 @@ function namedTool(name: string, config: CommandConfig, { commands, programs }: 
     id: toolId(definition),
     definition,
     effects: (params) => [commands.effectOf(commands.fill(name, params))],
+    program: (params) => planOf(params ? commands.fill(name, params) : { ...config, config }, programs),
     handler: async (params, context) => runCommand(commands.fill(name, params), tool, { programs, context }),
   };
   return tool;
@@ -114,6 +118,18 @@ async function runCommand(
   const order = { kind: 'cmd', program, args, powers: config.powers, ...(cwd !== undefined && { cwd }) } as const;
   const { stdout, stderr, exitCode } = await runToEnd(programs, order, { definition, context });
   return { stdout, stderr, exit_code: exitCode };
+}
+
+/** One of the owner's commands; which one is not known before the line is. */
+function linePlan(command: FilledCommand | undefined, programs: ProgramSandbox): PlannedProgram {
+  if (command) return planOf(command, programs);
+  return { kind: 'cmd', program: 'a command that the owner allows', args: [], powers: [], versions: [] };
+}
+
+function planOf({ argv: [program = '', ...args], cwd, config }: Omit<FilledCommand, 'name'>, programs: ProgramSandbox): PlannedProgram {
+  const order = { program, args, powers: config.powers, ...(cwd !== undefined && { cwd }) };
+  const { powers: _, ...shown } = order;
+  return { kind: 'cmd', ...shown, ...programs.outlook(order) };
 }
 
 /** A sandbox may be found missing by the first program alone. */

@@ -1,8 +1,10 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { isWithin } from '../../core/is-within.ts';
 import { readSecret } from '../../core/settings/secret-source.ts';
 import { realPath } from '../../core/storage/real-path.ts';
-import type { ProgramPower } from '../../tools/programs/program-sandbox.ts';
+import type { ProgramPower, ProgramSandbox } from '../../tools/programs/program-sandbox.ts';
 import type { PowerConfig } from './sandbox-config.ts';
 
 /** What several powers give together. */
@@ -47,6 +49,26 @@ export class GrantedPowers {
     return granted && { isActing: granted.hasNetwork || granted.write.length > 0 };
   }
 
+  /**
+   * What powers let a program do, in words, and marks of the files among its arguments that lie where a power gives access: somebody
+   * may write them. A mark is the file's place on the disk with the time of its last change, which no program can set.
+   */
+  outlook(
+    { program, args, powers, visible = [], cwd }: Parameters<ProgramSandbox['outlook']>[0],
+    home: string,
+  ): ReturnType<ProgramSandbox['outlook']> {
+    const known = powers.map((name): [string, Granted | undefined] => [name, this.#powers.get(name)]);
+    const open = [...known.flatMap(([, granted]) => (granted ? [...granted.read, ...granted.write] : [])), ...visible];
+    const texts = [program, ...args.flatMap((arg) => [arg, arg.slice(arg.indexOf('=') + 1)])];
+    const files = [...new Set(texts.map((text) => resolve(cwd ?? home, text)))].filter((path) =>
+      open.some((folder) => isWithin(path, folder)),
+    );
+    return {
+      powers: known.map(([name, granted]) => ({ name, allows: granted ? wordsOf(granted) : ['nothing: the owner has no such power'] })),
+      versions: files.map(versionOf),
+    };
+  }
+
   /** What these give together. NOT_CONFIGURED for one that the owner has not. */
   together(names: readonly string[]): Granted {
     const all = names.map((name) => this.#granted(name));
@@ -62,6 +84,24 @@ export class GrantedPowers {
     const granted = this.#powers.get(name);
     if (granted) return granted;
     throw new AtmoError('NOT_CONFIGURED', `There is no power ${name}; set connectors.sandbox.powers.${name} in the configuration`);
+  }
+}
+
+function wordsOf({ hasNetwork, read, write, env }: Granted): readonly string[] {
+  return [
+    ...(hasNetwork ? ['use the network'] : []),
+    ...read.map((path) => `read ${path}`),
+    ...write.map((path) => `write ${path}`),
+    ...Object.keys(env).map((name) => `know the variable ${name}`),
+  ];
+}
+
+function versionOf(path: string): string {
+  try {
+    const { dev, ino, size, ctimeNs } = statSync(path, { bigint: true });
+    return `${path} ${dev}:${ino}:${size}:${ctimeNs}`;
+  } catch {
+    return `${path} absent`;
   }
 }
 

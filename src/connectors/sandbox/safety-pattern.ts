@@ -1,10 +1,11 @@
 import { realpathSync } from 'node:fs';
 import { basename, isAbsolute, normalize, resolve } from 'node:path';
+import type { ShellCommand, ShellWord } from './shell-text.ts';
 
 /** One thing that a command must not be or touch. */
 export type SafetyPattern =
   | { readonly kind: 'path'; readonly path: string }
-  | { readonly kind: 'segment'; readonly name: RegExp }
+  | { readonly kind: 'segment'; readonly name: RegExp; readonly text: string }
   | { readonly kind: 'program'; readonly program: RegExp; readonly words: readonly string[] };
 
 /** Options that are the same thing, as the programs of GNU name them. */
@@ -18,17 +19,53 @@ const REGEXP_SIGNS = /[.*+?^${}()|[\]\\]/g;
 export function readPattern(text: string): SafetyPattern {
   const [program = '', ...words] = text.trim().split(/\s+/);
   if (words.length === 0 && isAbsolute(program)) return { kind: 'path', path: normalize(program).replace(/(.)\/$/, '$1') };
-  if (words.length === 0 && program.endsWith('/')) return { kind: 'segment', name: nameLike(program.slice(0, -1)) };
+  if (words.length === 0 && program.endsWith('/')) {
+    return { kind: 'segment', name: nameLike(program.slice(0, -1)), text: program.slice(0, -1).replaceAll('*', '') };
+  }
   return { kind: 'program', program: nameLike(program), words };
 }
 
-/** Whether one command, `argv`, is or touches what the pattern says. */
-export function isForbidden(pattern: SafetyPattern, argv: readonly string[], cwd: string): boolean {
-  const [program = '', ...args] = argv;
-  if (pattern.kind === 'program') {
-    return pattern.program.test(basename(program)) && pattern.words.every((word) => holdsWord(args, word));
-  }
-  return argv.flatMap((arg) => pathsIn(arg, cwd)).some((path) => isPathForbidden(pattern, path));
+/** Whether one command is what the pattern says. */
+export function isForbidden(pattern: SafetyPattern, { words: [program, ...args] }: ShellCommand): boolean {
+  if (pattern.kind !== 'program' || !program) return false;
+  return isProgram(pattern, program) && pattern.words.every((word) => holdsWord(args, word));
+}
+
+/** Whether it is a program of the pattern that gets words which the shell computes: they could be those of the pattern. */
+export function couldBe(pattern: SafetyPattern, { words }: ShellCommand): boolean {
+  const [program, ...args] = words;
+  if (pattern.kind !== 'program' || pattern.words.length === 0 || !program || !isProgram(pattern, program)) return false;
+  const isByOptions = pattern.words.every((word) => word.startsWith('-'));
+  return (isByOptions ? optionsAmong(args) : args).some(
+    ({ text, isComputed, wildcard }) => isComputed || (wildcard && text.startsWith('-')),
+  );
+}
+
+function isProgram({ program }: Extract<SafetyPattern, { readonly kind: 'program' }>, { text }: ShellWord): boolean {
+  return program.test(basename(text));
+}
+
+/** What a word may name on the disk; relative paths are below `cwd`. */
+export interface NamedPaths {
+  readonly paths: readonly string[];
+  /** With wildcards, in segments. */
+  readonly wildcards: readonly (readonly string[])[];
+}
+
+/** What a word names, with and without the links on its way. */
+export function pathsOf({ text, wildcard }: ShellWord, cwd: string): NamedPaths {
+  if (wildcard !== undefined) return { paths: [], wildcards: pathTexts(wildcard).map((one) => resolve(cwd, one).split('/')) };
+  const paths = pathTexts(text).flatMap((one) => {
+    const path = resolve(cwd, one);
+    return [path, ...realPath(path)];
+  });
+  return { paths, wildcards: [] };
+}
+
+/** Whether a word names what the pattern says. */
+export function isTouched(pattern: SafetyPattern, { paths, wildcards }: NamedPaths): boolean {
+  if (pattern.kind === 'program') return false;
+  return paths.some((path) => isPathForbidden(pattern, path)) || wildcards.some((segments) => isPathLikely(pattern, segments));
 }
 
 function isPathForbidden(pattern: Exclude<SafetyPattern, { readonly kind: 'program' }>, path: string): boolean {
@@ -36,13 +73,50 @@ function isPathForbidden(pattern: Exclude<SafetyPattern, { readonly kind: 'progr
   return path === pattern.path || path.startsWith(`${pattern.path}/`);
 }
 
+/** For a path with wildcards. A name that is nothing but `*` is any name: it is held against the paths of rules alone. */
+function isPathLikely(pattern: Exclude<SafetyPattern, { readonly kind: 'program' }>, segments: readonly string[]): boolean {
+  if (pattern.kind === 'segment') return segments.some((segment) => !/^\**$/.test(segment) && wildcardFits(segment, pattern.text));
+  const forbidden = pattern.path.split('/');
+  return segments.length >= forbidden.length && forbidden.every((name, index) => wildcardFits(segments[index] ?? '', name));
+}
+
+/** Whether a name of the disk fits wildcards of the shell (POSIX, 2.13); those at the beginning fit no leading dot. */
+function wildcardFits(wildcard: string, name: string): boolean {
+  if (name.startsWith('.') && /^[*?[]/.test(wildcard)) return false;
+  const signs = wildcard.match(/\\.|\*|\?|\[[!^]?\]?[^\]]*\]|[^\\]/gs) ?? [];
+  // Which places of the name are reached, sign by sign: the time is bounded by both lengths, as that of an expression is not.
+  let reached = new Set([0]);
+  for (const sign of signs) {
+    const next = new Set<number>();
+    for (const at of reached) {
+      if (sign === '*') for (let to = at; to <= name.length; to++) next.add(to);
+      else if (at < name.length && fitsOne(sign, name[at] ?? '')) next.add(at + 1);
+    }
+    reached = next;
+  }
+  return reached.has(name.length);
+}
+
+/** Brackets may hold classes and ranges of a language: any sign fits, which is the safe side. */
+function fitsOne(sign: string, letter: string): boolean {
+  return sign === '?' || (sign.startsWith('[') && sign.length > 1) || sign.replace(/^\\(.)$/s, '$1') === letter;
+}
+
 /** `-r` is in `-fr`, `-r -f` and `--recursive`, also when it is cut to `--rec`; after `--` there are no options. */
-function holdsWord(args: readonly string[], word: string): boolean {
-  if (!word.startsWith('-')) return args.includes(word);
-  const end = args.indexOf('--');
-  const options = (end === -1 ? args : args.slice(0, end)).filter((arg) => /^-./.test(arg));
+function holdsWord(args: readonly ShellWord[], word: string): boolean {
+  if (!word.startsWith('-')) return args.some(({ text, wildcard }) => text === word || (wildcard && isPathLikelyWord(wildcard, word)));
+  const options = optionsAmong(args).flatMap(({ text }) => (/^-./.test(text) ? [text] : []));
   if (word.startsWith('--')) return options.some((option) => isLong(option, word.slice(2)));
   return [...word.slice(1)].every((letter) => options.some((option) => hasLetter(option, letter)));
+}
+
+function isPathLikelyWord(wildcard: string, word: string): boolean {
+  return !/^\**$/.test(wildcard) && wildcardFits(wildcard, word);
+}
+
+function optionsAmong(args: readonly ShellWord[]): readonly ShellWord[] {
+  const end = args.findIndex(({ text }) => text === '--');
+  return end === -1 ? args : args.slice(0, end);
 }
 
 function hasLetter(option: string, letter: string): boolean {
@@ -57,13 +131,10 @@ function isLong(option: string, name: string): boolean {
   return given !== '' && name.startsWith(given);
 }
 
-/** What an argument may name on the disk: itself, what stands after `=`, with and without the links on its way. */
-function pathsIn(arg: string, cwd: string): readonly string[] {
+/** An argument itself, what stands after `=`, and what is glued to an option. */
+function pathTexts(arg: string): readonly string[] {
   const texts = [arg, arg.slice(arg.indexOf('=') + 1), arg.replace(/^-\w/, '')].filter((text) => text !== '' && !text.includes('\0'));
-  return [...new Set(texts)].flatMap((text) => {
-    const path = resolve(cwd, text.replace(/^~(?=\/|$)/, '/root'));
-    return [path, ...realPath(path)];
-  });
+  return [...new Set(texts)].map((text) => text.replace(/^~(?=\/|$)/, '/root'));
 }
 
 function realPath(path: string): readonly string[] {

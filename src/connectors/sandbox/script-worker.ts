@@ -1,5 +1,6 @@
 /** What runs in the thread of a script: QuickJS in WebAssembly, or a WebAssembly module. This file is the thread's program too. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { type BoundedWorld, ENTER_WORLD } from '../../tools/programs/program-world.ts';
 
 /** What a thread is given, one after the other. */
 export interface ScriptOrder {
@@ -8,6 +9,8 @@ export interface ScriptOrder {
   /** JSON. */
   readonly params: string;
   readonly config: string;
+  /** Time and chance of a bounded script. */
+  readonly world?: BoundedWorld | undefined;
   readonly maxMemoryBytes: number;
   readonly maxFuel?: number;
   /** Exported global of a module that counts its fuel. */
@@ -59,7 +62,7 @@ async function outcomeOf(given: ScriptOrder): Promise<ScriptOutcome> {
 }
 
 /** Memory has two bounds: QuickJS keeps the first and tells of it; the second holds whatever QuickJS does. */
-async function interpret({ code, params, config, maxMemoryBytes, maxFuel }: ScriptOrder): Promise<ScriptOutcome> {
+async function interpret({ code, params, config, world, maxMemoryBytes, maxFuel }: ScriptOrder): Promise<ScriptOutcome> {
   const { newQuickJSWASMModuleFromVariant, newVariant } = await import('quickjs-emscripten-core');
   const { default: variant } = await import('@jitl/quickjs-singlefile-mjs-release-sync');
   const maximum = RUNTIME_PAGES + Math.ceil(maxMemoryBytes / PAGE_BYTES);
@@ -72,15 +75,17 @@ async function interpret({ code, params, config, maxMemoryBytes, maxFuel }: Scri
   runtime.setInterruptHandler(() => ++looks > mostLooks);
   const context = runtime.newContext();
   const text = (value: string) => context.newString(value);
-  context.setProp(context.global, '$input', text(JSON.stringify([JSON.parse(params), JSON.parse(config)])));
+  context.setProp(context.global, '$input', text(JSON.stringify([JSON.parse(params), JSON.parse(config), world ?? null])));
   context.setProp(context.global, '$answer', context.undefined);
   runtime.setModuleLoader((name) =>
     name === 'script' ? new TextDecoder().decode(code) : { error: new RangeError(`There is no module ${name}`) },
   );
   const started = context.evalCode(
     `import { execute } from 'script';
-     const [params, config] = JSON.parse(globalThis.$input);
-     globalThis.$answer = JSON.stringify({ result: (await execute(params, config)) ?? null });`,
+     ${ENTER_WORLD}
+     const [params, config, world] = JSON.parse(globalThis.$input);
+     const context = enterWorld(world);
+     globalThis.$answer = JSON.stringify({ result: (await execute(params, config, context)) ?? null });`,
     'call',
     { type: 'module' },
   );

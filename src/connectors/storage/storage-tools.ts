@@ -24,6 +24,7 @@ function storeDataTool(data: AgentData): RegisteredTool {
     {
       ...keyTool,
       name: 'store_data',
+      isDestructive: true,
       title: 'Store data',
       description: 'Keeps a value under a key of your own until you delete it or its time is over; restarts do not harm it.',
       permissions: ['storage:write:{key}'],

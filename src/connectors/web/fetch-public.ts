@@ -1,14 +1,14 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
-import { type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import type { IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { AtmoError } from '../../core/errors.ts';
 import { orAborted } from '../../core/time/or-aborted.ts';
 import { certificateFailure } from '../http/certificate-failure.ts';
 import { connectionCode } from '../http/connection-code.ts';
+import { readDecoded } from '../http/decoded-body.ts';
+import { headersOf, sendRequest } from '../http/http-exchange.ts';
 import { hostRule } from './allowed-hosts.ts';
-import { readDecoded } from './decoded-body.ts';
 import { type EmbeddedIpv4, embeddedIpv4, networkTranslation } from './nat64.ts';
 import { isPublicAddress } from './public-address.ts';
 
@@ -132,17 +132,11 @@ async function resolveHost(hostname: string): Promise<readonly LookupAddress[]> 
   return lookup(hostname, { all: true });
 }
 
-async function sent({ target, method = 'GET', accept = '*/*', signal, addresses }: Attempt): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const send = target.protocol === 'https:' ? requestHttps : requestHttp;
-  const headers = { accept, 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'atmosphere-edge' };
-  const request = send(target, { method, headers, signal, agent: false, lookup: pinnedTo(addresses) });
-  request.once('response', resolve);
-  // Whoever answers that it speaks another protocol from now on has answered nothing that was asked (RFC 9110 §15.2.2).
-  request.once('close', () => reject(unreachable(target.hostname, 'another protocol')));
-  request.once('error', (error) => reject(signal.aborted ? signal.reason : unreachable(target.hostname, connectionCode(error))));
-  request.end();
-  return promise;
+function sent({ target, method = 'GET', accept = '*/*', signal, addresses }: Attempt): Promise<IncomingMessage> {
+  const lookup = pinnedTo(addresses);
+  return sendRequest({ url: target, method, headers: { accept }, signal, lookup }, (code) =>
+    signal.aborted ? signal.reason : unreachable(target.hostname, code),
+  );
 }
 
 /** Asking the DNS again could get another answer than the one that was judged. */
@@ -154,11 +148,14 @@ function pinnedTo(addresses: readonly LookupAddress[]): LookupFunction {
   };
 }
 
-async function received(request: PublicRequest, target: URL, response: IncomingMessage): Promise<PublicAnswer> {
-  const headers = new Headers();
-  for (const [name, values = []] of Object.entries(response.headersDistinct)) for (const value of values) headers.append(name, value);
-  const body = await readDecoded(response, request);
-  return { status: response.statusCode ?? 0, url: target.href, headers, body };
+async function received({ method = 'GET', ...request }: PublicRequest, target: URL, response: IncomingMessage): Promise<PublicAnswer> {
+  const { statusCode: status = 0 } = response;
+  const brokenOff = (code: string) =>
+    request.signal.aborted
+      ? request.signal.reason
+      : new AtmoError('SERVICE_REFUSED', `The answer broke off or cannot be unpacked (${code})`, { status });
+  const body = await readDecoded(response, { method, maxBytes: request.maxBytes }, brokenOff);
+  return { status, url: target.href, headers: headersOf(response), body };
 }
 
 function forbidden({ hostname }: URL): AtmoError {

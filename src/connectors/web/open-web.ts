@@ -4,6 +4,7 @@ import { withoutSetting } from '../../tools/definition/missing-setting.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { Connector, ConnectorGround } from '../connector.ts';
 import type { ConnectorsConfig } from '../connector-config.ts';
+import { FileRoots } from '../files/file-roots.ts';
 import { fetchTools } from './fetch-tools.ts';
 import { lazyFetch } from './lazy-fetch.ts';
 import { scraperTool } from './scraper-tool.ts';
@@ -20,18 +21,22 @@ const ALIASES = {
 };
 
 /** Tools that fetch and search the web, and two that work on texts alone. CONFIG_INVALID for a network or secret that is none. */
-export function openWeb({ env }: Pick<ConnectorGround, 'env'>, { web, search }: Pick<ConnectorsConfig, 'web' | 'search'>): Connector {
+export function openWeb(
+  { env, stateDir }: Pick<ConnectorGround, 'env' | 'stateDir'>,
+  { web, search, files }: Pick<ConnectorsConfig, 'web' | 'search' | 'files'>,
+): Connector {
+  const roots = files?.roots ?? {};
   return {
-    tools: [...pageTools(web), searchTool(search, env), ...textTools()],
+    tools: [...pageTools(web), searchTool(search, env), ...textTools({ files: new FileRoots(roots, stateDir), roots })],
     aliases: ALIASES,
-    capabilities: web || search ? [INTERNET] : [],
+    capabilities: web.enabled || search ? [INTERNET] : [],
   };
 }
 
-function pageTools(web: WebConfig | undefined): readonly RegisteredTool[] {
-  const fetchPublic = lazyFetch(web?.allowedHosts);
+function pageTools({ enabled, allowedHosts }: WebConfig): readonly RegisteredTool[] {
+  const fetchPublic = lazyFetch(allowedHosts);
   const tools = [...fetchTools(fetchPublic), scraperTool(fetchPublic)];
-  return web ? tools : tools.map((tool) => withoutSetting(tool, 'set connectors.web in the configuration, such as `web: {}`'));
+  return enabled ? tools : tools.map((tool) => withoutSetting(tool, 'set connectors.web.enabled to true in the configuration'));
 }
 
 function searchTool(search: SearchConfig | undefined, env: NodeJS.ProcessEnv): RegisteredTool {

@@ -1,4 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
+import { visibleLine } from '../../core/foreign-text.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { callEndpoint, jsonOf } from '../http/endpoint-call.ts';
 
@@ -84,11 +85,5 @@ function resultsOf({ results }: JsonObject): WebFindings['results'] {
 }
 
 function line(text: Json | undefined, max: number): string {
-  return typeof text === 'string'
-    ? text
-        .replaceAll(/[\p{Cc}\s]+/gu, ' ')
-        .trim()
-        .slice(0, max)
-        .toWellFormed()
-    : '';
+  return typeof text === 'string' ? visibleLine(text, max) : '';
 }

@@ -1,21 +1,67 @@
+import type { Effect } from '../../core/access/authorizer.ts';
 import { ConcurrencyGate } from '../../core/concurrency-gate.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { defineTool } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
+import { canonicalPath } from '../files/file-path.ts';
+import type { FileRoots } from '../files/file-roots.ts';
+import type { FileRoot } from '../files/files-config.ts';
 import { searchText } from './search-text.ts';
 
 type Turns = Pick<ConcurrencyGate, 'run'>;
 
 /** Each search may take 64 MB, and everybody may search. */
 const SEARCHES_AT_ONCE = 2;
+const MAX_TEXT = 1_000_000;
 
-/** `json_parse` and `text_search` (source 003): they need nothing but their parameters. */
-export function textTools(searching: Turns = new ConcurrencyGate({ maxRunning: SEARCHES_AT_ONCE })): readonly RegisteredTool[] {
-  return [jsonParseTool(), textSearchTool(searching)];
+/** Where texts may come from beside the parameters: the folders that the owner opened. */
+export interface TextFiles {
+  readonly files: Pick<FileRoots, 'read'>;
+  readonly roots: Readonly<Record<string, FileRoot>>;
 }
 
-function jsonParseTool(): RegisteredTool {
+/** A text as callers give it: by itself, under the name that programs have for it, or as a file. */
+interface GivenText {
+  readonly text?: string | undefined;
+  readonly stdin?: string | undefined;
+  readonly file?: string | undefined;
+}
+
+/** `json_parse` and `text_search`: they need nothing but their parameters, and the right to read a file that is named. */
+export function textTools(
+  source: TextFiles,
+  searching: Turns = new ConcurrencyGate({ maxRunning: SEARCHES_AT_ONCE }),
+): readonly RegisteredTool[] {
+  return [jsonParseTool(source), textSearchTool(source, searching)];
+}
+
+function textParameters(what: string) {
+  return {
+    text: p.string({ description: what, maxLength: MAX_TEXT }).optional(),
+    stdin: p.string({ description: 'The same as text', maxLength: MAX_TEXT }).optional(),
+    file: p.string({ description: 'A file instead, such as notes/shopping.txt; list_files tells paths', maxLength: 1_000 }).optional(),
+  };
+}
+
+/** One text of those that a caller may give, with the path of a file in its canonical form. VALIDATION_ERROR for none or several. */
+function oneText<P extends GivenText>({ text, stdin, file, ...rest }: P, roots: TextFiles['roots']): JsonObject {
+  const given = [text, stdin, file].filter((value) => value !== undefined);
+  if (given.length !== 1) throw new AtmoError('VALIDATION_ERROR', 'Give one of text, stdin and file');
+  return { ...rest, ...(file === undefined ? { text: text ?? stdin ?? '' } : { file: canonicalPath(file, roots) }) };
+}
+
+/** The right to read the file of a call that names one. */
+function readEffects({ file }: GivenText): readonly Effect[] {
+  return file === undefined ? [] : [{ permission: `fs:read:${file}`, risk: 'low', target: `file/${file}` }];
+}
+
+async function textOf({ text = '', file }: GivenText, { files }: TextFiles): Promise<string> {
+  return file === undefined ? text : files.read(file);
+}
+
+function jsonParseTool(source: TextFiles): RegisteredTool {
   return defineTool(
     {
       name: 'json_parse',
@@ -23,18 +69,19 @@ function jsonParseTool(): RegisteredTool {
       description: 'Checks JSON and writes it out with indentation; tells where it is broken.',
       category: 'computing',
       hasSideEffects: false,
-      determinism: 'deterministic',
       preferLocal: true,
       tags: ['json', 'format'],
-      parameters: { text: p.string({ description: 'JSON (RFC 8259)', minLength: 1, maxLength: 1_000_000 }) },
+      parameters: textParameters('JSON (RFC 8259)'),
+      canonicalize: (params) => oneText(params, source.roots),
+      effects: readEffects,
       returns: { type: 'object', required: ['json'], properties: { json: { type: 'string', description: 'Indented by two spaces' } } },
       examples: [{ description: 'Write it legibly', params: { text: '{"a":[1,2]}' } }],
     },
-    async ({ text }) => ({ json: indented(text) }),
+    async (params) => ({ json: indented(await textOf(params, source)) }),
   );
 }
 
-function textSearchTool(searching: Turns): RegisteredTool {
+function textSearchTool(source: TextFiles, searching: Turns): RegisteredTool {
   return defineTool(
     {
       name: 'text_search',
@@ -46,7 +93,7 @@ function textSearchTool(searching: Turns): RegisteredTool {
       tags: ['regex', 'find', 'grep'],
       parameters: {
         pattern: p.string({ description: 'Regular expression without slashes, such as \\d+ °C', minLength: 1, maxLength: 1_000 }),
-        text: p.string({ description: 'Where to search', maxLength: 1_000_000 }),
+        ...textParameters('Where to search'),
         ignore_case: p.boolean({ description: 'Whether A is a', default: false }),
         limit: p.integer({ description: 'Most matches to tell', minimum: 1, maximum: 1_000, default: 100 }),
       },
@@ -55,9 +102,12 @@ function textSearchTool(searching: Turns): RegisteredTool {
         required: ['matches', 'truncated'],
         properties: { matches: { type: 'array', items: { type: 'string' } }, truncated: { type: 'boolean' } },
       },
+      canonicalize: (params) => oneText(params, source.roots),
+      effects: readEffects,
       examples: [{ description: 'All numbers', params: { pattern: '\\d+', text: '3 lamps, 12 sensors' } }],
     },
-    async ({ pattern, text, ignore_case: isCaseIgnored, limit }, { signal }) => {
+    async ({ pattern, ignore_case: isCaseIgnored, limit, ...given }, { signal }) => {
+      const text = await textOf(given, source);
       const search = { pattern, text, isCaseIgnored, maxMatches: limit, signal };
       const { matches, truncated } = await searching.run(() => searchText(search), signal);
       return { matches, truncated };

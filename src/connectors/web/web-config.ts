@@ -1,9 +1,10 @@
-import { optionalSection } from '../../core/settings/config-section.ts';
+import { optionalSection, section } from '../../core/settings/config-section.ts';
 import { SECRET_SOURCE } from '../../core/settings/secret-source.ts';
 import { ALLOWED_HOST } from './allowed-hosts.ts';
 
-/** JSON Schema of `connectors.web`: it is there where agents may fetch pages. */
-export const WEB_SECTION = optionalSection({
+/** JSON Schema of `connectors.web`: what agents with `net:read` may fetch. */
+export const WEB_SECTION = section({
+  enabled: { type: 'boolean', default: true, description: 'Whether agents may fetch pages of the public internet' },
   allowed_hosts: {
     type: 'array',
     items: { type: 'string', maxLength: 260, pattern: ALLOWED_HOST },
@@ -25,6 +26,7 @@ export const SEARCH_SECTION = optionalSection(
 
 /** What agents may fetch. */
 export interface WebConfig {
+  readonly enabled: boolean;
   readonly allowedHosts: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -6,7 +6,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { CollectionStore } from '../../../src/connectors/collections/collection-store.ts';
 import { collectionTools } from '../../../src/connectors/collections/collection-tools.ts';
 import type { Embedder } from '../../../src/connectors/models/embedder.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { anchorInStore } from '../../../src/core/storage/file-anchor.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { makeRoom, owner } from '../../tools/tool-room.ts';
 
 /** Counts words: texts that share words are near. */
@@ -36,7 +40,11 @@ class WordCount implements Embedder {
 let folder: string;
 let path: string;
 const stores: CollectionStore[] = [];
+let kept: MemoryKeyValueStore;
+let losses: string[];
 beforeEach(() => {
+  kept = new MemoryKeyValueStore(new ManualClock());
+  losses = [];
   folder = mkdtempSync(join(tmpdir(), 'collections-'));
   path = join(folder, 'rag.db');
 });
@@ -46,7 +54,7 @@ afterEach(() => {
 });
 
 function house({ maxParts = 100, embedder = new WordCount() } = {}) {
-  const store = new CollectionStore(path, { maxParts });
+  const store = new CollectionStore(path, { maxParts, anchor: anchorInStore(kept, 'rag.db'), onLoss: (fault) => void losses.push(fault) });
   stores.push(store);
   const { registry, pipeline } = makeRoom({ capabilities: () => ['embeddings', 'vector_store'] });
   for (const tool of collectionTools({ store, embedder }, undefined)) expect(registry.register(tool)).toEqual([]);
@@ -180,5 +188,44 @@ describe('the file', () => {
     await house().call('rag_add', { documents: [BOILER] });
     using other = new DatabaseSync(path, { readOnly: true });
     expect(other.prepare('SELECT count(*) AS count FROM parts').get()).toEqual({ count: 1 });
+  });
+});
+
+describe('a file of documents that held some', () => {
+  test.each([
+    ['is gone', () => rmSync(path), /has lost all that it held/],
+    ['is empty', () => truncateSync(path, 0), /has lost all that it held/],
+    ['is an older one', () => copyFileSync(`${path}.before`, path), /has lost its last 1 changes/],
+    ['is a folder', () => [rmSync(path), mkdirSync(path)], /cannot be read or written/],
+  ])('says at the next start that it %s, once', async (_what, damage, fault) => {
+    const first = house();
+    await first.call('rag_add', { documents: [BOILER] });
+    first.store[Symbol.dispose]();
+    copyFileSync(path, `${path}.before`);
+    house().store.check();
+    expect(losses).toEqual([]);
+    const second = house();
+    await second.call('rag_add', { documents: [OVEN] });
+    for (const store of stores) store[Symbol.dispose]();
+    damage();
+    house().store.check();
+    expect(losses).toEqual([expect.stringMatching(fault)]);
+  });
+
+  test('is whole though the store of the hub takes no more: what was added is in it', async () => {
+    const { call } = house();
+    expect(await call('rag_add', { documents: [BOILER] })).toMatchObject({ status: 'success' });
+    kept.set = () => {
+      throw new AtmoError('STORAGE_FAILED', 'The disk is full');
+    };
+    expect(await call('rag_add', { documents: [OVEN] })).toMatchObject({ status: 'success' });
+    stores.pop()?.[Symbol.dispose]();
+    house().store.check();
+    expect(losses).toEqual([]);
+  });
+
+  test('is no file that was lost where a hub never had one', () => {
+    house().store.check();
+    expect([losses, existsSync(path)]).toEqual([[], false]);
   });
 });

@@ -203,6 +203,21 @@ describe('folders for agents', () => {
     await expect(files.write('notes/list.txt', 'peas')).rejects.toThrow('The folder behind notes does not exist');
   });
 
+  test('outside of the folders that there are are told which those are', async () => {
+    const files = new FileRoots({ notes: { path: notes, writable: true } }, join(home, 'state'));
+    for (const [path, folder] of [
+      ['output.txt', 'output.txt'],
+      ['notes+5C..+5Cx', 'notes\\..\\x'],
+      ['desk/list.txt', 'desk'],
+    ] as const) {
+      await expect(files.write(path, 'peas')).rejects.toMatchObject({
+        code: 'NOT_FOUND',
+        message: `There is no folder ${folder}; folders are: notes. A path begins with one of them`,
+      });
+    }
+    await expect(files.read('notes')).rejects.toMatchObject({ code: 'CONFLICT' });
+  });
+
   test('are none without a setting', async () => {
     const { tools } = openFiles({ stateDir: join(home, 'state') }, {});
     const hub = makeRoom();

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { ModelTask } from '../../../src/connectors/models/models-config.ts';
 import { openModels } from '../../../src/connectors/models/open-models.ts';
+import { silentLogger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { agent, makeRoom, owner } from '../../tools/tool-room.ts';
 
 const models = (...tasks: readonly ModelTask[]) => ({
@@ -9,8 +12,12 @@ const models = (...tasks: readonly ModelTask[]) => ({
   defaults: {},
 });
 
-function opened(config: Parameters<typeof openModels>[1]) {
-  const connector = openModels({ env: {}, stateDir: 'state-that-nobody-makes' }, config);
+function opened(settings: Partial<Parameters<typeof openModels>[1]>) {
+  const config = { web: { enabled: false, allowedHosts: [] }, ...settings };
+  const connector = openModels(
+    { env: {}, stateDir: 'state-that-nobody-makes', store: new MemoryKeyValueStore(new ManualClock()), logger: silentLogger },
+    config,
+  );
   const room = makeRoom({ capabilities: () => (connector.capabilities ?? []).map(({ type }) => type) });
   for (const tool of connector.tools) expect(room.registry.register(tool)).toEqual([]);
   return { ...room, connector };
@@ -41,6 +48,13 @@ describe('models, cameras and documents', () => {
     ] as const) {
       expect(await pipeline.call({ principal: owner, tool, params })).toMatchObject({ error: { code: 'NOT_CONFIGURED' } });
     }
+  });
+
+  test('are announced by the names that calls ask for, with the largest picture', () => {
+    const { connector } = opened({ models: models('vision', 'llm') });
+    const constraints = new Map(connector.capabilities?.map((capability) => [capability.type, capability.constraints]));
+    expect(constraints.get('vision')).toEqual({ model: 'm', max_image_mb: 20 });
+    expect(constraints.get('llm')).toEqual({ model: 'm' });
   });
 
   test('bring what they can, and no more', () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -48,6 +48,26 @@ describe('the powers that the owner gives to programs', () => {
       look: { read: [join(folder, 'photos')] },
     });
     expect(['web', 'album', 'look', 'cellar'].map((name) => powers.power(name)?.isActing)).toEqual([true, true, false, undefined]);
+  });
+
+  test('are told in words, with a mark of each file among the arguments that changes with its content', () => {
+    const script = join(folder, 'photos/run.sh');
+    writeFileSync(script, 'echo one');
+    const powers = powersOf({ web: { network: true, env: { TOKEN: 'env:KEY' } }, album: { write: [join(folder, 'photos')] } });
+    const look = () =>
+      powers.outlook(
+        { program: '/usr/bin/sh', args: ['--file=run.sh', 'x'], powers: ['web', 'album'], cwd: join(folder, 'photos') },
+        '/tmp',
+      );
+    const before = look();
+    expect(before.powers).toEqual([
+      { name: 'web', allows: ['use the network', 'know the variable TOKEN'] },
+      { name: 'album', allows: [`write ${join(folder, 'photos')}`] },
+    ]);
+    expect(look()).toEqual(before);
+    writeFileSync(script, 'echo two');
+    expect(look().versions).not.toEqual(before.versions);
+    expect(JSON.stringify(before)).not.toContain('tulip');
   });
 
   test('are no way round: code does not lie where a program that sees it would see the state directory', () => {

@@ -4,7 +4,8 @@ import { CONFIG_SCHEMA } from '../../../src/config/config-file.ts';
 import { SANDBOX_SECTION } from '../../../src/connectors/sandbox/sandbox-config.ts';
 import { parseCheckedYaml } from '../../../src/core/settings/checked-yaml.ts';
 import { normalizeDefinition } from '../../../src/tools/definition/normalize-definition.ts';
-import { parseManifest } from '../../../src/tools/manifest/tool-manifest.ts';
+import { recordsOf } from '../../../src/tools/manifest/record-file.ts';
+import { manifestEntries } from '../../../src/tools/manifest/tool-manifest.ts';
 
 const page = readFileSync(new URL('../../../docs/sandbox.md', import.meta.url), 'utf8');
 const [settings = '', manifest = ''] = [...page.matchAll(/```yaml\n(.*?)```/gs)].map((match) => match[1] ?? '');
@@ -21,7 +22,9 @@ test('the settings on the page are accepted, name every key, and show the defaul
 });
 
 test('the manifest on the page is accepted, with its definitions', () => {
-  const entries = parseManifest(manifest, 'docs/sandbox.md');
+  const { entries: placed, leftOut } = manifestEntries(recordsOf(manifest, 'docs/sandbox.md'));
+  expect(leftOut).toEqual([]);
+  const entries = placed.map(({ entry }) => entry);
   expect(entries.map(({ source }) => source.kind)).toEqual(['cmd', 'image', 'js', 'file']);
   for (const { definition, name } of entries) expect(normalizeDefinition({ ...definition, name }).description).not.toBe('');
 });

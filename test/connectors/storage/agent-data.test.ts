@@ -7,6 +7,7 @@ import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { ManualClock } from '../../../src/core/time/clock.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
+import { journalParts } from '../../journal/journal-parts.ts';
 import { agent } from '../../tools/tool-room.ts';
 
 test('what an agent keeps is there after a restart, with its end, under the longest key and id', async () => {
@@ -15,7 +16,7 @@ test('what an agent keeps is there after a restart, with its end, under the long
   const someone = { ...agent(), id: `${'a'.repeat(64)}/${'b'.repeat(64)}/${'c'.repeat(64)}` };
   const key = 'k'.repeat(256);
   const withStore = async <T>(work: (data: AgentData) => T): Promise<T> => {
-    const parts = { clock, logger: silentLogger, events: new EventBus('hub:test', clock) };
+    const parts = { clock, logger: silentLogger, events: new EventBus('hub:test', clock), ...journalParts(directory) };
     await using store = new StateStore(parts, { directory, snapshotDirectory: join(directory, 'snapshots') });
     await store.start();
     return work(new AgentData({ store, clock }, { maxKeys: 10, maxBytes: 10_000 }));

@@ -1,10 +1,19 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openWeb } from '../../../src/connectors/web/open-web.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { agent, makeRoom, owner } from '../../tools/tool-room.ts';
 
-function room(config: Parameters<typeof openWeb>[1] = {}, env: NodeJS.ProcessEnv = {}) {
-  const { tools, aliases = {}, capabilities = [] } = openWeb({ env }, config);
+const OFF = { enabled: false, allowedHosts: [] };
+
+function room(config: Partial<Parameters<typeof openWeb>[1]> = {}, env: NodeJS.ProcessEnv = {}) {
+  const {
+    tools,
+    aliases = {},
+    capabilities = [],
+  } = openWeb({ env, stateDir: import.meta.dirname }, { web: { enabled: true, allowedHosts: [] }, ...config });
   const hub = makeRoom({ capabilities: () => capabilities.map(({ type }) => type) });
   const findings = tools.flatMap((tool) => hub.registry.register(tool));
   for (const [alias, name] of Object.entries(aliases)) hub.registry.alias(alias, name);
@@ -12,9 +21,9 @@ function room(config: Parameters<typeof openWeb>[1] = {}, env: NodeJS.ProcessEnv
   return { call, findings, tools, capabilities };
 }
 
-describe('without settings', () => {
+describe('switched off', () => {
   test('pages and searches are not configured, and the hub has no internet', async () => {
-    const { call, findings, capabilities } = room();
+    const { call, findings, capabilities } = room({ web: OFF });
     expect(findings).toEqual([]);
     expect(capabilities).toEqual([]);
     for (const tool of ['fetch_url', 'http_get', 'tool_http_get', 'fetch', 'html_scraper']) {
@@ -24,7 +33,7 @@ describe('without settings', () => {
   });
 
   test('texts are worked on all the same', async () => {
-    const { call } = room();
+    const { call } = room({ web: OFF });
     expect(await call('tool_json_parse', { text: '{"a":[1]}' })).toMatchObject({ result: { json: '{\n  "a": [\n    1\n  ]\n}' } });
     expect(await call('text_search', { text: 'a1 B2', pattern: '[ab]\\d', ignore_case: true })).toMatchObject({
       result: { matches: ['a1', 'B2'], truncated: false },
@@ -32,9 +41,9 @@ describe('without settings', () => {
   });
 });
 
-describe('with settings', () => {
-  test('the tools need the right to read the net, and are refused what is private', async () => {
-    const { call, capabilities } = room({ web: { allowedHosts: [] } });
+describe('as a hub starts without settings', () => {
+  test('pages are fetched with the right to read the net, and what is private is refused', async () => {
+    const { call, capabilities } = room();
     expect(capabilities.map(({ type }) => type)).toEqual(['internet']);
     expect(await call('http_get', { url: 'http://127.0.0.1/' }, agent('web:search'))).toMatchObject({
       error: { code: 'TOOL_NOT_FOUND' },
@@ -46,8 +55,33 @@ describe('with settings', () => {
 
   test('a search server alone brings the internet, and its secret has to be there', () => {
     const search = { url: 'http://127.0.0.1:8888', token: 'env:SEARCH_TOKEN' };
-    expect(room({ search }, { SEARCH_TOKEN: 'x' }).capabilities).toHaveLength(1);
+    expect(room({ web: OFF, search }, { SEARCH_TOKEN: 'x' }).capabilities).toHaveLength(1);
     expect(() => room({ search })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+  });
+});
+
+describe('a text', () => {
+  test('is given as text, as stdin, or as a file that the caller may read', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'texts-'));
+    writeFileSync(join(home, 'list.json'), '[1]');
+    const { call } = room({ files: { roots: { notes: { path: home, writable: false } } } });
+    for (const params of [{ text: '[1]' }, { stdin: '[1]' }, { file: 'notes/list.json' }]) {
+      expect(await call('json_parse', params)).toMatchObject({ result: { json: '[\n  1\n]' } });
+      expect(await call('text_search', { ...params, pattern: '\\d' })).toMatchObject({ result: { matches: ['1'] } });
+    }
+    const stranger = agent('net:read');
+    expect(await call('json_parse', { file: 'notes/list.json' }, stranger)).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
+    expect(await call('json_parse', { stdin: '[1]' }, stranger)).toMatchObject({ status: 'success' });
+    rmSync(home, { recursive: true });
+  });
+
+  test('is one: none and several are refused', async () => {
+    const { call } = room();
+    for (const params of [{}, { text: '1', stdin: '1' }]) {
+      expect(await call('json_parse', params)).toMatchObject({
+        error: { code: 'VALIDATION_ERROR', message: 'Give one of text, stdin and file' },
+      });
+    }
   });
 });
 

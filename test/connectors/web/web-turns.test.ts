@@ -20,7 +20,8 @@ const CALLS: readonly (readonly [string, JsonObject, JsonObject])[] = [
 test.each(CALLS)('%s waits while as many run as the memory of a board allows', async (tool, params, result) => {
   const turns = new ConcurrencyGate({ maxRunning: 1 });
   const room = makeRoom({ clock: systemClock, capabilities: () => ['internet'] });
-  for (const one of [scraperTool(page, turns), ...textTools(turns)]) room.registry.register(one);
+  for (const one of [scraperTool(page, turns), ...textTools({ files: { read: async () => '' }, roots: {} }, turns)])
+    room.registry.register(one);
   const call = (timeoutMs: number) => room.pipeline.call({ principal: owner, tool, params, timeoutMs });
   const before = Promise.withResolvers<void>();
   const running = turns.run(() => before.promise, new AbortController().signal);
