@@ -2,8 +2,7 @@ import type { ErrorCode } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
 
 /** `automation` runs in this hub; `external` is a process elsewhere that holds the token. */
-export const AGENT_TYPES = ['automation', 'external'] as const;
-export type AgentType = (typeof AGENT_TYPES)[number];
+export type AgentType = 'automation' | 'external';
 
 /** `failing` is an automation that rests after failures; the last two are final. */
 export const AGENT_STATUSES = ['active', 'failing', 'killed', 'expired'] as const;
@@ -20,6 +19,8 @@ export interface AgentProblem {
 export interface AgentRecord {
   readonly id: string;
   readonly type: AgentType;
+  /** What its maker calls an external agent, such as `researcher`. */
+  readonly kind?: string;
   readonly name: string;
   readonly status: AgentStatus;
   /** Id of the agent that spawned it; absent when the owner did. */

@@ -8,6 +8,7 @@ import type { Service } from '../core/service.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { stateOf } from '../tools/builtin/access/token-view.ts';
 import type { KnownTools } from '../tools/elsewhere/known-tools.ts';
+import type { Writing } from '../tools/places/name-uses.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import { AgentBook } from './agent-book.ts';
 import { childId, idPartOf } from './agent-name.ts';
@@ -127,6 +128,13 @@ export class AgentRunner implements Service {
     return this.#book.all().filter(({ id }) => mayAll || (by.kind === 'agent' && isSelfOrDescendant(id, by.id)));
   }
 
+  /** What its living agents were told to watch and to call. */
+  writings(): readonly Writing[] {
+    return this.#book
+      .living()
+      .map(({ id, type, config }) => ({ kind: type === 'automation' ? 'automation' : 'agent', id, content: config }));
+  }
+
   /** Present values of an agent's parameters. */
   parametersOf({ config }: AgentRecord): Readonly<Record<string, Json>> {
     return Object.fromEntries([...parseParameters(config, this.#with.validator)].map(([name, { value }]) => [name, value]));
@@ -161,6 +169,7 @@ export class AgentRunner implements Service {
     const record: AgentRecord = {
       id: principal.id,
       type: request.type,
+      ...(request.kind !== request.type && { kind: request.kind }),
       name: request.name ?? principal.id,
       status: 'active',
       ...(by.kind !== 'owner' && { parent: by.id }),

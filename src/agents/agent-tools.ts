@@ -5,7 +5,7 @@ import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { p } from '../tools/schema/parameter-builder.ts';
 import { snakeJson } from '../tools/schema/snake-json.ts';
 import { childId } from './agent-name.ts';
-import { AGENT_STATUSES, AGENT_TYPES, type AgentRecord } from './agent-record.ts';
+import { AGENT_STATUSES, type AgentRecord } from './agent-record.ts';
 import type { AgentRunner } from './agent-runner.ts';
 import { spawnAgentTool } from './spawn-agent-tool.ts';
 
@@ -102,7 +102,7 @@ function listAgentsTool(runner: AgentRunner): RegisteredTool {
             items: {
               type: 'object',
               required: ['agent_id', 'agent_type', 'name', 'status', 'expires_at', 'runs'],
-              properties: { agent_type: { enum: AGENT_TYPES }, status: { enum: AGENT_STATUSES }, runs: { type: 'integer' } },
+              properties: { agent_type: { type: 'string' }, status: { enum: AGENT_STATUSES }, runs: { type: 'integer' } },
             },
           },
         },
@@ -117,7 +117,7 @@ function agentView(record: AgentRecord, runner: AgentRunner): Json {
   const { lastError, lastRunAtMs, running } = record;
   return snakeJson({
     agentId: record.id,
-    agentType: record.type,
+    agentType: record.kind ?? record.type,
     name: record.name,
     status: record.status,
     parent: record.parent,

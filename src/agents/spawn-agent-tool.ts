@@ -1,30 +1,45 @@
+import { LONGEST_TOKEN_SECONDS } from '../core/access/token-authority.ts';
+import { WRITTEN_LINE } from '../core/foreign-text.ts';
 import { isoTime } from '../core/time/iso-time.ts';
 import { defineTool } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { p } from '../tools/schema/parameter-builder.ts';
-import { AGENT_TYPES } from './agent-record.ts';
+import type { AgentType } from './agent-record.ts';
 import type { AgentRunner } from './agent-runner.ts';
 import { CONFIG_SCHEMA } from './automations/automation-schema.ts';
 
 const DEFAULT_TTL_SECONDS = 86_400;
-const LONGEST_TTL_SECONDS = 366 * 86_400;
+
+/** Characters that people see, and no slash. */
+const PLAIN = `^(?!.*/)${WRITTEN_LINE.slice(1)}`;
+const AUTOMATION = 'automation';
 
 const PARAMETERS = {
-  agent_type: p.enum(AGENT_TYPES, { description: 'automation: runs in this hub; external: a process that holds the token' }),
+  agent_type: p.string({
+    description: 'automation: runs in this hub. Any other word, such as external or researcher: a process elsewhere that holds the token',
+    minLength: 1,
+    maxLength: 64,
+    pattern: PLAIN,
+  }),
   name: p
-    .string({ description: 'Name for people; its id is made of it', minLength: 1, maxLength: 64, pattern: '^[^/\\p{C}]+$' })
+    .string({
+      description: 'Name for people; its id is made of it',
+      minLength: 1,
+      maxLength: 64,
+      pattern: PLAIN,
+    })
     .optional(),
   config: { ...p.record({ description: 'What it does' }).optional(), schema: CONFIG_SCHEMA },
   permissions: p
-    .array(p.string({ description: 'Such as device:control:lamp', maxLength: 320 }), {
+    .array(p.string({ description: 'Such as sensor:read:* or device:control:@type/light', maxLength: 320 }), {
       description: 'What it may do, out of what the caller may; at least one',
       maxItems: 32,
     })
     .optional(),
   ttl_seconds: p.integer({
-    description: 'Its lifetime; never longer than that of the caller',
+    description: 'Its lifetime; never longer than that of the caller, and never below the minute by which clocks of hubs may differ',
     minimum: 60,
-    maximum: LONGEST_TTL_SECONDS,
+    maximum: LONGEST_TOKEN_SECONDS,
     default: DEFAULT_TTL_SECONDS,
     unit: 's',
   }),
@@ -46,6 +61,7 @@ export function spawnAgentTool(runner: AgentRunner): RegisteredTool {
   return defineTool(
     {
       name: 'spawn_agent',
+      isDestructive: true,
       title: 'Spawn agent',
       description:
         'Makes an agent with a token of its own that can do at most what the caller can. An automation runs in this hub: triggers set off tool calls. An external agent is a process elsewhere that uses the token.',
@@ -60,23 +76,24 @@ export function spawnAgentTool(runner: AgentRunner): RegisteredTool {
       returns: RETURNS,
       examples: [
         {
-          description: 'Lamp on when the hall gets dark',
+          description: 'A light on when a sensor sees less than 50 lx; ids are those of list_devices and list_sensors',
           params: {
             agent_type: 'automation',
-            name: 'hall-light',
-            permissions: ['sensor:read:hall-sensor/illuminance', 'device:control:hall-lamp'],
+            name: 'light-at-dusk',
+            permissions: ['sensor:read:*', 'device:control:@type/light'],
             config: {
               parameters: { dark: { value: 50, minimum: 1, maximum: 500, unit: 'lx' } },
-              trigger: { type: 'reading', sensor_id: 'hall-sensor/illuminance', below: { param: 'dark' }, hysteresis: 10 },
+              trigger: { type: 'reading', sensor_id: '<device id>/illuminance', below: { param: 'dark' }, hysteresis: 10 },
               conditions: [{ type: 'time', after: '06:00', before: '23:00' }],
-              actions: [{ tool: 'matter:hall_lamp_turn_on', params: {} }],
+              actions: [{ tool: 'turn_on_light', params: { device_id: '<device id>' } }],
             },
           },
         },
       ],
     },
-    async ({ agent_type: type, name, config = {}, permissions = [], ttl_seconds: ttlSeconds }, { principal }) => {
-      const request = { type, config, permissions, ttlMs: ttlSeconds * 1000, ...(name !== undefined && { name }) };
+    async ({ agent_type: kind, name, config = {}, permissions = [], ttl_seconds: ttlSeconds }, { principal }) => {
+      const type: AgentType = kind === AUTOMATION ? AUTOMATION : 'external';
+      const request = { type, kind, config, permissions, ttlMs: ttlSeconds * 1000, ...(name !== undefined && { name }) };
       const { record, token } = runner.spawn(request, principal);
       return { agent_id: record.id, status: record.status, token, expires_at: isoTime(record.expiresAtMs) };
     },

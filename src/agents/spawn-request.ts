@@ -7,6 +7,8 @@ import type { AgentType } from './agent-record.ts';
 /** What an agent is to be. */
 export interface SpawnRequest {
   readonly type: AgentType;
+  /** The word for it that was asked for. */
+  readonly kind: string;
   readonly name?: string;
   readonly config: JsonObject;
   readonly permissions: readonly string[];
@@ -21,7 +23,7 @@ export function requireOwnPermissions(permissions: readonly string[], by: Princi
   if (permissions.length === 0) {
     throw new AtmoError(
       'VALIDATION_ERROR',
-      'An agent without permissions can do nothing; list in permissions what it needs, such as device:control:lamp',
+      'An agent without permissions can do nothing; list in permissions what it needs, such as device:control:@type/light',
     );
   }
   const beyond = excessPermissions(permissions, by.permissions);

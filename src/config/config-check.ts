@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { AtmoError } from '../core/errors.ts';
 import { defaultStateDirectory } from '../journal/state-directory.ts';
-import { parseManifest } from '../tools/manifest/tool-manifest.ts';
-import { configFileOf, type Environment, loadConfig } from './config.ts';
+import { recordsOf } from '../tools/manifest/record-file.ts';
+import { manifestEntries } from '../tools/manifest/tool-manifest.ts';
+import { configFileOf, type Environment, loadConfig, missingPlaces } from './config.ts';
 import { requireOwnFilesApart } from './own-files-apart.ts';
 
 /**
@@ -18,9 +19,12 @@ export async function checkConfigFile(env: Environment, given?: string): Promise
     file = configFileOf(wanted, stateDir) ?? file;
     const config = loadConfig(wanted, stateDir);
     requireOwnFilesApart(config, wanted);
+    const [missing] = missingPlaces(config);
+    if (missing !== undefined) return { file, problem: missing };
     const { manifestFile } = config.tools;
-    if (existsSync(manifestFile)) parseManifest(readFileSync(manifestFile, 'utf8'), manifestFile);
-    return { file };
+    if (!existsSync(manifestFile)) return { file };
+    const [mistake] = manifestEntries(recordsOf(readFileSync(manifestFile, 'utf8'), manifestFile)).leftOut;
+    return { file, ...(mistake && { problem: `${mistake.place}: ${mistake.problem}` }) };
   } catch (error) {
     if (error instanceof AtmoError && error.code === 'CONFIG_INVALID') return { file, problem: error.message };
     throw error;

@@ -6,6 +6,8 @@ import { SENSORS_SECTION } from '../sensors/sensor-config.ts';
 
 const positive = { type: 'integer', minimum: 1 };
 const names = { type: 'array', items: { type: 'string' }, default: [] };
+/** Tools that carry an address of the public internet and nothing else. */
+const READS_PUBLIC_PAGES = ['fetch_url', 'http_get', 'fetch', 'html_scraper'];
 
 /** JSON Schema of the configuration file. */
 export const CONFIG_SCHEMA = {
@@ -23,6 +25,7 @@ export const CONFIG_SCHEMA = {
         key_file: { type: 'string', minLength: 1 },
       }),
     }),
+    capabilities: section({ gpu: { type: 'boolean' } }),
     matter: section({
       enabled: { type: 'boolean', default: true },
       interface: { type: 'string', minLength: 1 },
@@ -36,6 +39,7 @@ export const CONFIG_SCHEMA = {
       bootstrap: { type: 'string', minLength: 1 },
       allowed_permissions: { type: 'array', items: { type: 'string', minLength: 1 } },
       disabled: names,
+      fail_over: { ...names, default: READS_PUBLIC_PAGES },
       max_concurrent: { ...positive, maximum: 10_000, default: 256 },
       max_queued: { ...positive, maximum: 100_000, default: 1024 },
       max_concurrent_per_caller: { ...positive, maximum: 10_000, default: 64 },
@@ -100,12 +104,15 @@ export const CONFIG_SCHEMA = {
 export interface ConfigFile {
   log: LogLevel;
   http: { host: string; port: number; tls: { enabled?: boolean; names: string[]; certificate_file?: string; key_file?: string } };
+  /** What the machine has, where the hub does not see it. */
+  capabilities: { gpu?: boolean };
   matter: { enabled: boolean; interface?: string; attestation: AttestationPolicy; ble: boolean; cluster_models?: string; updates?: string };
   tools: {
     manifest?: string;
     bootstrap?: string;
     allowed_permissions?: string[];
     disabled: string[];
+    fail_over: string[];
     max_concurrent: number;
     max_queued: number;
     max_concurrent_per_caller: number;

@@ -1,18 +1,27 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { CONNECTORS_SECTION, type ConnectorsConfig } from '../connectors/connector-config.ts';
 import { parseGrant } from '../core/access/permission.ts';
 import type { AttestationPolicy } from '../core/devices/device-administration.ts';
 import { AtmoError } from '../core/errors.ts';
+import { isJsonObject } from '../core/json.ts';
 import { LOG_LEVELS, type LogLevel } from '../core/logger.ts';
 import { systemCode } from '../core/process/system-code.ts';
 import { parseCheckedYaml } from '../core/settings/checked-yaml.ts';
 import type { ConfigReload } from '../core/settings/config-reload.ts';
 import { camelKeys } from '../core/settings/config-section.ts';
+import { takenInCopy } from '../core/storage/kept-file.ts';
+import { OwnerFile, type TakenText } from '../core/storage/owner-file.ts';
 import type { MeshSettings } from '../mesh/mesh-session.ts';
 import { SENSORS_SECTION, type SensorsConfig } from '../sensors/sensor-config.ts';
 import { checkRoles } from '../tools/builtin/access/token-role.ts';
 import { CONFIG_SCHEMA, type ConfigFile } from './config-file.ts';
+
+/** A key of the configuration, with dots, that names a file or folder, and its absolute path. */
+export interface NamedPlace {
+  readonly key: string;
+  readonly path: string;
+}
 
 /** What a token minted for a role may do. */
 export interface RoleConfig {
@@ -37,6 +46,8 @@ export interface TlsConfig {
 export interface HubConfig {
   /** Reads the file again; absent where the configuration comes from a program. CONFIG_INVALID changes nothing. */
   reload?(): ConfigReload;
+  /** Why the settings are not those of the file, but those that were taken of it last; undefined when they are the same. */
+  problem?(): string | undefined;
   readonly stateDir: string;
   readonly logLevel: LogLevel;
   readonly http: { readonly host: string; readonly port: number; readonly tls: TlsConfig };
@@ -58,6 +69,8 @@ export interface HubConfig {
     /** Grants that cover what registered tools may need; everything but administration when absent. */
     readonly allowedPermissions?: readonly string[];
     readonly disabled: readonly string[];
+    /** Tools whose calls may go to another hub when what they need cannot be reached from this one. */
+    readonly failOver: readonly string[];
     readonly maxConcurrent: number;
     readonly maxQueued: number;
     readonly maxConcurrentPerCaller: number;
@@ -89,6 +102,8 @@ export interface HubConfig {
     /** File with 64 hex digits that every member has too (libp2p private network). */
     readonly preSharedKeyFile?: string;
   };
+  /** What the owner says that the machine has; the hub looks itself where nothing is said. */
+  readonly capabilities: { readonly gpu?: boolean };
   readonly sensors: SensorsConfig;
   readonly connectors: ConnectorsConfig;
   /** File with the owner's rules. */
@@ -101,11 +116,18 @@ export interface HubConfig {
   readonly audit: { readonly keepDays: number; readonly maxBytes: number };
   /** Folder with the owner's own profile files. */
   readonly profilesDir: string;
+  /** The files and folders that the owner named by a key instead of leaving them where they are looked for. */
+  readonly namedPlaces: readonly NamedPlace[];
   /** How long single readings, 5-minute sums and hourly sums are kept. */
   readonly history: { readonly rawDays: number; readonly fiveMinuteDays: number; readonly hourlyDays: number };
 }
 
 const BYTES_PER_MB = 1_048_576;
+/** Keys that name a file or folder; a path that does not begin with / is meant from the folder of the configuration file. */
+const PLACES = [
+  ...['rules', 'profiles', 'tools.manifest', 'tools.bootstrap', 'matter.cluster_models', 'matter.updates'],
+  ...['mesh.pre_shared_key_file', 'http.tls.certificate_file', 'http.tls.key_file'],
+];
 
 /** Variables of the process, as far as they are set. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -135,6 +157,7 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
     },
     tools: toolsOf(file.tools, env, stateDir),
     mesh: meshOf(file.mesh, env.ATMO_MESH_PORT),
+    capabilities: file.capabilities,
     sensors: camelKeys(file.sensors, SENSORS_SECTION) as SensorsConfig,
     connectors: camelKeys(file.connectors, CONNECTORS_SECTION) as ConnectorsConfig,
     rulesFile: file.rules ?? join(stateDir, 'rules.yaml'),
@@ -142,6 +165,7 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
     clockTrust: file.clock.trust,
     audit: { keepDays: file.audit.keep_days, maxBytes: file.audit.max_mb * BYTES_PER_MB },
     profilesDir: file.profiles ?? join(stateDir, 'profiles'),
+    namedPlaces: placesIn(file).map(({ key, path }) => ({ key, path })),
     history: {
       rawDays: file.history.raw_days,
       fiveMinuteDays: file.history.five_minute_days,
@@ -156,6 +180,7 @@ function toolsOf(tools: ConfigFile['tools'], env: Environment, stateDir: string)
     bootstrapFiles: bootstrapFilesOf(tools.bootstrap, stateDir),
     ...allowedPermissionsOf(env.ALLOWED_TOOL_PERMS, tools.allowed_permissions),
     disabled: tools.disabled,
+    failOver: tools.fail_over,
     maxConcurrent: tools.max_concurrent,
     maxQueued: tools.max_queued,
     maxConcurrentPerCaller: tools.max_concurrent_per_caller,
@@ -238,19 +263,90 @@ export function configFileOf(env: Environment, stateDir: string): string | undef
     if (!existsSync(env.ATMO_CONFIG)) throw new AtmoError('CONFIG_INVALID', `ATMO_CONFIG names ${env.ATMO_CONFIG}, which does not exist`);
     return env.ATMO_CONFIG;
   }
-  return [join(stateDir, 'config.yaml'), '/etc/atmosphere-edge/config.yaml'].find((path) => existsSync(path));
+  return defaultFiles(stateDir).find((path) => existsSync(path));
 }
+
+const defaultFiles = (stateDir: string): readonly string[] => [join(stateDir, 'config.yaml'), '/etc/atmosphere-edge/config.yaml'];
 
 /** The file of a configuration with its defaults, before the environment. CONFIG_INVALID with file and line. */
 export function readConfigFile(env: Environment, stateDir: string): ConfigFile {
-  return parseCheckedYaml(...readConfigText(env, stateDir), CONFIG_SCHEMA) as ConfigFile;
+  const path = configFileOf(env, stateDir);
+  return path === undefined ? parsedFile('{}', 'built-in defaults') : parsedFile(readConfigText(path), path);
 }
 
-function readConfigText(env: Environment, stateDir: string): [text: string, file: string] {
-  const found = configFileOf(env, stateDir);
-  if (found === undefined) return ['{}', 'built-in defaults'];
+/** The text of a file, checked, with its paths as they are meant. */
+function parsedFile(text: string, path: string): ConfigFile {
+  const file = parseCheckedYaml(text, path, CONFIG_SCHEMA) as ConfigFile;
+  for (const place of placesIn(file)) place.section[place.name] = resolve(dirname(path), place.path);
+  return file;
+}
+
+/** Those of the named files and folders that are not there, a sentence for each. */
+export function missingPlaces({ namedPlaces }: Pick<HubConfig, 'namedPlaces'>): readonly string[] {
+  const missing = namedPlaces.filter(({ path }) => !existsSync(path));
+  return missing.map(({ key, path }) => `${key} in the configuration names ${path}, which does not exist`);
+}
+
+/** What a file names by such keys, and the mapping in which each of them stands. */
+function placesIn(file: ConfigFile) {
+  return PLACES.flatMap((key) => {
+    const [name = '', ...sections] = key.split('.').toReversed();
+    const section = sections.reduceRight<unknown>((value, part) => (isJsonObject(value) ? value[part] : undefined), file);
+    const path = isJsonObject(section) ? section[name] : undefined;
+    return typeof path === 'string' ? [{ key, name, path, section: section as Record<string, unknown> }] : [];
+  });
+}
+
+/** The settings that count, with the file that they are of. */
+interface ConfigInForce {
+  readonly file: ConfigFile;
+  readonly config: HubConfig;
+  /** Why they are not what the file says. */
+  readonly fault?: unknown;
+  /** Remembers the file's text: it counts on where the file gets lost. */
+  keep(): void;
+}
+
+/**
+ * What a hub runs with: the file, or what was taken of it last where it is gone, says nothing, or has mistakes. CONFIG_INVALID as
+ * `loadConfig` where nothing was ever taken.
+ */
+export function configInForce(env: Environment, stateDir: string): ConfigInForce {
+  const paths = env.ATMO_CONFIG ? [env.ATMO_CONFIG] : defaultFiles(stateDir);
+  const takenOf = (path: string) => takenInCopy(stateDir, path);
+  const path = paths.find((one) => existsSync(one) || takenOf(one).get() !== undefined);
+  const ownerFile = path === undefined ? undefined : ownerFileAt(path, { env, stateDir, taken: takenOf(path) });
+  const found = ownerFile?.load();
+  if (!ownerFile || !found) {
+    const file = readConfigFile(env, stateDir);
+    return { file, config: loadConfig(env, stateDir, file), keep: () => {} };
+  }
+  const { content, text, ...fault } = found;
+  return { ...content, ...fault, keep: () => ownerFile.keep(text) };
+}
+
+interface ConfigPlace {
+  readonly env: Environment;
+  readonly stateDir: string;
+  readonly taken: TakenText;
+}
+
+function ownerFileAt(path: string, { env, stateDir, taken }: ConfigPlace): OwnerFile<Pick<ConfigInForce, 'file' | 'config'>> {
+  return new OwnerFile({
+    path,
+    read: () => (existsSync(path) ? readConfigText(path) : undefined),
+    parse: (text) => {
+      const file = parsedFile(text, path);
+      return { file, config: loadConfig(env, stateDir, file) };
+    },
+    taken,
+    nothing: 'to have the defaults, write "{}" into it',
+  });
+}
+
+function readConfigText(found: string): string {
   try {
-    return [readFileSync(found, 'utf8'), found];
+    return readFileSync(found, 'utf8');
   } catch (cause) {
     throw new AtmoError(
       'CONFIG_INVALID',

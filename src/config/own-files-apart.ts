@@ -3,7 +3,8 @@ import { dirname, resolve } from 'node:path';
 import { AtmoError } from '../core/errors.ts';
 import { isWithin } from '../core/is-within.ts';
 import { realPath } from '../core/storage/real-path.ts';
-import { parseManifest } from '../tools/manifest/tool-manifest.ts';
+import { type RecordFile, recordsOf } from '../tools/manifest/record-file.ts';
+import { manifestEntries } from '../tools/manifest/tool-manifest.ts';
 import type { HubConfig } from './config.ts';
 import { outsideFiles } from './outside-files.ts';
 
@@ -16,13 +17,18 @@ interface OpenFolder {
 
 /**
  * CONFIG_INVALID where agents or their programs could reach the configuration, rules, manifest or keys of the hub, or could write the
- * code that the manifest names: what is there decides what the hub does and who may have it done.
+ * code that the manifest names: what is there decides what the hub does and who may have it done. `manifest`: what counts of it,
+ * where that is not what the file says.
  */
-export function requireOwnFilesApart(config: HubConfig, env: Readonly<Record<string, string | undefined>>): void {
+export function requireOwnFilesApart(
+  config: HubConfig,
+  env: Readonly<Record<string, string | undefined>>,
+  manifest = manifestAt(config.tools.manifestFile),
+): void {
   const folders = openFolders(config);
   if (folders.length === 0) return;
   const own = outsideFiles(env, config.stateDir, config);
-  const code = folders.some(({ isWritable }) => isWritable) ? codeFiles(config.tools.manifestFile) : [];
+  const code = folders.some(({ isWritable }) => isWritable) ? codeFiles(config.tools.manifestFile, manifest) : [];
   for (const { setting, path, isWritable } of folders) {
     const folder = realPath(path);
     const held = [...own, ...(isWritable ? code : [])].find((file) => isWithin(realPath(file), folder));
@@ -43,15 +49,21 @@ function openFolders({ connectors: { files, sandbox } }: HubConfig): readonly Op
   return [...roots, ...powers];
 }
 
-/** Files whose code the hub loads or interprets. A manifest with mistakes is told where it is loaded. */
-function codeFiles(manifest: string): readonly string[] {
-  if (!existsSync(manifest)) return [];
+/** Mistakes of a manifest are reported where it is loaded. */
+function manifestAt(path: string): RecordFile | undefined {
   try {
-    const files = parseManifest(readFileSync(manifest, 'utf8'), manifest).filter(({ source }) =>
-      ['file', 'js', 'wasm'].includes(source.kind),
-    );
-    return files.map(({ source }) => resolve(dirname(manifest), source.target));
+    return existsSync(path) ? recordsOf(readFileSync(path, 'utf8'), path) : undefined;
   } catch {
-    return [];
+    return undefined;
   }
+}
+
+/** Files and packages whose code the hub loads or interprets. */
+function codeFiles(path: string, manifest: RecordFile | undefined): readonly string[] {
+  if (!manifest) return [];
+  const folder = dirname(path);
+  return manifestEntries(manifest).entries.flatMap(({ entry: { source } }) => {
+    if (source.kind === 'plugin') return [resolve(folder, 'node_modules', source.target)];
+    return ['file', 'js', 'wasm'].includes(source.kind) ? [resolve(folder, source.target)] : [];
+  });
 }

@@ -61,6 +61,17 @@ export class BoardDevices implements DeviceDirectory {
     this.#events.emit('device.added', id, { name, device_types: [] });
   }
 
+  /** Puts a device in the room that it is in now. */
+  relocate({ id, area }: Pick<BoardDevice, 'id' | 'area'>): void {
+    const before = this.#devices.get(id);
+    if (!before || before.area === area) return;
+    const { area: _, ...rest } = before;
+    const device: Device = { ...rest, ...(area !== undefined && { area }) };
+    this.#devices.set(id, device);
+    this.#tell({ kind: 'changed', device, before });
+    this.#events.emit('device.changed', id, { name: device.name, device_types: [] });
+  }
+
   /** It said something now. */
   hear(id: DeviceId): void {
     const device = this.#devices.get(id);

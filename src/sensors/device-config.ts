@@ -35,8 +35,8 @@ export const BOARD_DEVICES = mapOf(
     {
       source: {
         type: 'string',
-        pattern: '^(?:w1|iio|hwmon|thermal):\\S.{0,199}$',
-        description: 'Address of a chip or of one of its channels, such as w1:28-000005e2fdc3 or iio:bme280@1-0076',
+        pattern: '^(?:w1|iio|hwmon|thermal|gpio):\\S.{0,199}$',
+        description: 'Address of a chip or of one of its channels, such as w1:28-000005e2fdc3, iio:bme280@1-0076 or gpio:power_meter',
       },
       title: { ...TITLE, description: 'What people call the device' },
       area: { ...TITLE, description: 'Where it is, such as Garden' },

@@ -23,3 +23,11 @@ export interface SensorsConfig {
   /** Lines of a GPIO chip; absent where the owner uses none. */
   readonly gpio?: GpioConfig;
 }
+
+/** The rooms that the configuration names, each with the key that says it, such as `sensors.devices.shed.area`. */
+export function configuredAreas({ devices, serial, gpio }: SensorsConfig): readonly { readonly key: string; readonly area: string }[] {
+  const sections = { devices, serial, 'gpio.inputs': gpio?.inputs ?? {}, 'gpio.outputs': gpio?.outputs ?? {} };
+  return Object.entries(sections).flatMap(([section, entries]) =>
+    Object.entries(entries).flatMap(([name, { area }]) => (area === undefined ? [] : [{ key: `sensors.${section}.${name}.area`, area }])),
+  );
+}

@@ -1,3 +1,4 @@
+import type { AreaChanges } from '../core/devices/home-names.ts';
 import type { ReadingStore, ReadingValue } from '../core/devices/reading-store.ts';
 import type { EventBus } from '../core/events.ts';
 import type { DeviceId } from '../core/ids.ts';
@@ -17,6 +18,8 @@ export interface SensorFeedPorts {
   readonly events: EventBus;
   readonly readings: ReadingStore;
   readonly devices: BoardDevices;
+  /** What the rooms that the configuration names are called today. */
+  readonly areas: AreaChanges;
 }
 
 interface Fed {
@@ -42,12 +45,21 @@ export class SensorFeed {
   admit(sensor: BoardSensor): boolean {
     const { readings, devices, logger } = this.#ports;
     if (readings.current(sensor.info.id)) return false;
-    devices.admit(sensor.device);
-    readings.describe(sensor.info.id, sensor.info);
+    devices.admit(this.#located(sensor.device));
+    readings.describe(sensor.info.id, this.#located(sensor.info));
     this.#fed.set(sensor.address, { sensor, misses: 0, hasSpoken: false, told: undefined });
     // The address is what an entry of the configuration needs.
     logger.info('sensor.found', { sensor: sensor.info.id, address: sensor.address });
     return true;
+  }
+
+  /** Describes everything anew after rooms got other names. */
+  relocate(): void {
+    const { readings, devices } = this.#ports;
+    for (const { sensor } of this.#fed.values()) {
+      readings.describe(sensor.info.id, this.#located(sensor.info));
+      devices.relocate(this.#located(sensor.device));
+    }
   }
 
   /** What a sensor said; nothing where it was not admitted. */
@@ -57,6 +69,10 @@ export class SensorFeed {
     if ('value' in sample) this.#hear(fed, sample);
     else this.#miss(fed, sample);
     this.#updateReachability(fed.sensor.info.device);
+  }
+
+  #located<T extends { readonly area?: string }>(thing: T): T {
+    return thing.area === undefined ? thing : { ...thing, area: this.#ports.areas.areaToday(thing.area) };
   }
 
   #hear(fed: Fed, { value, atMs }: Extract<SensorSample, { readonly value: ReadingValue }>): void {

@@ -1,4 +1,5 @@
 import type { ReadingValue, SensorInfo } from '../core/devices/reading-store.ts';
+import { visibleLine } from '../core/foreign-text.ts';
 import { parseDeviceId, parseSensorId, type SensorId } from '../core/ids.ts';
 import type { BoardDevice } from './board-devices.ts';
 import { calibrated } from './calibration.ts';
@@ -101,4 +102,4 @@ function place(found: FoundSensor, entry: NamedDevice | undefined, pollSeconds: 
 const words = (id: string): string => id.replaceAll(/[-_]+/g, ' ');
 
 /** Chips and owners write it: data that people read. */
-const oneLine = (text: string): string => text.replaceAll(/\p{C}+/gu, ' ').slice(0, MAX_TITLE);
+const oneLine = (text: string): string => visibleLine(text, MAX_TITLE);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseAutomation } from '../../src/agents/automations/parse-automation.ts';
+import { parseGrant } from '../../src/core/access/permission.ts';
 import type { Principal } from '../../src/core/access/principal.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
@@ -15,6 +16,14 @@ describe('spawn_agent', () => {
     expect(Object.keys(definition.parameters.properties as object)).toEqual(['agent_type', 'name', 'config', 'permissions', 'ttl_seconds']);
     expect(definition.parameters.required).toEqual(['agent_type']);
     expect(definition.returns.required).toEqual(expect.arrayContaining(['agent_id', 'status', 'token']));
+  });
+
+  test('has an example whose plan and permissions are taken, with placeholders for what only a home knows', async () => {
+    const { registry } = await startedRoom();
+    const [params] = registry.resolve('spawn_agent').definition.metadata.examples.map((example) => example.params);
+    const { config, permissions } = (params ?? {}) as { config: JsonObject; permissions: readonly string[] };
+    expect(parseAutomation(config, new SchemaValidator()).actions).toHaveLength(1);
+    expect(permissions.map((permission) => parseGrant(permission)?.kind)).toEqual(['any-resource', 'group']);
   });
 
   test('gives an automation a token of its own that does what it may, and no more', async () => {
@@ -35,6 +44,13 @@ describe('spawn_agent', () => {
     expect(JSON.stringify(room.store.entries('agents'))).not.toContain(token);
     const seen = JSON.stringify([await room.call('list_agents'), room.heard]);
     expect(seen).not.toContain('at1.');
+  });
+
+  test('lives for 400 days at most, as a token does', async () => {
+    const room = await startedRoom();
+    const days = 86_400;
+    expect(codeOf(await room.spawn(WHEN_HOT, { ttl_seconds: 400 * days }))).toBe('success');
+    expect(codeOf(await room.spawn(WHEN_HOT, { name: 'more', ttl_seconds: 400 * days + 1 }))).toBe('VALIDATION_ERROR');
   });
 
   test('makes children below their parent, with at most its rights and its lifetime', async () => {
@@ -177,4 +193,12 @@ describe('spawn_agent', () => {
     for (const { params } of examples) parseAutomation(params.config as JsonObject, new SchemaValidator());
     expect(examples.length).toBeGreaterThan(0);
   });
+});
+
+test('a word of its own names the kind of an outside agent', async () => {
+  const room = await startedRoom();
+  const params = { agent_type: 'researcher', name: 'ida', permissions: ENOUGH };
+  expect(await room.call('spawn_agent', params)).toMatchObject({ status: 'success' });
+  expect(resultOf(await room.call('list_agents'))).toMatchObject({ agents: [{ agent_id: 'ida', agent_type: 'researcher' }] });
+  expect(codeOf(await room.call('spawn_agent', { ...params, agent_type: 'a\u{e0041}b' }))).toBe('VALIDATION_ERROR');
 });

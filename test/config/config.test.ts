@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config/config.ts';
+import { loadConfig, missingPlaces } from '../../src/config/config.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -35,14 +35,30 @@ describe('configuration', () => {
     expect(loadConfig({ ATMO_MATTER_INTERFACE: 'wlan0' }, dir).matter.interface).toBe('wlan0');
   });
 
+  test('the owner may say whether the machine has a GPU; else the hub looks itself', () => {
+    expect(loadConfig({}, dir).capabilities.gpu).toBeUndefined();
+    expect(withFile('capabilities:\n  gpu: true\n')().capabilities.gpu).toBe(true);
+    expect(withFile('capabilities: { gpu: false }\n')().capabilities.gpu).toBe(false);
+    expect(withFile('capabilities: { warp: true }\n')).toThrow('warp');
+  });
+
   test('bounds and switches of the tools reach the hub as they are written', () => {
     const { tools } = withFile(
-      'tools:\n  disabled: [echo]\n  default_timeout_ms: 7\n  max_concurrent: 3\n  max_calls_per_session: 9\n  dynamic_registration: false\n  invalid_results: warn\n  max_params_bytes: 99\n  undescribed_parameters: refuse\n  log_calls: false\n',
+      'tools:\n  disabled: [echo]\n  fail_over: [fetch_url]\n  default_timeout_ms: 7\n  max_concurrent: 3\n  max_calls_per_session: 9\n  dynamic_registration: false\n  invalid_results: warn\n  max_params_bytes: 99\n  undescribed_parameters: refuse\n  log_calls: false\n',
     )();
-    expect(tools).toMatchObject({ disabled: ['echo'], defaultTimeoutMs: 7, maxConcurrent: 3, maxCallsPerSession: 9 });
+    expect(tools).toMatchObject({
+      disabled: ['echo'],
+      failOver: ['fetch_url'],
+      defaultTimeoutMs: 7,
+      maxConcurrent: 3,
+      maxCallsPerSession: 9,
+    });
     expect(tools).toMatchObject({ isDynamicRegistrationAllowed: false, logsCalls: false });
     expect(tools).toMatchObject({ resultInvalid: 'warn', maxParamsBytes: 99, refusesUndescribed: true });
-    expect(loadConfig({ ATMO_CONFIG: '' }, join(dir, 'elsewhere')).tools).toMatchObject({ isDynamicRegistrationAllowed: true });
+    expect(loadConfig({ ATMO_CONFIG: '' }, join(dir, 'elsewhere')).tools).toMatchObject({
+      isDynamicRegistrationAllowed: true,
+      failOver: ['fetch_url', 'http_get', 'fetch', 'html_scraper'],
+    });
   });
 
   test('what registered tools may need comes from ALLOWED_TOOL_PERMS, else from the file; tools to start with from the state directory', () => {
@@ -58,6 +74,24 @@ describe('configuration', () => {
     expect(loadConfig({}, dir).tools.allowedPermissions).toBeUndefined();
     expect(withFile('tools:\n  allowed_permissions: [all]')).toThrow('tools.allowed_permissions holds "all"');
     expect(withFile('tools:\n  bootstrap: /etc/tools.json')().tools.bootstrapFiles).toEqual(['/etc/tools.json']);
+  });
+
+  test('files that it names are meant from its own folder, and those that are not there are told by their keys', () => {
+    const config = withFile(
+      'rules: house.yaml\nprofiles: /own\ntools: { manifest: tools/mine.yaml }\nhttp: { tls: { certificate_file: a, key_file: b } }\n',
+    )();
+    expect(config).toMatchObject({
+      rulesFile: join(dir, 'house.yaml'),
+      profilesDir: '/own',
+      tools: { manifestFile: join(dir, 'tools/mine.yaml') },
+    });
+    expect(config.http.tls.files).toEqual({ certificateFile: join(dir, 'a'), keyFile: join(dir, 'b') });
+    for (const file of ['house.yaml', 'a', 'b']) writeFileSync(join(dir, file), '');
+    expect(missingPlaces(config)).toEqual([
+      'profiles in the configuration names /own, which does not exist',
+      `tools.manifest in the configuration names ${join(dir, 'tools/mine.yaml')}, which does not exist`,
+    ]);
+    expect(missingPlaces(withFile('log: info\n')())).toEqual([]);
   });
 
   test('a misspelt key is refused with file and line', () => {

@@ -6,6 +6,8 @@ import { ManualClock } from '../../src/core/time/clock.ts';
 import { BoardDevices } from '../../src/sensors/board-devices.ts';
 import { BoardSensors } from '../../src/sensors/board-sensors.ts';
 import type { SensorsConfig } from '../../src/sensors/sensor-config.ts';
+import { KeptHomeNames } from '../../src/tools/search/kept-home-names.ts';
+import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { KeptReadings } from './kept-readings.ts';
 import { SimulatedSource } from './simulated-source.ts';
 
@@ -20,11 +22,13 @@ let events: HubEvent[];
 let log: string[];
 let devices: BoardDevices;
 let board: BoardSensors;
+let areas: KeptHomeNames;
 
 beforeEach(() => {
   clock = new ManualClock();
   source = new SimulatedSource().plug(PROBE, 21.5);
   readings = new KeptReadings();
+  areas = new KeptHomeNames(new MemoryKeyValueStore(clock));
   events = [];
   log = [];
 });
@@ -36,7 +40,8 @@ async function start(settings: Partial<SensorsConfig> = {}): Promise<void> {
   const logger = createLogger('debug', (line) => log.push(line));
   const config = { discover: true, pollSeconds: 30, sysfs: '/sys', devices: {}, ...settings } as SensorsConfig;
   devices = new BoardDevices({ clock, events: bus });
-  board = new BoardSensors({ clock, logger, events: bus, readings, devices, sources: [source], random: () => 0.5 }, config);
+  const ports = { clock, logger, events: bus, readings, devices, areas, sources: [source], random: () => 0.5 };
+  board = new BoardSensors(ports, config);
   await board.start();
   await settled();
 }
@@ -142,6 +147,24 @@ describe('what has the sensors', () => {
       ['shed', { name: 'Garden shed', device_types: [] }],
     ]);
   });
+});
+
+test('a sensor follows its room to another name until that is freed, at once and after a restart', async () => {
+  const settings = { devices: { shed: { source: 'sim:probe', area: 'Garden', readings: {} } } };
+  await start(settings);
+  const shed = parseDeviceId('shed');
+  const changes: unknown[] = [];
+  devices.onChange((change) => changes.push(change));
+  areas.renameArea('garden', 'Orchard', { isJoined: false });
+  const room = () => readings.sensors().map(({ sensor, value }) => [sensor.area, value]);
+  expect([devices.get(shed)?.area, ...room()]).toEqual(['Orchard', ['Orchard', 21.5]]);
+  expect(changes).toMatchObject([{ kind: 'changed', device: { area: 'Orchard' }, before: { area: 'Garden' } }]);
+  await board[Symbol.asyncDispose]();
+  readings = new KeptReadings();
+  await start(settings);
+  expect([devices.get(shed)?.area, ...room()]).toEqual(['Orchard', ['Orchard', 21.5]]);
+  areas.freeArea('garden');
+  expect([devices.get(shed)?.area, ...room()]).toEqual(['Garden', ['Garden', 21.5]]);
 });
 
 describe('a sensor that does not say what it should', () => {

@@ -33,6 +33,13 @@ describe('what is found', () => {
     expect(idsOf({}, { discover: false, found: [line] })).toEqual([['gpio:front_door', 'front_door/contact']]);
   });
 
+  test('is calibrated where it is a line of the board, too', () => {
+    const line: FoundSensor = { ...chip('x', 'power_meter'), address: 'gpio:power_meter', device: 'gpio', isConfigured: true };
+    const house = entry('gpio:power_meter', { readings: { power_meter: { factor: 1, offset: 18_250.4 } } });
+    const [meter] = roster({ house }, { found: [line] }).sensors;
+    expect([meter?.info.id, meter?.calibrate(2.5)]).toEqual(['house/power_meter', 18_252.9]);
+  });
+
   test('has the ids of the entry that names it, a chip as a whole or one channel', () => {
     const devices = { greenhouse: entry('iio:bme280@1-0076'), cellar: entry('iio:bme280@1-0077/temp') };
     expect(idsOf(devices, { discover: false })).toEqual([

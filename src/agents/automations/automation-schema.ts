@@ -13,7 +13,7 @@ const days = {
   description: 'Only on these days; every day when absent',
 };
 const timeZone = { ...shortText("IANA time zone, such as Europe/Berlin; the hub's own when absent"), examples: ['Europe/Berlin'] };
-const sensorId = shortText('Sensor id, such as hall-sensor/temperature');
+const sensorId = shortText('Sensor id as list_sensors tells it: <device id>/<reading>');
 const deviceId = shortText('Device id');
 const comparison = {
   sensor_id: sensorId,
@@ -137,6 +137,8 @@ export const PLAN_SCHEMA: JsonSchema = {
     },
     cooldown_seconds: { ...LIMITS.cooldown_seconds, default: 10 },
     max_runs_per_hour: { ...LIMITS.max_runs_per_hour, default: 60 },
+    // Checked before and filled in; here so that who misspells it is told that it is there.
+    parameters: {},
   },
 };
 

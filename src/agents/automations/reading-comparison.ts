@@ -1,4 +1,5 @@
 import type { ReadingValue } from '../../core/devices/reading-store.ts';
+import { FORMER_WORDS } from '../../core/devices/value-words.ts';
 
 interface Comparison {
   readonly above?: number;
@@ -8,7 +9,8 @@ interface Comparison {
 
 /**
  * Is the value on the side that is asked for? `slack` is how far it may go back and still count, for a value that was
- * there before. Sensors say on and off as booleans or as 1 and 0: both are the same.
+ * there before. Sensors say on and off as booleans or as 1 and 0: both are the same, and so are a former word of a value and its
+ * word of today.
  */
 export function compare({ above, below, equals }: Comparison, value: ReadingValue, slack = 0): boolean {
   if (equals !== undefined) return plain(value) === plain(equals);
@@ -23,5 +25,6 @@ export function isSameValue(one: ReadingValue, other: ReadingValue): boolean {
 }
 
 function plain(value: ReadingValue): number | string {
-  return typeof value === 'boolean' ? Number(value) : value;
+  if (typeof value === 'boolean') return Number(value);
+  return typeof value === 'string' && Object.hasOwn(FORMER_WORDS, value) ? (FORMER_WORDS[value] ?? value) : value;
 }

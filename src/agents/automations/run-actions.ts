@@ -60,6 +60,7 @@ function requestOf(action: Action, index: number, run: Run): CallRequest & { rea
     traceId: run.id,
     sessionId: run.id,
     signal: run.signal,
+    isOwn: true,
   };
 }
 

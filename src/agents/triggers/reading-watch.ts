@@ -58,7 +58,8 @@ export class ReadingWatch implements Watch {
       return;
     }
     if (typeof unit === 'string') this.#unit = unit;
-    const isOld = typeof atMs === 'number' && this.#ports.clock.now() - atMs > MAX_REPORT_AGE_MS;
+    // A value of unknown age may be as old as any.
+    const isOld = atMs === null || (typeof atMs === 'number' && this.#ports.clock.now() - atMs > MAX_REPORT_AGE_MS);
     if (this.#value === undefined) this.#begin(value);
     else if (!isOld) this.#compareWith(value);
   }

@@ -1,3 +1,4 @@
+import { quoted } from '../../core/foreign-text.ts';
 import { defineTool } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { p } from '../../tools/schema/parameter-builder.ts';
@@ -30,7 +31,7 @@ function setTool(line: OutputLine, config: GpioOutputConfig, state: 'on' | 'off'
     {
       ...common(line, config, { isOn, isSafe }),
       name: `${line.name}_turn_${state}`,
-      title: `Turn ${line.sensor.title} ${state}`,
+      title: `Turn ${quoted(line.sensor.title)} ${state}`,
       description: `Turns ${described(line)}, an output of this hub's board, ${state}.${isSafe ? ' This is its safe state.' : ''}`,
       isIdempotent: true,
       parameters: {
@@ -60,7 +61,7 @@ function pulseTool(line: OutputLine, config: GpioOutputConfig): RegisteredTool {
     {
       ...common(line, config, { isOn, isSafe: false }),
       name: `${line.name}_pulse`,
-      title: `Pulse ${line.sensor.title}`,
+      title: `Pulse ${quoted(line.sensor.title)}`,
       description:
         `Turns ${described(line)}, an output of this hub's board, ${isOn ? 'on' : 'off'} for a moment and back again, as one presses ` +
         'a button. Use it for door openers and impulse relays.',
@@ -99,5 +100,5 @@ function common(
 }
 
 function described({ name, sensor: { title, area } }: OutputLine): string {
-  return `${title} (${name})${area === undefined ? '' : ` in ${area}`}`;
+  return `${quoted(title)} (${name})${area === undefined ? '' : ` in ${quoted(area)}`}`;
 }

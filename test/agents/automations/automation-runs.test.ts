@@ -154,7 +154,15 @@ describe('failures', () => {
 describe('a dangerous action', () => {
   const UNLOCK: JsonObject = { ...WHEN_HOT, actions: [{ tool: 'matter:lamp_unlock' }, LAMP_ON] };
   const asking = async () => {
-    let verdict: ApprovalVerdict = { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00.000Z', needed: 1, given: 0 };
+    let verdict: ApprovalVerdict = {
+      state: 'pending',
+      approvalId: 'ap-1',
+      expiresAt: '2026-01-01T00:10:00.000Z',
+      needed: 1,
+      given: 0,
+      summary: 'kitchen wants it',
+      willDo: [],
+    };
     const room = await startedRoom({ approvals: approvalsSaying(() => verdict) });
     await room.report(20);
     await room.spawn(UNLOCK);

@@ -62,7 +62,7 @@ describe('a configuration', () => {
     ],
     ['no action', reading({ above: 1 }), { actions: [] }, /actions/],
     ['too many actions', reading({ above: 1 }), { actions: Array(17).fill({ tool: 't' }) }, /actions/],
-    ['an unknown member', reading({ above: 1 }), { script: 'rm' }, /"script" is not known/],
+    ['an unknown member', reading({ above: 1 }), { script: 'rm' }, /"script" is not known; allowed: .*parameters/],
     [
       'a hidden sensor id',
       { ...reading({ above: 1 }), sensor_id: { param: 'p' } },

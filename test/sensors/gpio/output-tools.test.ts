@@ -13,7 +13,15 @@ gpio:
     heater_lock: { line: 6, safe: on }
 `;
 
-const PENDING = { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:05:00Z', needed: 1, given: 0 } as const;
+const PENDING = {
+  state: 'pending',
+  approvalId: 'ap-1',
+  expiresAt: '2026-01-01T00:05:00Z',
+  needed: 1,
+  given: 0,
+  summary: 'kitchen wants it',
+  willDo: [],
+} as const;
 
 async function home(yaml = HOME) {
   const gpio = new GpioRoom(yaml);
