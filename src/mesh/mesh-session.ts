@@ -26,6 +26,7 @@ import { InterfaceWatch } from './discovery/link/interface-watch.ts';
 import { PeerKeeper } from './discovery/peer-keeper.ts';
 import { parseHostPort } from './engine/host-port.ts';
 import type { MeshEngine } from './engine/mesh-engine.ts';
+import type { OwnStateParts } from './gossip/announce/own-state.ts';
 import type { StatementSource } from './gossip/exchange/statement-exchange.ts';
 import { Gossip } from './gossip/gossip.ts';
 import { ControlLinks } from './link/control-links.ts';
@@ -44,7 +45,8 @@ export interface MeshHub {
   readonly audit: AuditSink;
   readonly registry: ToolRegistry;
   readonly devices: DeviceDirectory;
-  readonly capabilities: () => readonly { readonly type: string; readonly description: string }[];
+  readonly capabilities: OwnStateParts['capabilities'];
+  readonly isOnline: () => boolean;
   readonly validator: SchemaValidator;
   readonly pipeline: CallPipeline;
   readonly jobStore: JobStore;
@@ -110,7 +112,7 @@ export class MeshSession implements Service {
     this.renewal = new CertificateRenewal({ ...parts, ...membership, links: this.#links });
     const client = new CallClient(this.#callParts());
     this.#door = new CallDoor(
-      { ...this.#callParts(), ...parts, jobs: parts.jobStore, epoch: () => this.#gossip.announcer.epoch },
+      { ...parts, ...this.#callParts(), jobs: parts.jobStore, epoch: () => this.#gossip.announcer.epoch },
       { relays: options.isRelay },
     );
     const { peers, catalogue } = this.#gossip;

@@ -1,4 +1,4 @@
-import { type Environment, loadConfig } from '../config/config.ts';
+import { configInForce, type Environment } from '../config/config.ts';
 import { toAtmoError } from '../core/errors.ts';
 import { systemClock } from '../core/time/clock.ts';
 import { defaultStateDirectory } from '../journal/state-directory.ts';
@@ -12,7 +12,7 @@ const NOTHING: SafeOutputs = { safe: [], missed: [] };
  */
 export async function safeOutputs(env: Environment): Promise<SafeOutputs> {
   try {
-    const { gpio } = loadConfig(env, defaultStateDirectory(env)).sensors;
+    const { gpio } = configInForce(env, defaultStateDirectory(env)).config.sensors;
     if (!gpio || Object.keys(gpio.outputs).length === 0) return NOTHING;
     const [{ openChip }, { makeOutputsSafe }] = await Promise.all([
       import('../sensors/gpio/open-gpio.ts'),

@@ -7,6 +7,7 @@ import type { Environment } from '../config/config.ts';
 import { outsideFiles } from '../config/outside-files.ts';
 import { AtmoError } from '../core/errors.ts';
 import { EventBus } from '../core/events.ts';
+import { HubProblems } from '../core/hub-problems.ts';
 import { silentLogger } from '../core/logger.ts';
 import { packageVersion } from '../core/process/package-version.ts';
 import { systemCode } from '../core/process/system-code.ts';
@@ -22,7 +23,8 @@ import { type ArchiveFigures, type ArchiveOrder, makeArchive } from '../journal/
 import { WritableCopy } from '../journal/archive/read-only-state.ts';
 import { restoreArchive } from '../journal/archive/restore-archive.ts';
 import { leaveRestoreNote } from '../journal/archive/restore-note.ts';
-import { defaultStateDirectory } from '../journal/state-directory.ts';
+import { StateAnchors } from '../journal/state-anchors.ts';
+import { defaultStateDirectory, SYSTEM_STATE_DIRECTORY } from '../journal/state-directory.ts';
 import { StateLock } from '../journal/state-lock.ts';
 import { StateStore } from '../journal/state-store.ts';
 import { guardStorage } from '../journal/storage-error.ts';
@@ -32,11 +34,17 @@ import { rawPublicKey } from '../wire/ed25519-key.ts';
 import { hubIdOf } from '../wire/hub-id.ts';
 
 /** Backups of the hub whose state this machine holds, made and put back by files: whoever may read them is the owner. */
-export function stateArchive(env: Environment, derive = byScrypt): StateArchive {
+export function stateArchive(env: Environment, derive = byScrypt, system = SYSTEM_STATE_DIRECTORY): StateArchive {
   return {
     stateDir: () => resolve(defaultStateDirectory(env)),
-    backup: (wishes) => backup(wishes, env, derive),
-    restore: (wishes) => restore(wishes, derive),
+    backup: async (wishes) => {
+      requireOpenHub(wishes.stateDir, { env, system, command: 'backup' });
+      return backup(wishes, env, derive);
+    },
+    restore: async (wishes) => {
+      requireOpenHub(wishes.stateDir, { env, system, command: 'restore' });
+      return restore(wishes, derive);
+    },
   };
 }
 
@@ -85,6 +93,21 @@ async function standingOf(lock: StateLock): Promise<'running' | 'stopped' | 'rea
     if (error instanceof AtmoError && error.details.cause === 'not-writable') return 'read-only';
     throw error;
   }
+}
+
+interface ClosedHub {
+  readonly env: Environment;
+  /** Where a hub that runs as a service keeps its state. */
+  readonly system: string;
+  readonly command: 'backup' | 'restore';
+}
+
+/** PERMISSION_DENIED for who would get a folder of the own, since the hub of the machine is closed to everybody but its user and root. */
+function requireOpenHub(stateDir: string, { env, system, command }: ClosedHub): void {
+  const isFallback = !env.ATMO_STATE_DIR && resolve(stateDir) !== system && existsSync(system);
+  if (!isFallback || existsSync(join(stateDir, 'hub.key'))) return;
+  const message = `The hub of this machine keeps its state in ${system}, which is open to its own user and root alone: use "sudo atmo ${command} …"`;
+  throw new AtmoError('PERMISSION_DENIED', message, { state_dir: system });
 }
 
 function hubOf(stateDir: string): string {
@@ -158,7 +181,14 @@ function requireKnownVersion({ version }: ArchiveTable): void {
  */
 async function skipCounters(directory: string, { madeAt }: ArchiveTable): Promise<void> {
   const clock = systemClock;
-  const collaborators = { clock, logger: silentLogger, events: new EventBus('atmosphere-edge', clock) };
+  await using fileAnchors = new StateAnchors(directory, silentLogger);
+  const collaborators = {
+    clock,
+    logger: silentLogger,
+    events: new EventBus('atmosphere-edge', clock),
+    problems: new HubProblems(),
+    fileAnchors,
+  };
   const options = { directory, snapshotDirectory: join(directory, 'snapshots'), isCopiedAtStop: false };
   await using store = new StateStore(collaborators, options);
   await store.start();

@@ -49,7 +49,15 @@ async function room() {
     status,
     peers: () => [PEER],
   };
-  const verdict = { state: 'pending', approvalId: 'ap-1', expiresAt: '2026-01-01T00:10:00Z', needed: 1, given: 0 } as const;
+  const verdict = {
+    state: 'pending',
+    approvalId: 'ap-1',
+    expiresAt: '2026-01-01T00:10:00Z',
+    needed: 1,
+    given: 0,
+    summary: 'kitchen wants it',
+    willDo: [],
+  } as const;
   const requests: ApprovalRequest[] = [];
   const check = async (request: ApprovalRequest) => {
     requests.push(request);

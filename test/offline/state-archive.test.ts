@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -24,8 +25,10 @@ import { sealStream } from '../../src/journal/archive/archive-cipher.ts';
 import { archiveContent } from '../../src/journal/archive/archive-content.ts';
 import { tableText } from '../../src/journal/archive/archive-table.ts';
 import { StateStore } from '../../src/journal/state-store.ts';
+import { markIn, sumOfRows } from '../../src/matter/storage/matter-database.ts';
 import { stateArchive } from '../../src/offline/state-archive.ts';
 import { quickly } from '../journal/archive/quick-derivation.ts';
+import { journalParts } from '../journal/journal-parts.ts';
 
 const PASSPHRASE = 'five words that nobody guesses';
 const dir = mkdtempSync(join(tmpdir(), 'atmo-archive-'));
@@ -43,7 +46,12 @@ let backup: Awaited<ReturnType<typeof archive.backup>>;
 let restored: Awaited<ReturnType<typeof restoreTo>>;
 
 async function stateIn(directory: string): Promise<StateStore> {
-  const collaborators = { clock: systemClock, logger: silentLogger, events: new EventBus('urn:test', systemClock) };
+  const collaborators = {
+    clock: systemClock,
+    logger: silentLogger,
+    events: new EventBus('urn:test', systemClock),
+    ...journalParts(directory),
+  };
   const store = new StateStore(collaborators, { directory, snapshotDirectory: join(directory, 'snapshots'), isCopiedAtStop: false });
   await store.start();
   return store;
@@ -58,15 +66,15 @@ async function makeHub(): Promise<void> {
   writeFileSync(rulesFile, 'rules: []\n');
   writeFileSync(secretFile, 'sesame');
   writeFileSync(authorityFile, 'a certificate');
-  await using key = new HubKey(stateDir);
+  await using key = new HubKey(stateDir, () => {});
   await key.start();
   hub = key.hubId;
   await using store = await stateIn(stateDir);
   store.set('mesh.gossip', 'epoch', 7);
   store.set('devices', 'lamp', 'Lamp');
   using matter = new DatabaseSync(join(stateDir, 'matter/hub/storage.db'));
-  matter.exec('CREATE TABLE kvstore (context TEXT, key TEXT, value_type TEXT, value_json TEXT)');
-  matter.exec("INSERT INTO kvstore VALUES ('sessions', 'groupDataCounter', 'json', '5000')");
+  matter.exec('CREATE TABLE kvstore (context TEXT, key TEXT, value_type TEXT, value_json TEXT, value_blob BLOB)');
+  matter.exec("INSERT INTO kvstore VALUES ('sessions', 'groupDataCounter', 'json', '5000', NULL)");
   for (const name of ['audit.front', 'matter/matter.pid', 'hub.key.partial', 'state.db.corrupt-2026', 'before-restore-long-ago/hub.key']) {
     writeFileSync(join(stateDir, name), 'x');
   }
@@ -94,11 +102,11 @@ describe('the backup of a stopped hub', () => {
     );
     const inOutside = (path: string) => join('outside', path);
     expect(names.filter((name) => statSync(join(dir, 'restored', name)).isFile()).sort()).toEqual(
-      ['audit.front', 'hub.key', 'matter/hub/storage.db', 'script', 'state.db', ...outsideFiles.map(inOutside)].sort(),
+      ['anchors', 'audit.front', 'hub.key', 'matter/hub/storage.db', 'script', 'state.db', ...outsideFiles.map(inOutside)].sort(),
     );
     expect(restored.outside.map(({ path }) => path).sort()).toEqual(outsideFiles);
     expect(readFileSync(join(dir, 'restored', inOutside(rulesFile)), 'utf8')).toBe('rules: []\n');
-    expect(readdirSync(join(stateDir, 'snapshots'))).toEqual([]);
+    expect(readdirSync(join(stateDir, 'snapshots'))).toEqual(['hub.key.kept']);
   });
 
   test('comes back with files that only their user may read', () => {
@@ -112,6 +120,22 @@ describe('the backup of a stopped hub', () => {
     expect(store.get('mesh.gossip', 'epoch')).toBeGreaterThan(Date.now() / 1000 - 60);
     using matter = new DatabaseSync(join(dir, 'restored/matter/hub/storage.db'), { readOnly: true });
     expect(matter.prepare('SELECT value_json AS text FROM kvstore').get()).toEqual({ text: String(5000 + 2 ** 24) });
+    // A start does not take it for damage.
+    expect(markIn(matter)?.digest).toBe(sumOfRows(matter));
+  });
+
+  test('is not made or put back in a folder of the own where the hub of the machine is closed to this user', async () => {
+    const home = join(dir, 'home');
+    const own = join(home, '.local/state/atmosphere-edge');
+    const closed = stateArchive({ HOME: home }, quickly, stateDir);
+    const refusal = { code: 'PERMISSION_DENIED', message: expect.stringContaining(stateDir) };
+    const none = join(dir, 'none.atmo');
+    await expect(closed.backup({ stateDir: own, file: none, passphrase: PASSPHRASE, askForCopies })).rejects.toMatchObject(refusal);
+    await expect(closed.restore({ stateDir: own, file, passphrase: PASSPHRASE })).rejects.toMatchObject({
+      ...refusal,
+      message: expect.stringContaining('sudo atmo restore'),
+    });
+    expect(existsSync(own)).toBe(false);
   });
 
   test('is refused where there is no hub, the file is there already, or its folder is not', async () => {

@@ -1,8 +1,8 @@
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
+import { visibleText } from '../../core/foreign-text.ts';
 import type { HubId } from '../../core/ids.ts';
 import { type JsonPieces, joinedJson } from '../../wire/json-pieces.ts';
 import { encodeForwardedRequest } from '../../wire/messages/call.ts';
-import { plainText } from '../gossip/catalogue/plain-text.ts';
 import type { PeerLinks, RequestKind, RequestOptions } from '../link/peer-link.ts';
 import type { CallRoutes } from './call-ports.ts';
 
@@ -68,7 +68,7 @@ function refusalOnTheWay(error: AtmoError, { target, via }: { readonly target: H
   if (OF_THE_WAY.has(error.code)) return error;
   const { epoch } = error.details;
   const details = { via, code: error.code, ...(typeof epoch === 'number' && { epoch }) };
-  const message = `${via} did not carry the request to ${target}: ${plainText(error.message, MAX_MESSAGE_LENGTH)}`;
+  const message = `${via} did not carry the request to ${target}: ${visibleText(error.message, MAX_MESSAGE_LENGTH)}`;
   return new AtmoError('NODE_UNAVAILABLE', message, details, { cause: error });
 }
 

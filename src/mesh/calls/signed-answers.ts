@@ -1,7 +1,8 @@
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
+import { visibleJson, visibleText } from '../../core/foreign-text.ts';
 import type { HubId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { openToolResponse, type ToolResponse } from '../../wire/messages/call-response.ts';
-import { plainText } from '../gossip/catalogue/plain-text.ts';
 import type { DropSink } from '../link/drop-sink.ts';
 import type { MemberKeys } from './call-ports.ts';
 
@@ -42,6 +43,6 @@ export class SignedAnswers {
 
 /** The error that `executor` answered: its text is shown to people and models, and it speaks for no hub but itself. */
 export function errorOfBody({ code, message, details }: ErrorBody, executor: HubId): AtmoError {
-  const told = JSON.stringify(details).length > MAX_DETAILS_LENGTH ? {} : details;
-  return new AtmoError(code, plainText(message, MAX_MESSAGE_LENGTH), { ...told, ...('node_id' in told && { node_id: executor }) });
+  const told = JSON.stringify(details).length > MAX_DETAILS_LENGTH ? {} : (visibleJson(details) as JsonObject);
+  return new AtmoError(code, visibleText(message, MAX_MESSAGE_LENGTH), { ...told, ...('node_id' in told && { node_id: executor }) });
 }

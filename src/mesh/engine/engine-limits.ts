@@ -1,7 +1,9 @@
+import { INVOCATION_POLICY } from '../../tools/calls/bounds/invocation-policy.ts';
+
 /** Hubs that one hub is connected with at most, unless the owner says otherwise. */
 export const DEFAULT_MAX_CONNECTIONS = 64;
 /** How long a connection may take until it is one, the gate included, milliseconds. */
-export const CONNECT_TIMEOUT_MS = 10_000;
+export const CONNECT_TIMEOUT_MS = INVOCATION_POLICY.connectTimeoutMs;
 /** Bytes of unheard frames from which on a sender should wait. */
 export const SEND_WINDOW_BYTES = 262_144;
 /** A sender that goes on in spite of it loses the stream at so many bytes. */

@@ -75,6 +75,7 @@ export class Gossip implements Service {
   readonly #services = new ServiceStack();
   #listening: (() => void)[] = [];
   #sweepCount = 0;
+  #wasOnline = true;
 
   constructor(parts: GossipCollaborators, { limits = {}, ...options }: GossipOptions) {
     const { hub, links, clock, validator, logger, engine, store } = parts;
@@ -84,13 +85,9 @@ export class Gossip implements Service {
     const hasWay = (id: HubId) => this.peers.routeTo(id) !== undefined;
     this.directory = new MeshDirectory({ ...shared, self: hub.hubId, isLinked, hasWay }, limits);
     const { directory } = this;
-    const onNext = () => {
-      this.catalogue.refresh();
-      // So that all is read some time, though nobody asks again.
-      this.catalogue.all();
-    };
+    const onNext = () => this.catalogue.readSome();
     this.#definitions = new DefinitionBook({ blobs: this.#blobs, validator, drops: this.drops, logger, turns: { clock, onNext } });
-    this.catalogue = new MeshCatalogue({ directory, definitions: this.#definitions });
+    this.catalogue = new MeshCatalogue({ directory, definitions: this.#definitions, clock });
     this.peers = new MeshPeers({ ...shared, self: hub.hubId, directory });
     this.#blobExchange = new BlobExchange({ ...shared, directory, onArrived: () => this.catalogue.refresh() });
     this.#antiEntropy = new AntiEntropy({ ...parts, directory });
@@ -100,10 +97,7 @@ export class Gossip implements Service {
       ...shared,
       directory,
       epoch: new AnnouncedEpoch({ store, clock }),
-      state: () =>
-        offerSome(parts.registry.all().map(({ definition }) => definition))
-          ? ownState({ ...parts, links: neighbours }, options)
-          : undefined,
+      state: () => (offerSome(parts.registry.all()) ? ownState({ ...parts, links: neighbours }, options) : undefined),
       publish: (envelope) => engine.publish(envelope),
     });
     this.#sweeps = new Ticker({ clock }, SWEEP_MS);
@@ -145,6 +139,9 @@ export class Gossip implements Service {
 
   #sweep(): void {
     this.#sweepCount += 1;
+    const isOnline = this.#parts.isOnline?.() ?? true;
+    if (isOnline !== this.#wasOnline) this.announcer.changed();
+    this.#wasOnline = isOnline;
     if (this.#sweepCount % SWEEPS_PER_RECHECK === 0) this.directory.recheck();
     this.directory.sweep();
     this.#blobExchange.sweep();

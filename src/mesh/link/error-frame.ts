@@ -1,7 +1,7 @@
 import { AtmoError, isErrorCode } from '../../core/errors.ts';
-import { isJsonObject } from '../../core/json.ts';
+import { visibleJson, visibleText } from '../../core/foreign-text.ts';
+import { isJsonObject, type Json } from '../../core/json.ts';
 import type { Frame } from '../../wire/messages/frame.ts';
-import { plainText } from '../gossip/catalogue/plain-text.ts';
 
 const MAX_MESSAGE_LENGTH = 2_048;
 const MAX_DETAILS_LENGTH = 16_384;
@@ -23,12 +23,12 @@ export function errorFrame(id: number, { code, message, details }: AtmoError): E
 /** The error that a peer told; a code that this hub does not know is INTERNAL_ERROR. */
 export function errorOfFrame({ code, message, details }: ErrorFrame): AtmoError {
   const known = isErrorCode(code) ? code : 'INTERNAL_ERROR';
-  return new AtmoError(known, plainText(message, MAX_MESSAGE_LENGTH), parsed(details));
+  return new AtmoError(known, visibleText(message, MAX_MESSAGE_LENGTH), parsed(details));
 }
 
 function parsed(text: string) {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = visibleJson(JSON.parse(text) as Json);
     return isJsonObject(value) ? value : {};
   } catch {
     return {};

@@ -8,6 +8,9 @@ import type { ValueOf } from '../message-type.ts';
 /** Longest token, bytes. */
 const MAX_TOKEN_BYTES = 2_048;
 
+/** Longest JSON text of the parameters of a call that goes to another hub. */
+export const MAX_FORWARDED_PARAMS = 1_048_576;
+
 /** An id that hubs make up for requests, responses, sessions and traces. */
 export const CALL_ID = text({ max: 128 });
 /** The text of a token; its bytes travel. */
@@ -31,7 +34,7 @@ const FORWARDED = message({
   /** The request, COSE_Sign1 by the entry hub; no hub on the way changes it. */
   signed: required(1, bytes({ min: 1, max: 65_536 })),
   /** RFC 8785 text of a call's parameters; the signed part has its hash. */
-  params: optional(2, jsonPieces({ max: 1_048_576, arrives: 'in pieces' })),
+  params: optional(2, jsonPieces({ max: MAX_FORWARDED_PARAMS, arrives: 'in pieces' })),
   /** Milliseconds that are left; each hub takes off what it needed. */
   remainingMs: required(3, uint({ max: 0xffff_ffff })),
   /** Hops beyond the next one; 0 = the receiver runs it itself. */

@@ -265,6 +265,26 @@ describe('a call that wants a hub', () => {
     expect(new Set(connected())).toEqual(near);
   });
 
+  test('waits five seconds for a hub that has been silent for long', async () => {
+    const kept = await keeper();
+    engine.answers.set('10.0.0.2:8082', 'silence');
+    discovery.sight(HIGH, '10.0.0.2');
+    await pass(clock, 600_000, 1_000);
+    while (engine.tried.length < 10) await pass(clock, 60_000, 1_000);
+    // Between two tries, so that the call makes one of its own.
+    const before = engine.tried.length;
+    while (engine.tried.length === before) await pass(clock, 1_000, 1_000);
+    await pass(clock, 12_000, 1_000);
+    let outcome = 'waiting';
+    void kept.dialNow(HIGH, never).catch((error: unknown) => {
+      outcome = String((error as { code?: unknown }).code);
+    });
+    await pass(clock, 4_900, 100);
+    expect(outcome).toBe('waiting');
+    await pass(clock, 200, 100);
+    expect(outcome).toBe('NODE_UNAVAILABLE');
+  });
+
   test('waits no longer than it wants to', async () => {
     const kept = await keeper();
     engine.answers.set('10.0.0.2:8082', 'silence');

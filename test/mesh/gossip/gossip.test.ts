@@ -3,7 +3,10 @@ import { makeIdentity } from '../../../scripts/simulation/simulated-authority.ts
 import type { SimulatedHub } from '../../../scripts/simulation/simulated-hub.ts';
 import { SimulatedMesh } from '../../../scripts/simulation/simulated-mesh.ts';
 import { simulatedTool } from '../../../scripts/simulation/simulated-tools.ts';
+import type { Device } from '../../../src/core/devices/device-model.ts';
+import { NO_DEVICES } from '../../../src/core/devices/no-devices.ts';
 import type { StatementSource } from '../../../src/mesh/gossip/exchange/statement-exchange.ts';
+import { KnownTools } from '../../../src/tools/elsewhere/known-tools.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 
@@ -44,6 +47,51 @@ describe('Gossip', () => {
     await chainOf(mesh, [hub, other]);
     await mesh.clock.run(1_000);
     expect(other.gossip.catalogue.all().map(({ id }) => id)).toEqual(['core:look@1.0.0']);
+  });
+
+  test('tells within seconds that a hub has lost its network, and that it has one again', async () => {
+    await using mesh = new SimulatedMesh();
+    let isOnline = true;
+    const hub = await mesh.add({ tools: [], isOnline: () => isOnline });
+    const other = await mesh.add({ tools: [] });
+    await chainOf(mesh, [hub, other]);
+    const seen = async () => {
+      await mesh.clock.run(12_000);
+      return other.gossip.peers.peers().map((peer) => [peer.isOnline, peer.capabilities]);
+    };
+    expect(await seen()).toEqual([[undefined, ['light_control']]]);
+    isOnline = false;
+    expect(await seen()).toEqual([[false, ['light_control']]]);
+    isOnline = true;
+    expect(await seen()).toEqual([[undefined, ['light_control']]]);
+  });
+
+  test('takes the name that a tool of a device had before for the tool, also on a hub that comes after the rename', async () => {
+    await using mesh = new SimulatedMesh();
+    const lamp = { id: 'lamp', name: 'Hall lamp', deviceTypes: ['on_off_light'], reachability: 'reachable' } as unknown as Device;
+    const called = (name: string, ...aliases: string[]) => ({
+      ...makeTool({ namespace: 'matter', name, metadata: { device: 'lamp' } }),
+      aliases,
+    });
+    const before = called('attic_lamp_turn_on');
+    const hub = await mesh.add({ tools: [before], devices: { ...NO_DEVICES, list: () => [lamp] } });
+    const other = await mesh.add({ tools: [] });
+    await chainOf(mesh, [hub, other]);
+    await mesh.converge(30_000);
+    hub.registry.unregister(before.id);
+    const after = called('hall_lamp_turn_on', 'attic_lamp_turn_on');
+    hub.registry.register(after);
+    await mesh.clock.run(30_000);
+    const late = await mesh.add({ tools: [] });
+    await chainOf(mesh, [hub, late]);
+    await mesh.clock.run(30_000);
+    for (const { id, registry, gossip } of [other, late]) {
+      const known = new KnownTools({ registry, self: { id, name: 'here' }, remote: gossip.catalogue, mesh: gossip.peers });
+      for (const onlyNodes of [undefined, [hub.id]]) {
+        const meant = known.resolve('attic_lamp_turn_on', { ...(onlyNodes && { onlyNodes }) });
+        expect([meant.id, meant.hubs?.(), meant.definition.metadata.tags]).toEqual([after.id, [hub.id], []]);
+      }
+    }
   });
 
   test('finds the way to hubs that are not directly connected', async () => {

@@ -27,8 +27,8 @@ function houseOf(count: number) {
     certificate: () => certificate,
     epoch: new AnnouncedEpoch({ store: new MemoryKeyValueStore(clock), clock }),
     state: () => {
-      if (!offerSome(tools.map(({ definition }) => definition))) return undefined;
-      const entries = tools.map(({ id, definition }) => ({ id: id as string, hash: offeredDefinition(definition).hash }));
+      if (!offerSome(tools)) return undefined;
+      const entries = tools.map((tool) => ({ id: tool.id as string, hash: offeredDefinition(tool).hash }));
       return { state: { ...NOBODY, tools: inOrder(entries) }, definitions: [] };
     },
     directory,
@@ -63,10 +63,10 @@ describe('the announcer of a house with many tools', () => {
 });
 
 test('definitions are hashed 32 at a time, and each once', () => {
-  const definitions = Array.from({ length: 70 }, (_, index) => makeTool({ name: `tool_${index}` }).definition);
-  expect([offerSome(definitions), offerSome(definitions), offerSome(definitions)]).toEqual([false, false, true]);
-  expect(definitions.map(offeredDefinition)).toEqual(definitions.map(offeredDefinition));
-  expect(offerSome(definitions)).toBe(true);
+  const tools = Array.from({ length: 70 }, (_, index) => makeTool({ name: `tool_${index}` }));
+  expect([offerSome(tools), offerSome(tools), offerSome(tools)]).toEqual([false, false, true]);
+  expect(tools.map(offeredDefinition)).toEqual(tools.map(offeredDefinition));
+  expect(offerSome(tools)).toBe(true);
 });
 
 test.each([

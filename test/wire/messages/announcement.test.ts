@@ -1,10 +1,10 @@
 import { createHash, verify } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { announcementJson } from '../../../scripts/bench/announcement-json.ts';
 import { sigStructure, verifySign1 } from '../../../src/wire/cose-sign1.ts';
 import { type HubState, stateDigest } from '../../../src/wire/messages/announced-state.ts';
 import { type Announcement, openAnnouncement, signAnnouncement } from '../../../src/wire/messages/announcement.ts';
-import { announcementJson } from '../../../src/wire/messages/announcement-json.ts';
 import { assemble, pagesOf, paginate } from '../../../src/wire/messages/announcement-pages.ts';
 import { applyChanges, changesBetween, isUnchanged } from '../../../src/wire/messages/state-changes.ts';
 import { ANNOUNCEMENTS, HUB, KEY, LARGE_STATE, PUBLIC_KEY, STATE } from './message-samples.ts';

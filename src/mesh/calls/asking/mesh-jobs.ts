@@ -1,4 +1,5 @@
-import { AtmoError } from '../../../core/errors.ts';
+import { AtmoError, type ErrorBody } from '../../../core/errors.ts';
+import { visibleJson, visibleLine, visibleText } from '../../../core/foreign-text.ts';
 import type { HubId } from '../../../core/ids.ts';
 import type { Clock } from '../../../core/time/clock.ts';
 import { type JobView, jobViewOf } from '../../../tools/calls/jobs/job-store.ts';
@@ -7,6 +8,7 @@ import type { MeshQueries } from './mesh-queries.ts';
 
 /** How long a hub may take to say how a job stands. */
 const PATIENCE_MS = 10_000;
+const MAX_TOOL_LENGTH = 256;
 
 /** Jobs that run on other hubs, asked for over the mesh in the name of whoever started them. */
 export class MeshJobs implements RemoteJobs {
@@ -33,7 +35,7 @@ export class MeshJobs implements RemoteJobs {
     const question = { target: hubId as HubId, body: { kind, jobId }, principal: asker.principal, remainingMs: PATIENCE_MS };
     try {
       const view = jobViewOf(await this.#queries.ask(question, { signal }));
-      if (view) return view;
+      if (view) return readable(view);
       throw new AtmoError('INTERNAL_ERROR', `${hubId} answered something that is not a job`);
     } catch (error) {
       if (!patience.signal.aborted) throw error;
@@ -42,6 +44,16 @@ export class MeshJobs implements RemoteJobs {
       stop();
     }
   }
+}
+
+/** What the other hub says about the job is text of another hub; what the job found is data, and stays as it is. */
+function readable({ tool, progress, error, ...view }: JobView): JobView {
+  return {
+    ...view,
+    tool: visibleLine(tool, MAX_TOOL_LENGTH),
+    ...(progress && { progress: { ...progress, ...(progress.note !== undefined && { note: visibleText(String(progress.note)) }) } }),
+    ...(error && { error: visibleJson({ ...error }) as unknown as ErrorBody }),
+  };
 }
 
 interface JobQuestion {

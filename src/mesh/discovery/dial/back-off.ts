@@ -1,3 +1,5 @@
+import { CONNECT_TIMEOUT_MS } from '../../engine/engine-limits.ts';
+
 const FIRST_MS = 500;
 const MINUTE_MS = 60_000;
 const JITTER = 0.25;
@@ -22,9 +24,8 @@ export function backOffMs({ failures, sinceLossMs }: DialHistory, random: number
 
 /**
  * Milliseconds that a try may last. A young cut is mended by many short tries: the system repeats a lost first packet after
- * one second, then after two, four …, so a long try would sleep through the repair. Later, slow machines get their time.
+ * one second, then after two, four …, so a long try would sleep through the repair.
  */
-export function tryMs({ failures, sinceLossMs }: DialHistory): number {
-  if (sinceLossMs < MINUTE_MS) return 2_000;
-  return failures < 5 ? 5_000 : 10_000;
+export function tryMs(sinceLossMs: number): number {
+  return sinceLossMs < MINUTE_MS ? 2_000 : CONNECT_TIMEOUT_MS;
 }

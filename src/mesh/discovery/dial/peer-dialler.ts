@@ -113,7 +113,7 @@ export class PeerDialler {
     const addresses = all.filter((address) => !this.#isRefusedAt(address));
     if (addresses.length === 0) return this.#fail();
     const stop = new AbortController();
-    const outcome = dialTry({ clock, engine, addresses, timeoutMs: tryMs(this.#history()), signal: stop.signal });
+    const outcome = dialTry({ clock, engine, addresses, timeoutMs: tryMs(this.#history().sinceLossMs), signal: stop.signal });
     this.#current = { outcome, stop };
     const { peer, address, refused } = await outcome;
     this.#current = undefined;

@@ -1,7 +1,9 @@
 import type { DeviceDirectory } from '../../../core/devices/device-directory.ts';
+import { announcedType } from '../../../core/devices/device-facts.ts';
 import type { Device } from '../../../core/devices/device-model.ts';
 import { compareText } from '../../../core/edit-distance.ts';
 import type { HubId } from '../../../core/ids.ts';
+import type { CapabilityView } from '../../../tools/capability-catalogue.ts';
 import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
 import type { ToolRegistry } from '../../../tools/tool-registry.ts';
 import {
@@ -14,7 +16,7 @@ import {
 } from '../../../wire/messages/announced-entries.ts';
 import { type HubState, MAX_ADDRESSES, MAX_LINKS, MAX_SHOWN_BYTES } from '../../../wire/messages/announced-state.ts';
 import { MAX_BLOB_BYTES } from '../../../wire/messages/blobs.ts';
-import { WIRE_FEATURES } from '../../../wire/messages/wire-features.ts';
+import { OFFLINE, WIRE_FEATURES } from '../../../wire/messages/wire-features.ts';
 import type { Blob } from '../exchange/blob-store.ts';
 import { offeredDefinition } from './offered-definition.ts';
 
@@ -29,7 +31,9 @@ export interface OwnStateParts {
   readonly registry: ToolRegistry;
   readonly devices: DeviceDirectory;
   /** With a description for people, such as `Matter/Thread bridge with 11 devices`. */
-  readonly capabilities: () => readonly { readonly type: string; readonly description: string }[];
+  readonly capabilities: () => readonly Pick<CapabilityView, 'type' | 'description' | 'constraints'>[];
+  /** Whether it has a network; it has when absent. */
+  readonly isOnline?: () => boolean;
   /** Directly connected hubs. */
   readonly links: () => readonly HubId[];
   /** `host:port`, best first. */
@@ -53,8 +57,12 @@ const OFFERED_ADMINISTRATION: ReadonlySet<string> = new Set(['hub:decide_approva
  * The state of this hub as it is now. Other tools of administration stay at home: every hub has them itself, and what they do
  * is nobody else's. A tool whose device is away is announced like any other; the device says that it is away.
  */
-export function ownState({ registry, devices, capabilities, links, addresses }: OwnStateParts, options: OwnStateOptions): OwnState {
-  const own = capabilities().slice(0, MAX_CAPABILITIES - WIRE_FEATURES.length);
+export function ownState(
+  { registry, devices, capabilities, isOnline, links, addresses }: OwnStateParts,
+  options: OwnStateOptions,
+): OwnState {
+  const features = [...WIRE_FEATURES, ...(isOnline?.() === false ? [OFFLINE] : [])];
+  const own = capabilities().slice(0, MAX_CAPABILITIES - features.length);
   const types = own.map(({ type }) => type);
   const offered = registry.all().filter(isOffered).slice(0, MAX_TOOLS);
   const state: HubState = {
@@ -64,25 +72,27 @@ export function ownState({ registry, devices, capabilities, links, addresses }: 
     links: [...links()].sort(compareText).slice(0, MAX_LINKS),
     // Behind the others: tools name theirs by their place in the list.
     capabilities: [
-      ...own.map(({ type, description }) => ({ type, description: cut(description) })),
-      ...WIRE_FEATURES.map((type) => ({ type, description: '' })),
+      ...own.map(({ type, description, constraints }) => ({ type, description: cut(description), ...(constraints && { constraints }) })),
+      ...features.map((type) => ({ type, description: '' })),
     ],
     tools: inOrder(offered.map((tool) => announcedTool(tool, types))),
     devices: options.announcesDevices ? announcedDevices(devices) : null,
   };
-  return { state, definitions: offered.map(({ definition }) => offeredDefinition(definition).blob) };
+  return { state, definitions: offered.map((tool) => offeredDefinition(tool).blob) };
 }
 
 /** True for a tool that other hubs may know of. */
-function isOffered({ id, definition, missingSetting }: RegisteredTool): boolean {
-  if (missingSetting?.() !== undefined) return false;
+function isOffered(tool: RegisteredTool): boolean {
+  const { id, definition } = tool;
+  if (tool.missingSetting?.() !== undefined) return false;
   const isAdministration = definition.requires.permissions.some((permission) => permission.startsWith('admin:'));
   if (isAdministration && !OFFERED_ADMINISTRATION.has(id)) return false;
-  return id.length <= MAX_TOOL_ID && offeredDefinition(definition).blob.bytes.length <= MAX_BLOB_BYTES;
+  return id.length <= MAX_TOOL_ID && offeredDefinition(tool).blob.bytes.length <= MAX_BLOB_BYTES;
 }
 
-function announcedTool({ id, definition }: RegisteredTool, types: readonly string[]): AnnouncedTool {
-  const { hash } = offeredDefinition(definition);
+function announcedTool(tool: RegisteredTool, types: readonly string[]): AnnouncedTool {
+  const { id, definition } = tool;
+  const { hash } = offeredDefinition(tool);
   const capability = types.findIndex((type) => definition.requires.capabilities.includes(type));
   return { id, hash, ...(capability >= 0 && { capability }) };
 }
@@ -96,15 +106,7 @@ function announcedDevices(devices: DeviceDirectory): readonly AnnouncedDevice[] 
 }
 
 function announcedDevice({ id, name, deviceTypes, reachability }: Device): AnnouncedDevice {
-  return { id, name: cut(name), type: typeName(deviceTypes[0] ?? 'unknown'), isReachable: reachability === 'reachable' };
-}
-
-/** `DimmableLight` of the device library as `dimmable_light`. */
-function typeName(deviceType: string): string {
-  return deviceType
-    .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
-    .toLowerCase()
-    .slice(0, 64);
+  return { id, name: cut(name), type: announcedType(deviceTypes[0]), isReachable: reachability === 'reachable' };
 }
 
 /** Whole characters, so that what is left is still Unicode. */

@@ -6,13 +6,15 @@ import type { ResolveOptions } from '../../../tools/tool-registry.ts';
 
 const everything = () => true;
 
-/** The tools of one other hub by name. A name means there what it means in that hub's own registry, its aliases aside. */
+/** The tools of one other hub by name. A name means there what it means in that hub's own registry, one that a device's tool had before too. */
 export class HubTools {
   readonly tools: readonly RegisteredTool[];
   /** `namespace:name` → its versions, newest first. */
   readonly #versions = new Map<string, RegisteredTool[]>();
   /** Bare name → the `namespace:name` that have it. */
   readonly #keys = new Map<string, Set<string>>();
+  /** Other bare name of a tool → its `namespace:name`. */
+  readonly #aliases = new Map<string, string>();
   #modelNames: ReadonlyMap<string, string> | undefined;
 
   constructor(tools: readonly RegisteredTool[]) {
@@ -22,6 +24,7 @@ export class HubTools {
       const key = toolKey(tool);
       this.#versions.set(key, [...(this.#versions.get(key) ?? []), tool]);
       this.#keys.set(name, (this.#keys.get(name) ?? new Set()).add(key));
+      for (const alias of tool.aliases ?? []) this.#aliases.set(alias, key);
     }
     for (const versions of this.#versions.values()) versions.sort((a, b) => semver.rcompare(a.definition.version, b.definition.version));
   }
@@ -29,7 +32,9 @@ export class HubTools {
   /** None, the one that is meant, or all that the name fits. */
   find(name: string, options: ResolveOptions): readonly RegisteredTool[] {
     const found = this.#findByName(name, options);
-    return found.length > 0 ? found : this.#findByModelName(name, options);
+    if (found.length > 0) return found;
+    const renamed = this.#findByAlias(name, options);
+    return renamed.length > 0 ? renamed : this.#findByModelName(name, options);
   }
 
   /** The name that models use for a tool of this hub. */
@@ -43,6 +48,13 @@ export class HubTools {
     const matches = this.#keysOf(reference).flatMap((key) => this.#pickVersion(key, reference, options) ?? []);
     const core = matches.find((tool) => tool.definition.namespace === 'core');
     return core ? [core] : matches;
+  }
+
+  #findByAlias(text: string, options: ResolveOptions): readonly RegisteredTool[] {
+    const { namespace, name = '', version } = parseToolName(text) ?? {};
+    const key = this.#aliases.get(name);
+    if (key === undefined || (namespace !== undefined && !key.startsWith(`${namespace}:`))) return [];
+    return this.#findByName(version === undefined ? key : `${key}@${version}`, options);
   }
 
   #keysOf(reference: ToolReference): readonly string[] {

@@ -22,6 +22,10 @@ export interface KnownHub {
   /** Without those whose page is not here yet; the same array as long as nothing changes. */
   readonly tools: readonly AnnouncedTool[];
   readonly devices: readonly PeerDevice[];
+  /** A page of what it announces is not here yet: `tools` and `devices` are not its newest. */
+  readonly lacksPages?: true;
+  /** Its owner keeps the list of its devices to the house: `devices` is empty, and its tools name some all the same. */
+  readonly hidesDevices?: true;
 }
 
 /** How the directory differs from before. */

@@ -1,6 +1,7 @@
 import type { HubId } from '../../../core/ids.ts';
 import type { MeshView, Peer } from '../../../core/mesh/mesh-view.ts';
 import type { Clock } from '../../../core/time/clock.ts';
+import { OFFLINE } from '../../../wire/messages/wire-features.ts';
 import type { PeerLink, PeerLinks } from '../../link/peer-link.ts';
 import type { BlobStore } from '../exchange/blob-store.ts';
 import { type HubDirectory, isPresent, type KnownHub } from './known-hub.ts';
@@ -55,7 +56,7 @@ export class MeshPeers implements MeshView {
     });
   }
 
-  #peerOf({ id, name, version, state, lastSeenMs, capabilities, tools, devices }: KnownHub): Peer {
+  #peerOf({ id, name, version, state, lastSeenMs, capabilities, features, tools, devices }: KnownHub): Peer {
     const { links, blobs, clock } = this.#parts;
     const link = links.to(id);
     const route = this.routeTo(id);
@@ -69,6 +70,8 @@ export class MeshPeers implements MeshView {
       ...linkFacts(link),
       lastSeenMs: link ? clock.now() : lastSeenMs,
       capabilities: capabilities.map(({ type }) => type),
+      ...(features.includes(OFFLINE) && { isOnline: false }),
+      constraints: new Map(capabilities.flatMap(({ type, constraints }) => (constraints ? [[type, constraints]] : []))),
       toolCount: tools.length,
       missingTools: tools.filter(({ hash }) => !blobs.has(hash)).length,
       devices,

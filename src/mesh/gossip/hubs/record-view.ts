@@ -1,8 +1,8 @@
+import { visibleLine } from '../../../core/foreign-text.ts';
 import type { HubId } from '../../../core/ids.ts';
 import type { PeerDevice, PeerState } from '../../../core/mesh/mesh-view.ts';
 import type { AnnouncedState, HubState } from '../../../wire/messages/announced-state.ts';
 import { isWireFeature } from '../../../wire/messages/wire-features.ts';
-import { plainText } from '../catalogue/plain-text.ts';
 import type { HubRecord } from './hub-record.ts';
 import type { KnownHub } from './known-hub.ts';
 
@@ -31,22 +31,24 @@ export function viewOf(record: HubRecord, state: PeerState): KnownHub {
     lastSeenMs: record.heardAt.wallMs,
     tools: record.state?.tools ?? NOTHING,
     devices: record.state ? remembered(devicesOf, record.state, cleanDevices) : NOTHING,
+    ...(record.isWaitingForPages() && { lacksPages: true }),
+    ...(record.state?.devices === null && { hidesDevices: true }),
   };
 }
 
 function headOf({ name, version, addresses, links, capabilities }: HubState | AnnouncedState, id: HubId): Head {
   return {
     // A call that names a hub by its id must not mean one that calls itself so.
-    name: HUB_ID.test(plainText(name, MAX_NAME)) ? id : plainText(name, MAX_NAME),
-    version: plainText(version, MAX_NAME),
-    addresses: addresses.map((address) => plainText(address, MAX_DESCRIPTION)),
+    name: HUB_ID.test(visibleLine(name, MAX_NAME)) ? id : visibleLine(name, MAX_NAME),
+    version: visibleLine(version, MAX_NAME),
+    addresses: addresses.map((address) => visibleLine(address, MAX_DESCRIPTION)),
     links,
     capabilities: capabilities
       .filter((capability) => !isWireFeature(capability))
       .map((capability) => ({
         ...capability,
-        type: plainText(capability.type, MAX_NAME),
-        description: plainText(capability.description, MAX_DESCRIPTION),
+        type: visibleLine(capability.type, MAX_NAME),
+        description: visibleLine(capability.description, MAX_DESCRIPTION),
       })),
     features: capabilities.filter(isWireFeature).map(({ type }) => type),
   };
@@ -55,8 +57,8 @@ function headOf({ name, version, addresses, links, capabilities }: HubState | An
 function cleanDevices({ devices }: HubState): readonly PeerDevice[] {
   return (devices ?? NOTHING).map((device) => ({
     ...device,
-    name: plainText(device.name, MAX_NAME),
-    type: plainText(device.type, MAX_NAME),
+    name: visibleLine(device.name, MAX_NAME),
+    type: visibleLine(device.type, MAX_NAME),
   }));
 }
 

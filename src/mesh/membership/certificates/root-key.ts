@@ -25,6 +25,13 @@ export interface PassphraseBox {
 
 const SEALED_BOX: PassphraseBox = { seal: sealBox, open: openBox };
 
+/** True for a text in the form of a sealed root key, whatever its passphrase is. */
+export function isSealedRootKey(text: string): boolean {
+  const sealed = text.trim();
+  const box = sealed.slice(PREFIX.length);
+  return sealed.startsWith(PREFIX) && Buffer.from(box, 'base64url').toString('base64url') === box;
+}
+
 /** The root key while it is in use; it is let go of right after. */
 export interface OpenRootKey {
   readonly privateKey: KeyObject;
@@ -69,7 +76,7 @@ export class RootKey {
   async openText(exported: string, passphrase: string): Promise<OpenRootKey> {
     const text = exported.trim();
     const box = Buffer.from(text.slice(PREFIX.length), 'base64url');
-    if (!text.startsWith(PREFIX) || box.toString('base64url') !== text.slice(PREFIX.length)) {
+    if (!isSealedRootKey(text)) {
       throw new AtmoError('VALIDATION_ERROR', `This is no exported root key: it begins with ${PREFIX} and is one line`);
     }
     const der = Buffer.from(await this.#box.open(box, passphrase));

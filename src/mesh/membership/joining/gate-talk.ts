@@ -1,4 +1,5 @@
 import { AtmoError, toAtmoError } from '../../../core/errors.ts';
+import { visibleLine } from '../../../core/foreign-text.ts';
 import { decodeGateMessage, encodeGateMessage, type GateMessage } from '../../../wire/messages/gate.ts';
 import type { GateChannel, GatePeer } from '../../engine/mesh-engine.ts';
 import { refuseAtGate } from './gate-refusal.ts';
@@ -23,7 +24,7 @@ export async function hearAnswer(channel: GateChannel, peer: GatePeer, learn?: (
   const answer = await hearAtGate(channel);
   if (answer.kind !== 'refusal') return answer;
   if (answer.revocation) learn?.(answer.revocation);
-  throw new AtmoError('PERMISSION_DENIED', `${peer.id} refused: ${plain(answer.message)}`, {
+  throw new AtmoError('PERMISSION_DENIED', `${peer.id} refused: ${visibleLine(answer.message, MAX_MESSAGE)}`, {
     reason: 'refused_by_peer',
     code: answer.code,
   });
@@ -49,9 +50,4 @@ function parse(bytes: Uint8Array): GateMessage {
   } catch (thrown) {
     return refuseAtGate('malformed', `What came through the gate is no message of it. ${toAtmoError(thrown).message}`);
   }
-}
-
-/** Another hub's words are shown to people: one line, no control characters. */
-function plain(text: string): string {
-  return text.replace(/\p{C}+/gu, ' ').slice(0, MAX_MESSAGE);
 }

@@ -1,5 +1,6 @@
 import { requireGrant } from '../../../core/access/permission.ts';
 import { AtmoError } from '../../../core/errors.ts';
+import { visibleLine } from '../../../core/foreign-text.ts';
 import type { HubId } from '../../../core/ids.ts';
 import type { Clock } from '../../../core/time/clock.ts';
 import type { TrustedTime } from '../../../core/time/trusted-time.ts';
@@ -26,6 +27,7 @@ const INVITE_TTL_MS = 15 * MINUTE_MS;
 const MAX_INVITE_TTL_MS = 24 * 60 * MINUTE_MS;
 const MAX_ADDRESSES = 4;
 const MAX_PERMISSIONS = 16;
+const MAX_NAME = 64;
 /** What tokens of a new member may do on other hubs unless the owner says otherwise: everything but administration. */
 const MEMBER_PERMISSIONS = ['*'] as const;
 
@@ -112,7 +114,7 @@ export class MemberAdmission {
     const certificate = mayInvite ? this.#byRoot(id, request) : this.#byThisHub(request);
     const member = this.#membership.verify(certificate);
     this.#membership.remember(member);
-    this.#membership.announceChange('joined', { hub_id: member.hubId, name: plainName(name) });
+    this.#membership.announceChange('joined', { hub_id: member.hubId, name: visibleLine(name, MAX_NAME) });
     return member;
   }
 
@@ -210,12 +212,4 @@ function checkTerms({ ttlMs, permissions, addresses }: Terms): void {
     throw new AtmoError('VALIDATION_ERROR', `An invite gives 1 to ${MAX_PERMISSIONS} permissions`);
   }
   permissions.forEach(requireGrant);
-}
-
-/** What another hub calls itself is shown to people and models: no control characters, no more than a line. */
-function plainName(name: string): string {
-  return name
-    .replace(/\p{C}+/gu, ' ')
-    .trim()
-    .slice(0, 64);
 }

@@ -34,6 +34,23 @@ describe('the tools that a hub tells of', () => {
   });
 });
 
+test('bounds of capabilities and the lack of a network travel with what the house has', () => {
+  const registry = new ToolRegistry({ validator: new SchemaValidator() });
+  const constraints = { max_image_mb: 20, model: 'eyes, big' };
+  const capabilities = () => [
+    { type: 'vision', description: 'Looks', constraints },
+    { type: 'gpu', description: 'Is quick' },
+  ];
+  const parts = { registry, devices: NO_DEVICES, capabilities, links: () => [], addresses: () => [] };
+  const options = { name: 'cellar', version: '1.0.0', announcesDevices: true };
+  const types = (isOnline: boolean) => ownState({ ...parts, isOnline: () => isOnline }, options).state.capabilities.map(({ type }) => type);
+  expect(ownState(parts, options).state.capabilities[0]).toEqual({ type: 'vision', description: 'Looks', constraints });
+  expect([types(true), types(false)]).toEqual([
+    ['vision', 'gpu', 'wire:bytes'],
+    ['vision', 'gpu', 'wire:bytes', 'wire:offline'],
+  ]);
+});
+
 test('what the hub reads stands behind what the house has, which tools name by its place', () => {
   const registry = new ToolRegistry({ validator: new SchemaValidator() });
   registry.register(makeTool({ requires: { capabilities: ['vision'] } }));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../../src/core/logger.ts';
+import { ManualClock } from '../../../../src/core/time/clock.ts';
 import { offeredDefinition } from '../../../../src/mesh/gossip/announce/offered-definition.ts';
 import { DefinitionBook } from '../../../../src/mesh/gossip/catalogue/definition-book.ts';
 import { MeshCatalogue } from '../../../../src/mesh/gossip/catalogue/mesh-catalogue.ts';
@@ -10,12 +11,14 @@ import type { RegisteredTool } from '../../../../src/tools/definition/tool-defin
 import { SchemaValidator } from '../../../../src/tools/schema/schema-validator.ts';
 import { LexicalToolSearch } from '../../../../src/tools/search/lexical-tool-search.ts';
 import { filterTools } from '../../../../src/tools/tool-filter.ts';
-import { makeTool } from '../../../tools/tool-room.ts';
+import { mayCallTool } from '../../../../src/tools/visibility.ts';
+import { agent, listAuthorizer, makeTool, owner } from '../../../tools/tool-room.ts';
 
 type Hubs = Readonly<Record<string, readonly RegisteredTool[]>>;
 
 /** A catalogue over hubs that have announced these tools and delivered their definitions. */
-function makeCatalogue(hubs: Hubs, { withDefinitions = true, state = 'fresh' as KnownHub['state'] } = {}) {
+function makeCatalogue(hubs: Hubs, { withDefinitions = true, state = 'fresh' as KnownHub['state'], isPaced = false } = {}) {
+  const clock = new ManualClock();
   const blobs = new BlobStore();
   const drops = new DropCounter();
   const known = Object.entries(hubs).map(([id, tools]) => hubWith(id, tools, state));
@@ -29,16 +32,19 @@ function makeCatalogue(hubs: Hubs, { withDefinitions = true, state = 'fresh' as 
     },
   };
   const deliver = () => {
-    for (const { definition } of Object.values(hubs).flat()) blobs.add(offeredDefinition(definition).blob);
+    for (const tool of Object.values(hubs).flat()) blobs.add(offeredDefinition(tool).blob);
   };
   if (withDefinitions) deliver();
-  const definitions = new DefinitionBook({ blobs, validator: new SchemaValidator(), drops, logger: silentLogger });
-  return { catalogue: new MeshCatalogue({ directory, definitions }), deliver, drops, blobs, known };
+  const turns = { clock, onNext: (): void => catalogue.readSome() };
+  const parts = { blobs, validator: new SchemaValidator(), drops, logger: silentLogger };
+  const definitions = new DefinitionBook({ ...parts, ...(isPaced && { turns }) });
+  const catalogue = new MeshCatalogue({ directory, definitions, clock });
+  return { catalogue, clock, deliver, drops, blobs, known };
 }
 
 function hubWith(id: string, tools: readonly RegisteredTool[], state: KnownHub['state']): KnownHub {
   const devices = [{ id: 'light-1', name: `Light of ${id}`, type: 'light', isReachable: id !== 'hub-b' }];
-  const announced = tools.map((tool) => ({ id: tool.id as string, hash: offeredDefinition(tool.definition).hash }));
+  const announced = tools.map((tool) => ({ id: tool.id as string, hash: offeredDefinition(tool).hash }));
   const words = { name: id.toUpperCase(), version: '1', addresses: [], links: [], capabilities: [], features: [], lastSeenMs: 0, epoch: 1 };
   return { id: id as KnownHub['id'], state, tools: announced, devices, ...words };
 }
@@ -71,6 +77,51 @@ describe('MeshCatalogue', () => {
     expect(catalogue.resolve('light_turn_on', { onlyNodes: ['hub-b'] })?.isAvailable?.()).toBe(false);
   });
 
+  test('takes the newest of several versions of one tool that hubs have, and a pre-release only if there is nothing else', () => {
+    const version = (number: string, extra = {}) => makeTool({ namespace: 'lab', name: 'analyse', version: number, ...extra });
+    const { catalogue } = makeCatalogue({ 'hub-a': [version('1.2.0')], 'hub-b': [version('1.10.0')], 'hub-c': [version('2.0.0-rc.1')] });
+    expect(catalogue.resolve('analyse', {})?.id).toBe('lab:analyse@1.10.0');
+    expect(catalogue.resolve('lab:analyse@1.2.0', {})?.hubs?.()).toEqual(['hub-a']);
+    const different = makeCatalogue({ 'hub-a': [version('1.0.0')], 'hub-b': [version('1.0.0', { description: 'Another' })] }).catalogue;
+    expect(() => different.resolve('analyse', {})).toThrow(expect.objectContaining({ code: 'AMBIGUOUS_TOOL' }));
+    const byAgent = version('9.0.0', { metadata: { created_by: 'agent' } });
+    const captured = makeCatalogue({ 'hub-a': [version('1.0.0')], 'hub-b': [byAgent] }).catalogue;
+    expect(() => captured.resolve('analyse', {})).toThrow(expect.objectContaining({ code: 'AMBIGUOUS_TOOL' }));
+  });
+
+  describe('of names that the tool of a device had before', () => {
+    const renamed = (...aliases: string[]) => ({
+      ...makeTool({ namespace: 'matter', name: 'hall_turn_on', metadata: { device: 'light-1' } }),
+      aliases,
+    });
+
+    test('takes each for the tool, with its namespace and version too', () => {
+      const { catalogue } = makeCatalogue({ 'hub-a': [renamed('attic_turn_on', 'attic_on')] });
+      for (const name of ['attic_turn_on', 'attic_on', 'matter:attic_turn_on', 'matter:attic_turn_on@1.0.0', 'attic_turn_on@^1.0.0']) {
+        expect(catalogue.resolve(name, {})?.id, name).toBe('matter:hall_turn_on@1.0.0');
+      }
+      expect(catalogue.resolve('attic_turn_on', { onlyNodes: ['HUB-A'] })?.hubs?.()).toEqual(['hub-a']);
+      for (const name of ['core:attic_turn_on', 'attic_turn_on@2.0.0', 'attic']) expect(catalogue.resolve(name, {}), name).toBeUndefined();
+      expect(catalogue.resolve('attic_turn_on', { isVisible: () => false })).toBeUndefined();
+    });
+
+    test('asks which hub is meant where another one has a tool of the name', () => {
+      const { catalogue } = makeCatalogue({ 'hub-a': [renamed('light_turn_on')], 'hub-b': [ofDevice()] });
+      expect(() => catalogue.resolve('light_turn_on', {})).toThrow(expect.objectContaining({ code: 'AMBIGUOUS_TOOL' }));
+      expect(catalogue.resolve('light_turn_on', { onlyNodes: ['hub-a'] })?.id).toBe('matter:hall_turn_on@1.0.0');
+    });
+
+    test('lets the present names of a hub come before its former ones', () => {
+      const { catalogue } = makeCatalogue({ 'hub-a': [renamed('light_turn_on'), ofDevice()] });
+      expect(catalogue.resolve('light_turn_on', {})?.id).toBe('matter:light_turn_on@1.0.0');
+    });
+
+    test('names the hub that stopped', () => {
+      const { catalogue } = makeCatalogue({ 'hub-a': [renamed('attic_turn_on')] }, { state: 'left' });
+      expect(catalogue.departed('attic_turn_on', {})).toEqual([{ id: 'hub-a', name: 'HUB-A' }]);
+    });
+  });
+
   test('gives models a name for each tool that means that tool only', () => {
     const { catalogue } = makeCatalogue({ 'hub-a': [ofDevice(), notify()], 'hub-b': [ofDevice()] });
     const names = catalogue.all().map((tool) => catalogue.modelName(tool));
@@ -95,6 +146,63 @@ describe('MeshCatalogue', () => {
     }
   });
 
+  describe('of a member that announces tools of devices that are not its own', () => {
+    const lampAgent = agent('device:read:living-room-lamp', 'device:control:living-room-lamp');
+    const acting = { side_effects: true };
+    const matter = (name: string, device: string | undefined, permissions: readonly string[], execution = {}) =>
+      makeTool({ namespace: 'matter', name, requires: { permissions }, execution, metadata: { ...(device && { device }) } });
+    const unlock = matter('light_turn_on', 'light-1', ['device:control:light-1'], acting);
+
+    test('takes none of them, so that a name means the hub with the device', () => {
+      const copies = [matter('light_turn_on', 'other', []), matter('light_turn_on', undefined, [])];
+      for (const copy of copies) {
+        const { catalogue } = makeCatalogue({ 'hub-a': [unlock], 'hub-evil': [copy] });
+        expect(catalogue.resolve('light_turn_on', {})?.hubs?.()).toEqual(['hub-a']);
+        expect(catalogue.resolve('matter:light_turn_on', {})?.hubs?.()).toEqual(['hub-a']);
+      }
+      const { catalogue } = makeCatalogue({ 'hub-evil': [matter('door_unlock', 'front-door', ['device:control:front-door'], acting)] });
+      expect([catalogue.all(), catalogue.resolve('door_unlock', {})]).toEqual([[], undefined]);
+    });
+
+    test('takes those of a hub that keeps its devices to the house, which name it with the others', () => {
+      const { catalogue, known } = makeCatalogue({ 'hub-a': [unlock], 'hub-b': [unlock] });
+      known.splice(1, 1, { ...known[1], devices: [], hidesDevices: true } as KnownHub);
+      expect(() => catalogue.resolve('light_turn_on', {})).toThrow(expect.objectContaining({ code: 'AMBIGUOUS_TOOL' }));
+    });
+
+    test.each([
+      ['nothing', 'light-1', []],
+      ['less than their effects need', 'light-1', ['device:read:light-1']],
+      ['another device', 'light-1', ['device:control:living-room-lamp']],
+      ['something else', 'light-1', ['net:read']],
+      ['nothing of any device', undefined, ['device:control:living-room-lamp']],
+    ])('shows no agent a tool whose announced permissions name %s', (_what, device, permissions) => {
+      const execution = { side_effects: permissions.length > 0 };
+      const { catalogue } = makeCatalogue({ 'hub-evil': [matter('front_door_unlock', device, permissions, execution)] });
+      const [tool] = catalogue.all();
+      expect(tool).toBeDefined();
+      expect(tool && mayCallTool(tool, lampAgent, listAuthorizer)).toBe(false);
+      expect(tool && mayCallTool(tool, agent('*'), listAuthorizer)).toBe(false);
+      expect(tool && mayCallTool(tool, owner, listAuthorizer)).toBe(true);
+    });
+
+    test('leaves what a device needs as it is', () => {
+      const reading = matter('light_get', 'light-1', ['device:read:light-1']);
+      const { catalogue } = makeCatalogue({ 'hub-a': [unlock, reading] });
+      expect(catalogue.all().map(({ definition }) => definition.requires.permissions)).toEqual([
+        ['device:read:light-1'],
+        ['device:control:light-1'],
+      ]);
+    });
+  });
+
+  test('follows the devices that a hub announces', () => {
+    const { catalogue, known } = makeCatalogue({ 'hub-a': [ofDevice()] });
+    expect(catalogue.resolve('light_turn_on', {})).toBeDefined();
+    known.splice(0, 1, { ...known[0], devices: [] } as unknown as KnownHub);
+    expect(catalogue.resolve('light_turn_on', {})).toBeUndefined();
+  });
+
   test('reads definitions once they are here', () => {
     const { catalogue, deliver } = makeCatalogue({ 'hub-a': [notify()] }, { withDefinitions: false });
     expect(catalogue.all()).toEqual([]);
@@ -105,6 +213,59 @@ describe('MeshCatalogue', () => {
     catalogue.refresh();
     expect(catalogue.all()).toHaveLength(1);
     expect(changes).toBe(1);
+  });
+
+  describe('while the definitions of a hub are read', () => {
+    const many = Array.from({ length: 150 }, (_, index) =>
+      makeTool({ namespace: 'lab', name: `probe_${index}`, description: `Probes ${index} `.repeat(120) }),
+    );
+    const last = 'lab:probe_149@1.0.0';
+
+    test('says that it is not whole, and resolves when it is', async () => {
+      const { catalogue, clock } = makeCatalogue({ 'hub-a': many, 'hub-b': [notify()] }, { isPaced: true });
+      const whole = catalogue.whole();
+      expect(whole).toBeInstanceOf(Promise);
+      expect(catalogue.all().length).toBeLessThan(many.length);
+      expect(catalogue.unread()).toEqual([{ id: 'hub-a', name: 'HUB-A' }]);
+      expect(catalogue.whole(['hub-b'])).toBeUndefined();
+      while (catalogue.unread().length > 0) clock.advance(20);
+      await whole;
+      expect([catalogue.resolve(last, {})?.id, catalogue.all().length, catalogue.whole()]).toEqual([last, many.length + 1, undefined]);
+    });
+
+    test('reads on though nobody asks, and listeners hear of it', () => {
+      const { catalogue, clock, deliver } = makeCatalogue({ 'hub-a': many }, { isPaced: true, withDefinitions: false });
+      deliver();
+      catalogue.refresh();
+      let changes = 0;
+      catalogue.onChange(() => changes++);
+      clock.advance(1_000);
+      expect(changes).toBe(1);
+      expect(catalogue.all()).toHaveLength(many.length);
+    });
+
+    test('finds the tools of a hub that left in the same way', () => {
+      const { catalogue, clock } = makeCatalogue({ 'hub-a': many }, { isPaced: true, state: 'left' });
+      expect(catalogue.whole()).toBeInstanceOf(Promise);
+      while (catalogue.unread().length > 0) clock.advance(20);
+      expect(catalogue.departed(last, {})).toEqual([{ id: 'hub-a', name: 'HUB-A' }]);
+    });
+
+    test('waits for definitions and pages that have not arrived, ten seconds and no longer', async () => {
+      const { catalogue, clock, known } = makeCatalogue({ 'hub-a': [notify()], 'hub-b': [] }, { isPaced: true, withDefinitions: false });
+      known.splice(1, 1, { ...known[1], lacksPages: true } as KnownHub);
+      const whole = catalogue.whole();
+      expect(catalogue.unread().map(({ id }) => id)).toEqual(['hub-a', 'hub-b']);
+      clock.advance(10_000);
+      await whole;
+      expect([catalogue.unread(), catalogue.whole()]).toEqual([[], undefined]);
+    });
+
+    test('does not wait for what it read and refused', () => {
+      const bad = { ...notify(), definition: { ...notify().definition, description: '' } };
+      const { catalogue } = makeCatalogue({ 'hub-a': [bad] }, { isPaced: true });
+      expect([catalogue.whole(), catalogue.all()]).toEqual([undefined, []]);
+    });
   });
 
   test('shows nothing of hubs that are gone', () => {

@@ -5,17 +5,33 @@ import { SchemaValidator } from '../../../../src/tools/schema/schema-validator.t
 import { processorMs } from '../../../processor-time.ts';
 import { makeTool } from '../../../tools/tool-room.ts';
 
-const read = (bytes: Uint8Array) => readRemoteDefinition(bytes, new SchemaValidator());
+const offer = (bytes: Uint8Array) => readRemoteDefinition(bytes, new SchemaValidator());
+const read = (bytes: Uint8Array) => offer(bytes).definition;
 const readJson = (tool: object) => read(new TextEncoder().encode(JSON.stringify({ tool })));
 const base = { name: 'probe', description: 'Looks', execution: { side_effects: false } };
 
 describe('readRemoteDefinition', () => {
   test('gives the definition that the other hub has', () => {
-    const { definition } = makeTool({
+    const tool = makeTool({
       parameters: { type: 'object', properties: { a: { type: 'string', description: 'A' } } },
       metadata: { tags: ['x'] },
     });
-    expect(read(offeredDefinition(definition).blob.bytes)).toEqual(definition);
+    expect(offer(offeredDefinition(tool).blob.bytes)).toEqual({ definition: tool.definition });
+  });
+
+  test('gives the other names of a tool of a device, and of no other', () => {
+    const aliases = ['old_lamp_turn_on', 'lamp_on'];
+    const tool = (metadata: object) => ({ ...makeTool({ metadata: { tags: ['light'], ...metadata } }), aliases });
+    const [lamp, notify] = [tool({ device: 'lamp' }), tool({})];
+    expect(offer(offeredDefinition(lamp).blob.bytes)).toEqual({ definition: lamp.definition, aliases });
+    expect(offer(offeredDefinition(notify).blob.bytes)).toEqual({ definition: notify.definition });
+    const told = readRemoteDefinition(
+      new TextEncoder().encode(
+        JSON.stringify({ tool: { ...base, metadata: { device: 'lamp', tags: ['alias:core:x', 'alias:', 'alias:a b', 'alias:x'] } } }),
+      ),
+      new SchemaValidator(),
+    );
+    expect([told.aliases, told.definition.metadata.tags]).toEqual([['x'], []]);
   });
 
   test('cleans and bounds what people and models read', () => {

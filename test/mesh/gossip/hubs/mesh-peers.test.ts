@@ -11,7 +11,7 @@ const [self, near, far] = ['hub-1', 'hub-2', 'hub-3'] as unknown as [HubId, HubI
 const nobody = () => () => undefined;
 
 /** What a hub at the end of a line of three sees, of which the others are as given. */
-function peersOf(states: { readonly near: PeerState; readonly far: PeerState }) {
+function peersOf(states: { readonly near: PeerState; readonly far: PeerState }, news: Partial<KnownHub> = {}) {
   const known = (id: HubId, state: PeerState, links: readonly HubId[]): KnownHub => ({
     id,
     name: id,
@@ -25,6 +25,7 @@ function peersOf(states: { readonly near: PeerState; readonly far: PeerState }) 
     features: [],
     tools: [{ id: 'core:look@1.0.0', hash: '0102030405060708' }],
     devices: [],
+    ...(id === near && news),
   });
   const hubs = [known(near, states.near, [self, far]), known(far, states.far, [near])];
   const directory = { hubs: () => hubs, hub: (id: HubId) => hubs.find((hub) => hub.id === id), onChange: nobody };
@@ -52,6 +53,14 @@ test('a neighbour and who is behind it are told with what people and the router 
   });
   expect(two).toMatchObject({ id: far, isReachable: true, hops: 2, state: 'stale', lastSeenMs: 1 });
   expect(two).not.toHaveProperty('roundTripMs');
+});
+
+test('a hub that says so has no network, and bounds of its capabilities are known', () => {
+  const vision = { type: 'vision', description: '', constraints: { max_image_mb: 20 } };
+  const news = { features: ['wire:bytes', 'wire:offline'], capabilities: [vision, { type: 'gpu', description: '' }] };
+  const [one, two] = peersOf({ near: 'fresh', far: 'fresh' }, news).peers();
+  expect([one?.isOnline, two?.isOnline]).toEqual([false, undefined]);
+  expect(one?.constraints).toEqual(new Map([['vision', { max_image_mb: 20 }]]));
 });
 
 test.each([

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readSecretFile, writeSecretFile } from '../../../../src/access/keys/secret-file.ts';
+import { isSealedRootKey } from '../../../../src/mesh/membership/certificates/root-key.ts';
 import { decodeCertificateChain, encodeCertificateChain } from '../../../../src/wire/messages/certificate.ts';
 import { openBox, sealBox } from '../../../../src/wire/sealed-box.ts';
 import {
@@ -24,10 +25,11 @@ describe('the root key of a mesh', () => {
     const path = join(directory, 'mesh', 'root.key');
     mkdirSync(join(directory, 'mesh'));
     try {
+      const file = { path, ifOthersReadIt: 'make a new mesh', isWhole: isSealedRootKey, onRepaired: () => {} };
       const rootKeyFile = {
         path,
-        read: () => readSecretFile(path, { ifOthersReadIt: 'make a new mesh' }),
-        write: (text: string) => writeSecretFile(path, text),
+        read: () => readSecretFile(file),
+        write: (text: string) => writeSecretFile(file, text),
         remove: () => rmSync(path, { force: true }),
       };
       const { authority } = await foundedWithPassphrase({ rootKeyFile, box: { seal: sealBox, open: openBox } });
