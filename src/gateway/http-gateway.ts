@@ -4,8 +4,10 @@ import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { HomeNames } from '../core/devices/home-names.ts';
 import type { ReadingStore } from '../core/devices/reading-store.ts';
 import type { EventBus, HubEvent } from '../core/events.ts';
+import type { HubProblems } from '../core/hub-problems.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Service } from '../core/service.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import type { Clock } from '../core/time/clock.ts';
 import type { CapabilityCatalogue } from '../tools/capability-catalogue.ts';
 import type { KnownTools } from '../tools/elsewhere/known-tools.ts';
@@ -19,6 +21,7 @@ import { jobRoutes } from './calls/job-routes.ts';
 import { toolCallRoutes } from './calls/tool-call-routes.ts';
 import { areaRoutes } from './devices/area-routes.ts';
 import { CallerSight } from './devices/caller-sight.ts';
+import { deviceNameRoutes } from './devices/device-name-routes.ts';
 import { deviceRoutes } from './devices/device-routes.ts';
 import { sensorRoutes } from './devices/sensor-routes.ts';
 import { createDoor, type DoorApp } from './door/door.ts';
@@ -54,7 +57,7 @@ import { registrationRoutes } from './tools/registration-routes.ts';
 import { ToolCatalogue } from './tools/tool-catalogue.ts';
 import { toolRoutes } from './tools/tool-routes.ts';
 
-/** Whom the HTTP door works with. */
+/** Whom the HTTP interface works with. */
 export interface GatewayCollaborators {
   readonly pipeline: CallPort;
   readonly registry: ToolRegistry;
@@ -79,9 +82,13 @@ export interface GatewayCollaborators {
   readonly authorizer: Authorizer;
   readonly metrics: MetricRegistry;
   readonly health: HealthSource;
+  /** For what is wrong with the certificate's files. */
+  readonly problems: Pick<HubProblems, 'raise'>;
   /** Signs with the hub's key, so that callers can know it before they send a token. */
   readonly signChallenge?: (statement: Uint8Array) => Uint8Array;
   readonly logger: Logger;
+  /** For what outlives a restart. */
+  readonly store: KeyValueStore;
   readonly clock: Clock;
   /** For the validity of certificates; the clock when absent. */
   readonly time?: { now(): number };
@@ -119,8 +126,9 @@ export class HttpGateway implements Service {
     this.#remote = new RemoteEventStreams({ events: outlook.events, clock });
     this.#sight = new CallerSight({ ...collaborators, mesh: outlook.view });
     this.#audience = new EventAudience({ ...collaborators, sight: this.#sight });
-    this.#catalogue = new ToolCatalogue(collaborators);
-    this.#mcp = openMcp({ ...collaborators, catalogue: this.#catalogue, sight: this.#sight });
+    this.#catalogue = new ToolCatalogue({ ...collaborators, sight: this.#sight });
+    const reads = new ReadPace(clock);
+    this.#mcp = openMcp({ ...collaborators, reads, catalogue: this.#catalogue, sight: this.#sight });
     const { host, tls } = options;
     this.#tls = tls && new TlsKeeper({ ...collaborators, time: collaborators.time ?? clock }, { ...tls, host });
     this.#routes = this.#routeTable();
@@ -133,7 +141,7 @@ export class HttpGateway implements Service {
       port: () => this.#port,
       isOwnName: (name) => this.#tls?.isOwnName(name) ?? false,
       guesses: this.#guessGuard(),
-      reads: new ReadPace(clock),
+      reads,
     });
     this.#server = new HttpServer(this.app, { clock, ...(this.#tls && { certificates: this.#tls }) });
   }
@@ -192,28 +200,41 @@ export class HttpGateway implements Service {
     const all = this.#collaborators;
     const catalogue = this.#catalogue;
     const sight = this.#sight;
+    const aboutTools = (routes: readonly Route[]) => routes.map((route) => whenKnown(route, () => all.tools.whole()));
     return [
       ...pageRoutes(new PageFiles(PAGE_DIR)),
       ...systemRoutes({ ...all, port: () => this.#port }),
-      ...descriptionRoutes({ ...all, catalogue, routes: () => this.#routes, url: () => this.url }),
+      ...aboutTools(descriptionRoutes({ ...all, catalogue, routes: () => this.#routes, url: () => this.url })),
       ...tlsRoutes({ keeper: this.#tls, url: () => this.url }),
-      ...toolRoutes({ ...all, catalogue, sight }),
+      ...aboutTools(toolRoutes({ ...all, catalogue, sight })),
       ...registrationRoutes(all.pipeline),
-      ...discoverRoutes({ ...all, catalogue, sight }),
+      ...aboutTools(discoverRoutes({ ...all, catalogue, sight })),
       ...callRoutes(all.pipeline, catalogue),
       ...toolCallRoutes({ ...all, catalogue, nodeId: () => all.health.health().nodeId }),
       ...hubRoutes(all.pipeline),
-      ...previewRoutes({ catalogue, sight }),
+      ...aboutTools(previewRoutes({ catalogue, sight })),
       ...meshRoutes(all.pipeline),
       ...approvalRoutes(all.pipeline),
       ...jobRoutes(all.jobs),
-      ...capabilityRoutes({ ...all, catalogue, sight }),
-      ...deviceRoutes({ ...all, catalogue, sight }),
+      ...aboutTools(capabilityRoutes({ ...all, catalogue, sight })),
+      ...aboutTools(deviceRoutes({ ...all, catalogue, sight })),
+      ...deviceNameRoutes(all.pipeline),
       ...areaRoutes({ sight }),
       ...sensorRoutes({ ...all, sight }),
       ...eventRoutes({ ...all, feed: this.#feed, remote: this.#remote, mesh: all.outlook.view, audience: this.#audience }),
-      ...monitorRoutes({ ...all, catalogue }),
+      ...aboutTools(monitorRoutes({ ...all, catalogue })),
       ...this.#mcp.routes(),
     ];
   }
+}
+
+/** A route that looks through all tools: it answers when those of the other hubs are known, or after some seconds. */
+function whenKnown(route: Route, whole: () => Promise<void> | undefined): Route {
+  return {
+    ...route,
+    handle: (request, query) => {
+      const known = whole();
+      return known ? known.then(() => route.handle(request, query)) : route.handle(request, query);
+    },
+  };
 }

@@ -17,7 +17,7 @@ export interface HealthSource {
 }
 
 /** What the door uses of the call pipeline. */
-export type CallPort = Pick<CallPipeline, 'call' | 'callAsync' | 'offeredTo' | 'usage' | 'agentUsage' | 'usageHistory'>;
+export type CallPort = Pick<CallPipeline, 'call' | 'callAsync' | 'offeredTo' | 'obstacleTo' | 'usage' | 'agentUsage' | 'usageHistory'>;
 
 /** What the door uses of the jobs. */
 export type JobPort = Pick<KnownJobs, 'get' | 'list' | 'listElsewhere' | 'status' | 'cancel'>;

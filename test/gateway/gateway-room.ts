@@ -5,6 +5,7 @@ import type { Device, DeviceDescription } from '../../src/core/devices/device-mo
 import { NO_HOME_NAMES } from '../../src/core/devices/home-names.ts';
 import type { HistoryPoint, HistoryQuery, Reading, ReadingStore } from '../../src/core/devices/reading-store.ts';
 import { AtmoError } from '../../src/core/errors.ts';
+import { HubProblems } from '../../src/core/hub-problems.ts';
 import type { DeviceId, SensorId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { type GatewayCollaborators, type GatewayOptions, HttpGateway } from '../../src/gateway/http-gateway.ts';
@@ -133,6 +134,7 @@ export function makeGateway(
   const gateway = new HttpGateway(
     {
       ...room.collaborators,
+      store: room.store,
       tools: room.tools,
       jobs: jobsHere(room.jobs),
       outlook,
@@ -146,6 +148,7 @@ export function makeGateway(
       entities: new LexicalEntitySearch(),
       homeNames: NO_HOME_NAMES,
       health: { health: () => health },
+      problems: new HubProblems(),
       logger: createLogger('debug', (line) => logged.push(line)),
       ...extra,
     },

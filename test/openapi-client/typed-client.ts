@@ -16,6 +16,7 @@ export interface Seen {
   readonly listed: number | undefined;
   readonly result: unknown;
   readonly refused: string | undefined;
+  readonly failed: string | undefined;
   readonly removed: string | undefined;
 }
 export type UseHub = (baseUrl: string, token: string, fetch?: ClientOptions['fetch']) => Promise<Seen>;
@@ -37,9 +38,11 @@ export async function useHub(baseUrl: string, token: string, fetch?: (request: R
   const { data: answer } = await client.POST('/api/v1/tools/{id}/invoke', { params: { path, header }, body: { said: 'hello' } });
   const result: unknown = typeof answer === 'object' && 'status' in answer && 'result' in answer ? answer.result : undefined;
   const { error } = await client.GET('/api/v1/devices/{id}', { params: { path: { id: 'nothing' } } });
+  const { error: wrong } = await client.POST('/api/v1/tools/{id}/invoke', { params: { path }, body: { nonsense: 1 } });
   const { data: removed } = await client.DELETE('/api/v1/tools/{id}', { params: { path } });
-  const code = error?.code;
-  return { status: health?.status, registered: id, listed: list?.tools.length, result, refused: code, removed: removed && 'removed' in removed ? removed.removed : undefined };
+  const code = error?.error.code;
+  const failed: string | undefined = wrong?.error.code;
+  return { status: health?.status, registered: id, listed: list?.tools.length, result, refused: code, failed, removed: removed && 'removed' in removed ? removed.removed : undefined };
 }
 `;
 /** The same with a slip of the pen of each kind: what a typed client is for. */
@@ -48,7 +51,7 @@ export const MISTAKES: readonly (readonly [string, string])[] = [
   ["category: 'managing'", "category: 'manging'"],
   ['made.id :', 'made.identity :'],
   ["path: { id: 'nothing' }", "path: { name: 'nothing' }"],
-  ['error?.code', 'error?.kode'],
+  ['error?.error.code', 'error?.error.kode'],
 ];
 
 /** True when the generator is installed. */

@@ -9,13 +9,14 @@ import { CALL_QUERY, callOf, routingOf } from './call-request.ts';
 import { streamedCall, streamFormatOf } from './call-stream.ts';
 
 const ENVELOPE = { $ref: '#/components/schemas/CallAnswer' };
+const FAILED = { $ref: '#/components/schemas/FailedCall' };
 const ANSWERS = {
   200: {
     description: 'result in the invoke envelope, or a stream of tool_chunk and tool_response',
     media: ['application/json', 'text/event-stream', 'application/x-ndjson'],
     schema: ENVELOPE,
   },
-  202: { description: 'job, or approval needed', schema: { anyOf: [{ $ref: '#/components/schemas/Job' }, ENVELOPE] } },
+  202: { description: 'job, or approval needed', schema: { anyOf: [{ $ref: '#/components/schemas/Job' }, FAILED] } },
 };
 
 /** Calls of tools, and commissioning, which is a call of `hub:commission_device`. */

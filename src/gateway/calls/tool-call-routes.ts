@@ -1,6 +1,7 @@
 import type { Principal } from '../../core/access/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import type { Clock } from '../../core/time/clock.ts';
 import { errorAnswer } from '../../tools/calls/call-answer.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { withoutStrictNulls } from '../../tools/forms/strict-schema.ts';
@@ -18,10 +19,12 @@ interface ToolCallCollaborators {
   /** The tool of a name for a caller, and the schema of its parameters. Throws where there is none. */
   readonly catalogue: {
     resolve(principal: Principal, name: string): Pick<RegisteredTool, 'definition'>;
+    whole(principal: Principal, name: string): Promise<void> | undefined;
     maxBodyBytes(principal: Principal): number;
   };
   readonly pipeline: Pick<CallPort, 'call'>;
   readonly nodeId: () => string;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /** Calls in the words of a model: what its API handed out goes in, what its API wants back comes out. */
@@ -53,16 +56,21 @@ export function toolCallRoutes(collaborators: ToolCallCollaborators): readonly R
   ];
 }
 
-async function run(call: ToolCall, request: DoorRequest, { pipeline, nodeId, catalogue }: ToolCallCollaborators): Promise<JsonObject> {
+async function run(
+  call: ToolCall,
+  request: DoorRequest,
+  { pipeline, nodeId, catalogue, clock }: ToolCallCollaborators,
+): Promise<JsonObject> {
   if (call.request instanceof AtmoError) {
     const { requestId, traceId } = request.trace;
-    return toolCallResult(call, errorAnswer({ requestId, traceId, nodeId: nodeId(), durationMs: 0, hops: 0 }, call.request));
+    const facts = { requestId, traceId, nodeId: nodeId(), nowMs: clock.now(), durationMs: 0, hops: 0 };
+    return toolCallResult(call, errorAnswer(facts, call.request));
   }
   const { tool, params } = call.request;
   const { idempotencyKey, ...common } = callOf(request, { tool, params: {} });
   const answer = await pipeline.call({
     ...common,
-    params: givenParams({ tool, params }, request.principal, catalogue),
+    params: await givenParams({ tool, params }, request.principal, catalogue),
     requestId: call.id,
     signal: request.signal,
     // The header is about the whole request, a key about one call.
@@ -72,13 +80,14 @@ async function run(call: ToolCall, request: DoorRequest, { pipeline, nodeId, cat
 }
 
 /** A tool that cannot be found is the pipeline's to refuse. */
-function givenParams(
+async function givenParams(
   { tool, params }: { readonly tool: string; readonly params: unknown },
   principal: Principal,
   catalogue: ToolCallCollaborators['catalogue'],
-): unknown {
+): Promise<unknown> {
   if (!isJsonObject(params) || !JSON.stringify(params).includes('null')) return params;
   try {
+    await catalogue.whole(principal, tool);
     return withoutStrictNulls(catalogue.resolve(principal, tool).definition.parameters, params);
   } catch {
     return params;

@@ -1,14 +1,16 @@
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import { libraryType } from '../../core/devices/device-facts.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import { type HomeNames, NO_HOME_NAMES } from '../../core/devices/home-names.ts';
 import type { Reading, ReadingStore } from '../../core/devices/reading-store.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { DeviceId } from '../../core/ids.ts';
-import type { MeshView } from '../../core/mesh/mesh-view.ts';
+import type { DeviceId, HubId } from '../../core/ids.ts';
+import type { MeshView, Peer } from '../../core/mesh/mesh-view.ts';
 import { distinctAreas, isAreaNamed, resolveArea } from '../../tools/places/resolve-area.ts';
 import { canSeeDevice, type DeviceName, isDeviceNamed, resolveDevice, withAliases } from '../../tools/places/resolve-device.ts';
+import type { SearchedDevice } from '../../tools/search/search.ts';
 import { callerView, judgeOf } from '../../tools/visibility.ts';
 
 interface SightCollaborators {
@@ -46,6 +48,11 @@ export class CallerSight {
     return this.#authorizer.authorize(principal, [`sensor:read:${sensor}`]).allowed;
   }
 
+  /** What a sensor that the caller may read is a part of; none where there is no such device. */
+  typesOf(device: string): readonly string[] {
+    return this.#directory.get(device as DeviceId)?.deviceTypes ?? [];
+  }
+
   devices(principal: Principal): readonly Device[] {
     const view = callerView(principal, this.#authorizer);
     return this.#directory.list().filter((device) => canSeeDevice(device.id, view));
@@ -66,18 +73,29 @@ export class CallerSight {
     const here = withAliases(this.#directory.list(), this.names);
     const isHere = here.some((device) => isDeviceNamed(text, device) && canSeeDevice(device.id, view));
     if (isHere) return resolveDevice(text, here, view);
-    const elsewhere = this.#elsewhere(principal);
+    const elsewhere = this.devicesElsewhere(principal);
     const isElsewhere = elsewhere.some((device) => isDeviceNamed(text, device));
     // What others have was judged by what they tell of it.
     return isElsewhere ? resolveDevice(text, distinct(elsewhere), { canSee: () => true }) : resolveDevice(text, here, view);
   }
 
-  /** The devices of other hubs that the caller may know of. */
-  #elsewhere(principal: Principal): readonly DeviceName[] {
-    return (this.#mesh?.peers() ?? []).flatMap(({ id: hub, devices }) => {
-      const view = callerView(principal, judgeOf({ hubs: () => [hub] }, this.#authorizer));
-      return devices.map(({ id, name }) => ({ id: id as DeviceId, name })).filter(({ id }) => canSeeDevice(id, view));
+  /** The devices of other hubs, or of the one of an id or name, that the caller may know of. */
+  devicesElsewhere(principal: Principal, hub?: string): readonly (SearchedDevice & { readonly node: HubId })[] {
+    return this.#peersOf(hub).flatMap(({ id: node, devices }) => {
+      const view = callerView(principal, judgeOf({ hubs: () => [node] }, this.#authorizer));
+      const known = devices.map(({ id, name, type }) => ({ id: id as DeviceId, name, deviceTypes: [libraryType(type)], node }));
+      return known.filter(({ id }) => canSeeDevice(id, view));
     });
+  }
+
+  /** Whether a hub of an id or name is another one. */
+  isOther(hub: string): boolean {
+    return this.#peersOf(hub).length > 0;
+  }
+
+  #peersOf(hub: string | undefined): readonly Peer[] {
+    const present = (this.#mesh?.peers() ?? []).filter(({ state }) => state === 'fresh' || state === 'stale');
+    return present.filter(({ id, name }) => hub === undefined || hub === id || hub === name);
   }
 
   /** The areas that the caller knows a device or a sensor of, each as it is written first. */

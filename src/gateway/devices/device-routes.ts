@@ -4,11 +4,13 @@ import { type Device, REACHABILITIES } from '../../core/devices/device-model.ts'
 import type { HomeNames } from '../../core/devices/home-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { Clock } from '../../core/time/clock.ts';
-import type { EntitySearch } from '../../tools/search/search.ts';
+import { SURE_FROM } from '../../tools/search/confidence.ts';
+import type { EntityMatch, EntitySearch } from '../../tools/search/search.ts';
 import { json } from '../door/answer.ts';
 import { field } from '../door/query.ts';
 import { defineRoute, type Route } from '../door/route.ts';
 import type { ToolCatalogue } from '../tools/tool-catalogue.ts';
+import { thingView } from '../tools/tool-routes.ts';
 import type { CallerSight } from './caller-sight.ts';
 import { deviceView, endpointView } from './device-view.ts';
 import { readingView } from './reading-view.ts';
@@ -57,13 +59,21 @@ function listRoute(collaborators: DeviceCollaborators): Route {
       });
       if (query.q === undefined) return json({ devices: shown.map(view) });
       const byId = new Map(shown.map((device) => [device.id as string, device]));
-      const ranked = entities.search({ text: query.q, limit: 2 * shown.length + 1 }, { devices: shown, sensors: [] });
-      const matches = ranked.flatMap(({ kind, id, score, reasons }) => {
+      const sensors = sight.readings(request.principal).map(({ sensor }) => sensor);
+      const inList = sensors.filter(({ device }) => byId.has(device));
+      const limit = query.limit ?? DEFAULT_MATCHES;
+      const ranked = entities.search({ text: query.q, limit: 2 * shown.length + inList.length + 1 }, { devices: shown, sensors: inList });
+      const things = (kind: EntityMatch['kind']) => ranked.filter((one) => one.kind === kind).slice(0, limit);
+      const matches = ranked.flatMap(({ kind, id, score, confidence, reasons }) => {
         const device = kind === 'device' ? byId.get(id) : undefined;
-        return device ? [{ device, score, reasons }] : [];
+        return device ? [{ device, score, confidence, reasons }] : [];
       });
-      const best = matches.slice(0, query.limit ?? DEFAULT_MATCHES);
-      return json({ devices: best.map(({ device, score, reasons }) => ({ ...view(device), score, reasons })) });
+      return json({
+        devices: matches.slice(0, limit).map(({ device, ...match }) => ({ ...view(device), ...match })),
+        unsure: !ranked.some(({ confidence }) => confidence >= SURE_FROM),
+        readings: things('sensor').map(thingView),
+        areas: things('area').map(thingView),
+      });
     },
   });
 }

@@ -22,6 +22,8 @@ export function deviceView(device: Device, { nowMs, maySee, names = NO_HOME_NAME
     id: device.id,
     name: device.name,
     aliases: names.deviceAliases(device.id),
+    former_names: names.formerNames(device.id),
+    tools_begin_with: names.toolPrefix(device.id),
     area: device.area ?? null,
     floor: (device.area === undefined ? undefined : names.areaNames(device.area).floor) ?? null,
     kind: device.kind,

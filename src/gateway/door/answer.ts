@@ -20,7 +20,10 @@ interface ProblemContext {
   readonly resourceMetadata?: string;
 }
 
-/** Problem details (RFC 9457) with our `code`, `details` and `retryable`; never a stack. */
+/**
+ * Problem details (RFC 9457) with our `code`, `details` and `retryable`; never a stack. `error` is what the envelope of a call has
+ * under that name, so that a client reads every error in the same place.
+ */
 export function problem(error: AtmoError, context: ProblemContext): Answer {
   const { code, message, details, retryable } = error.toBody();
   const status = context.status ?? ERROR_CODES[code].httpStatus;
@@ -36,6 +39,7 @@ export function problem(error: AtmoError, context: ProblemContext): Answer {
       code,
       details,
       retryable,
+      error: { code, message, details, retryable },
     }),
   };
 }

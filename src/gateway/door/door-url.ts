@@ -20,7 +20,7 @@ export function requireTls(host: string): void {
   if (isLoopback(host)) return;
   throw new AtmoError(
     'CONFIG_INVALID',
-    `The HTTP door may not listen on ${JSON.stringify(host)} without TLS: a token would cross the network in clear. ` +
+    `The HTTP interface may not listen on ${JSON.stringify(host)} without TLS: a token would cross the network in clear. ` +
       'Take http.tls.enabled: false out of the configuration, or set ATMO_HTTP_HOST to 127.0.0.1',
     { host },
   );

@@ -6,6 +6,7 @@ import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Clock } from '../../core/time/clock.ts';
+import { pollSockets } from '../../core/time/standstill.ts';
 import { isAcceptable, mediaOf } from './accept.ts';
 import { refuseAbsolute, refuseAddressing } from './addressing.ts';
 import { type Answer, httpErrors, problem } from './answer.ts';
@@ -146,6 +147,7 @@ class Door {
     const largeBound = () => this.#largeBound(route, { principal, path }, place);
     const parsed = await bodyOf(route, request, { requestId: trace.requestId, contentSha256, largeBound });
     if ('refusal' in parsed) return (parsed.fault && route.refuseBody?.(parsed.fault)) ?? parsed.refusal;
+    if (route.method !== 'GET') await requireClient(context.env?.incoming);
     const doorRequest: DoorRequest = {
       principal,
       path,
@@ -199,6 +201,7 @@ class Door {
   }
 
   #logFailure(route: Route, trace: Trace, error: AtmoError): void {
+    if (error.code === 'CANCELLED') this.#collaborators.logger.debug('http.client_gone', { route: route.path, requestId: trace.requestId });
     if (ERROR_CODES[error.code].httpStatus !== 500) return;
     const reason = error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : error.message;
     this.#collaborators.logger.error('http.failed', { route: route.path, traceId: trace.traceId, requestId: trace.requestId, reason });
@@ -246,6 +249,17 @@ function withoutBody({ status, headers, body }: Answer): Answer {
     return { status, headers, body: '' };
   }
   return { status, headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) }, body: '' };
+}
+
+/**
+ * CANCELLED where the client has gone already. A request and the end of its connection may have come long ago, while the hub stood
+ * still: Node tells of the request first, and would let it run.
+ */
+async function requireClient(incoming: DoorEnvironment['Bindings']['incoming']): Promise<void> {
+  if (!incoming) return;
+  await pollSockets(1);
+  const { socket } = incoming;
+  if (socket.destroyed || socket.readableEnded) throw new AtmoError('CANCELLED', 'The client was gone before its request could run');
 }
 
 interface BodyContext {

@@ -38,7 +38,6 @@ export class EntranceHall {
     this.#waiting.add(socket);
     socket.setTimeout(HANDSHAKE_TIMEOUT_MS, () => socket.destroy());
     socket.once('close', () => this.#waiting.delete(socket));
-    socket.on('error', ignored);
     socket.once('readable', () => this.#sort(socket));
   }
 
@@ -81,8 +80,4 @@ function contextOf({ chain, key }: ServedCertificate): SecureContext {
 
 function plain(address: string | undefined): string {
   return address?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
-}
-
-function ignored(): void {
-  // A connection that breaks before its first request concerns nobody.
 }

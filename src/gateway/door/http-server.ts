@@ -120,6 +120,8 @@ export class HttpServer implements AsyncDisposable {
       socket.destroy();
       return;
     }
+    // Node takes its own listener away from a socket that it hands out; without one a reset would end the process.
+    socket.on('error', ignored);
     if (this.#hall) this.#hall.enter(socket);
     else this.#serve(socket, socket);
     socket.once('close', () => this.#bounds.release(socket));
@@ -160,16 +162,22 @@ async function listenOn(server: Listener, { host, port }: HttpAddress): Promise<
     const advice = 'stop what listens there (another hub?), or set ATMO_HTTP_PORT or ATMO_HTTP_HOST';
     throw new AtmoError(
       'CONFIG_INVALID',
-      `The HTTP door cannot listen on ${host}:${port} (${code}); ${advice}`,
+      `The HTTP interface cannot listen on ${host}:${port} (${code}); ${advice}`,
       { host, port },
       { cause: error },
     );
   }
+  // A connection that cannot be taken, where files have run out for one, is the loss of its caller alone.
+  server.on('error', ignored);
   return (server.address() as AddressInfo).port;
 }
 
 function closeOf(server: Listener): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
+}
+
+function ignored(): void {
+  // A connection that breaks concerns nobody but its requests, which are told by its end.
 }
 
 function refuseExpectation(response: ServerResponse): void {

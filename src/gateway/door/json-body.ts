@@ -49,7 +49,8 @@ export async function readJsonBody(request: Request, wish: BodyWish): Promise<Bo
     const isShort = declared !== null && contentSha256 === undefined;
     text = isShort ? await request.text() : await readBounded(request, bound, contentSha256);
   } catch (error) {
-    if (error instanceof AtmoError && error.code !== 'TOKEN_INVALID') return { refusal: unread(error, requestId) };
+    if (!(error instanceof AtmoError)) throw new AtmoError('CANCELLED', 'The client went away before its request had come whole');
+    if (error.code !== 'TOKEN_INVALID') return { refusal: unread(error, requestId) };
     throw error;
   }
   if (text === '') return { body: {} };

@@ -6,6 +6,9 @@ import { problem } from './answer.ts';
 /** Longest request target, in characters. */
 export const MAX_TARGET_CHARS = 8_192;
 
+/** How long a refused connection may take to end. */
+const LEFT_MS = 2_000;
+
 /** What the parser of HTTP tells when it gives up. */
 interface ParserError extends Error {
   readonly code?: string;
@@ -33,6 +36,17 @@ export function refuseRaw(socket: Duplex, status: number, error: AtmoError): voi
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+  leave(socket);
+}
+
+/**
+ * Reads and drops what still comes, so that the other side gets the answer and its end is seen, and cuts it after a while: nobody
+ * else looks after a socket that the parser has given up.
+ */
+function leave(socket: Duplex): void {
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), LEFT_MS).unref();
+  socket.once('close', () => clearTimeout(timer));
 }
 
 /** The error for a request target that is too long (RFC 9110 §15.5.15). */

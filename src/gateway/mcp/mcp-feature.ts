@@ -39,7 +39,9 @@ export interface McpCaller {
 export interface McpSession {
   readonly id: string;
   /** URIs of `resources/subscribe`. */
-  readonly subscriptions: Set<string>;
+  readonly subscriptions: ReadonlySet<string>;
+  subscribe(uri: string): void;
+  unsubscribe(uri: string): void;
 }
 
 /** Answers one method; what it throws becomes a JSON-RPC error. */
@@ -51,6 +53,10 @@ export interface McpFeature {
   readonly capabilities: JsonObject;
   /** By method name, such as `resources/read`. */
   readonly methods: Readonly<Record<string, McpMethod>>;
+  /** The schema of a tool of this name whose arguments a client repeats in headers; what does not agree is refused before the call. */
+  mirroredSchema?(name: string, listener: McpListener): JsonObject | undefined;
+  /** Throws where a client would never hear of one of these resources, or they are too many. */
+  admitSubscriptions?(uris: readonly string[], listener: McpListener): void;
   /** Lets go of what it listens to. */
   close?(): void;
 }
@@ -62,7 +68,6 @@ export type McpListener = Pick<McpCaller, 'principal' | 'view'>;
 export interface McpNotices {
   /** Those whose list it is about; everybody where `concerns` is absent. */
   toolsChanged(concerns?: (listener: McpListener) => boolean): void;
-  promptsChanged(): void;
   resourcesChanged(concerns?: (listener: McpListener) => boolean): void;
   /** Only those hear it who asked for this very URI and of whom `mayRead` holds now; everybody where it is absent. */
   resourceUpdated(uri: string, mayRead?: (principal: Principal) => boolean): void;

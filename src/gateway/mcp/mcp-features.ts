@@ -4,7 +4,7 @@ import type { ReadingStore } from '../../core/devices/reading-store.ts';
 import type { KnownTools } from '../../tools/elsewhere/known-tools.ts';
 import type { MeshPorts } from '../../tools/elsewhere/mesh-outlook.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
-import type { ToolSearchResult } from '../../tools/search/search.ts';
+import type { HomeSearchResult } from '../../tools/search/home-search.ts';
 import type { ToolRegistry } from '../../tools/tool-registry.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import type { CallPort, HealthSource, JobPort } from '../ports.ts';
@@ -41,7 +41,7 @@ export function mcpFeatures(parts: McpParts, notices: McpNotices): readonly McpF
   const approvals = new ApprovalQuestions(parts);
   const asking = new AskingCalls(parts);
   const run = pipelineRunner({ ...parts, approvals, asking, longCalls: new LongCalls(parts) });
-  const find = (principal: Principal, text: string, limit: number): ToolSearchResult => catalogue.find(principal, { text, limit });
+  const find = (principal: Principal, text: string, limit: number): HomeSearchResult => catalogue.find(principal, { text, limit });
   return [
     toolFeature({ ...parts, run, find }, notices),
     talkFeature(asking),

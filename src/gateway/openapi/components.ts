@@ -43,11 +43,11 @@ const REFUSALS: Readonly<Record<string, string>> = {
 /** A status with which a request can be refused. */
 export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429;
 
-/** In which form a refusal comes: a problem alone, or the envelope of a call too, where the call was what failed. */
+/** In which form a refusal comes: a problem alone, or the envelope of a call too, where the call was what failed. Both have `error`. */
 export type RefusalForm = 'Refused' | 'RefusedCall';
 const CONTENTS: Readonly<Record<RefusalForm, object>> = {
   Refused: PROBLEM,
-  RefusedCall: { ...PROBLEM, 'application/json': { schema: { $ref: '#/components/schemas/CallAnswer' } } },
+  RefusedCall: { ...PROBLEM, 'application/json': { schema: { $ref: '#/components/schemas/FailedCall' } } },
 };
 const OTHERWISE = 'Refused or failed; the status is that of the code';
 

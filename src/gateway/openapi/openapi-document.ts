@@ -18,8 +18,8 @@ interface DocumentParts {
 
 const DESCRIPTION = `Devices as typed tools, for agents and people.
 
-Errors are problem details (RFC 9457) with \`code\`, \`details\` and \`retryable\`. A call of a tool answers an envelope in which the
-same code stands under \`error\`. A dangerous call answers 202 with code APPROVAL_REQUIRED until a person has approved it; the same
+Every error has \`error\` with \`code\`, \`message\`, \`details\` and \`retryable\`: problem details (RFC 9457) where a request was refused,
+the envelope of the call (\`FailedCall\`) where a call of a tool failed. A dangerous call answers 202 with code APPROVAL_REQUIRED until a person has approved it; the same
 request then runs. \`?tools=true\` adds a path for each tool that the caller may call, with its own schemas.`;
 
 /** OpenAPI 3.1 of the routes, and of tools where they are wanted. */

@@ -2,13 +2,14 @@ import type { JsonSchema } from '../../core/json.ts';
 import type { ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import type { AnswerShape, Route } from '../door/route.ts';
 import { type HeaderName, headerRefs, type RefusalStatus, refusalRefs } from './components.ts';
+import { operationName } from './operation-names.ts';
 import { plainSchema } from './plain-schema.ts';
 import { tagOf } from './tags.ts';
 
 const JSON_TYPE = 'application/json';
 const MEDIA_TYPE = /\b(?:text|image|application)\/[a-z0-9.+-]+/g;
 const STREAM_EXAMPLES: Readonly<Record<string, string>> = {
-  'text/event-stream': 'id: 1-7\nevent: device.changed\ndata: {"type":"device.changed","subject":"hall-lamp"}\n\n',
+  'text/event-stream': 'id: 1-7\nevent: device.changed\ndata: {"type":"device.changed","subject":"<device id>"}\n\n',
 };
 const OF_ALL: readonly HeaderName[] = ['traceparent', 'requestId'];
 const OF_CALLS: readonly HeaderName[] = ['idempotencyKey', 'sessionId', 'timeoutMs', 'hub'];
@@ -22,28 +23,11 @@ export function openApiPath({ path }: Pick<Route, 'path'>): string {
   return path.replace(/:(\w+)(?:\{.*?\})?/g, '{$1}');
 }
 
-/** `GET /api/v1/devices/:id` is `getDevicesById`: a name for a client's function. */
-export function operationId({ method, path }: Pick<Route, 'method' | 'path'>): string {
-  const words = openApiPath({ path })
-    .split('/')
-    .filter((part) => part !== '' && part !== 'api' && part !== 'v1')
-    .map((part) =>
-      part.startsWith('{')
-        ? `By${capital(part.slice(1, -1))}`
-        : part
-            .split(/[^A-Za-z0-9]+/)
-            .map(capital)
-            .join(''),
-    );
-  const isOld = path.startsWith('/api/') && !path.startsWith('/api/v1/');
-  return `${method.toLowerCase()}${isOld ? 'Monitor' : ''}${words.join('') || 'Page'}`;
-}
-
 /** What one line of the route table says of itself; `tool` is the one that it calls, if it does. */
 export function routeOperation(route: Route, tool: ToolDefinition | undefined): object {
   const body = bodySchema(route, tool);
   return {
-    operationId: operationId(route),
+    operationId: operationName(route.method, openApiPath(route)),
     summary: route.summary,
     tags: [tagOf(route.path)],
     ...(route.access === 'public' && { security: [] }),
@@ -112,8 +96,4 @@ function pathParameters(route: Route): readonly object[] {
 
 function queryParameters(route: Route): readonly object[] {
   return Object.entries(route.query).map(([name, { description, schema }]) => ({ name, in: 'query', description, schema }));
-}
-
-function capital(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
 }

@@ -19,6 +19,8 @@ const BY_PART: Readonly<Record<string, Tag>> = {
   'tool-calls': 'tools',
   commission: 'devices',
   areas: 'devices',
+  'device-names': 'devices',
+  'recognised-devices': 'devices',
   approvers: 'approvals',
   rules: 'audit',
   assets: 'monitor',

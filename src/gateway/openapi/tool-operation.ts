@@ -29,13 +29,14 @@ export function toolOperation({ definition, modelName }: DescribedTool): object 
     },
     responses: {
       200: { description: 'The invoke envelope with the result', content: { 'application/json': { schema: envelopeOf(returns) } } },
-      202: { description: 'A person has to approve it first', content: { 'application/json': { schema: ENVELOPE } } },
+      202: { description: 'A person has to approve it first', content: { 'application/json': { schema: FAILED } } },
       ...refusalRefs([400, 401, 403, 404, 409, 413, 415, 429], 'RefusedCall'),
     },
   };
 }
 
 const ENVELOPE = { $ref: '#/components/schemas/CallAnswer' };
+const FAILED = { $ref: '#/components/schemas/FailedCall' };
 
 function envelopeOf(returns: ToolDefinition['returns']): object {
   return { allOf: [ENVELOPE, { type: 'object', properties: { result: plainSchema(returns) } }] };

@@ -1,16 +1,19 @@
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
-import { replaceFile } from '../../core/storage/durable-file.ts';
+import { KeptFile, type OnRepaired } from '../../core/storage/kept-file.ts';
 
 type FileName = 'ca.crt' | 'ca.key' | 'server.crt' | 'server.key';
 
 /** The folder of the hub's own certificates and keys; everything in it is its user's alone. */
 export class TlsFiles {
   readonly #directory: string;
+  readonly #onRepaired: OnRepaired;
 
-  constructor(directory: string) {
+  constructor(directory: string, onRepaired: OnRepaired) {
     this.#directory = directory;
+    this.#onRepaired = onRepaired;
   }
 
   path(name: FileName): string {
@@ -21,9 +24,9 @@ export class TlsFiles {
   read(name: FileName): string | undefined {
     const path = this.path(name);
     return guarded(path, () => {
-      const mode = statSync(path, { throwIfNoEntry: false })?.mode;
-      if (mode === undefined) return undefined;
-      if ((mode & 0o077) === 0) return readFileSync(path, 'utf8');
+      const found = statSync(path, { throwIfNoEntry: false });
+      const mode = found?.isFile() ? found.mode : 0;
+      if ((mode & 0o077) === 0) return this.#kept(name).read();
       throw new AtmoError(
         'STORAGE_FAILED',
         `${path} can be read by other users (mode ${(mode & 0o777).toString(8)}). Run chmod 600 ${path}; if others were on this machine, delete the folder instead: the next start makes new certificates`,
@@ -37,8 +40,13 @@ export class TlsFiles {
     const path = this.path(name);
     guarded(path, () => {
       mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
-      replaceFile(path, text);
+      this.#kept(name).write(text);
     });
+  }
+
+  #kept(name: FileName): KeptFile {
+    const isWhole = name.endsWith('.key') ? isKey : isCertificate;
+    return new KeptFile({ path: this.path(name), isWhole, onRepaired: this.#onRepaired });
   }
 }
 
@@ -54,5 +62,21 @@ function guarded<Result>(path: string, work: () => Result): Result {
       { path },
       { cause },
     );
+  }
+}
+
+function isKey(text: string): boolean {
+  try {
+    return createPrivateKey(text).type === 'private';
+  } catch {
+    return false;
+  }
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).raw.length > 0;
+  } catch {
+    return false;
   }
 }

@@ -2,8 +2,10 @@ import { X509Certificate } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
+import type { HubProblems } from '../../core/hub-problems.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
+import { repairTeller } from '../../core/storage/kept-file.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { repeat } from '../../core/time/repeat.ts';
 import { type CertificateFiles, GivenCertificate } from './given-certificate.ts';
@@ -28,6 +30,7 @@ interface KeeperCollaborators {
   readonly time: { now(): number };
   readonly logger: Logger;
   readonly events: Pick<EventBus, 'emit'>;
+  readonly problems: Pick<HubProblems, 'raise'>;
   readonly machine?: () => MachineNames;
 }
 
@@ -63,7 +66,9 @@ export class TlsKeeper implements Service {
     const { machine = thisMachine } = collaborators;
     const { names: configured, host } = options;
     const names = { all: () => namesOf({ host, configured, ...machine() }), configured };
-    this.#source = options.files ? new GivenCertificate(options.files) : new OwnCertificates(new TlsFiles(options.directory), names);
+    this.#source = options.files
+      ? new GivenCertificate(options.files)
+      : new OwnCertificates(new TlsFiles(options.directory, repairTeller(collaborators)), names);
   }
 
   /** CONFIG_INVALID or STORAGE_FAILED when there is no certificate to serve. */

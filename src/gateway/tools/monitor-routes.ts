@@ -2,6 +2,7 @@ import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { ToolUsage, UsageRecord } from '../../tools/calls/usage/usage-counter.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toHdnRecord } from '../../tools/forms/hdn-record.ts';
+import { type ExecRecord, execJson } from '../../tools/registration/exec-record.ts';
 import type { ToolRegistrar } from '../../tools/registration/tool-registrar.ts';
 import { isOwnCall, seesAllCalls } from '../calls/call-privacy.ts';
 import { timeText } from '../devices/device-view.ts';
@@ -35,7 +36,12 @@ function toolsRoute({ catalogue, health, registrations }: MonitorCollaborators):
     handle(request, { created_by: createdBy }) {
       const tools = catalogue.all(request.principal, createdBy === undefined ? {} : { createdBy });
       const { startedAtMs } = health.health();
-      return json({ tools: tools.map((tool) => recordView(tool, registrations?.record(tool.id)?.createdAtMs ?? startedAtMs)) });
+      return json({
+        tools: tools.map((tool) => {
+          const { createdAtMs = startedAtMs, exec } = registrations?.record(tool.id) ?? {};
+          return recordView(tool, { createdAtMs, isAvailable: catalogue.obstacleTo(tool) === undefined, ...(exec && { exec }) });
+        }),
+      });
     },
   });
 }
@@ -77,8 +83,15 @@ function countedOf(records: readonly UsageRecord[]): readonly ToolUsage[] {
 }
 
 /** The record of source 003, with what a monitor sorts by. */
-function recordView({ definition, isAvailable }: RegisteredTool, createdAtMs: number) {
-  return { ...toHdnRecord(definition, createdAtMs), category: definition.metadata.category, available: isAvailable?.() ?? true };
+interface RecordStanding {
+  readonly createdAtMs: number;
+  readonly isAvailable: boolean;
+  readonly exec?: ExecRecord;
+}
+
+function recordView({ definition }: RegisteredTool, { createdAtMs, isAvailable, exec }: RecordStanding) {
+  const program = exec && { exec: execJson(exec) };
+  return { ...toHdnRecord(definition, createdAtMs), ...program, category: definition.metadata.category, available: isAvailable };
 }
 
 function totalsView({ calls, errors, totalMs, lastMs, lastError }: Omit<ToolUsage, 'toolId'>) {

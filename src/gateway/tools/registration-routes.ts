@@ -24,14 +24,18 @@ const RECORD = {
       items: { type: 'object', required: ['tool'], properties: { tool: TOOL, params: { type: 'object' } } },
     },
     result: { description: 'The answer, with references; the result of the last step when absent' },
-    exec: { type: 'object', description: 'A program (source 003); it is kept, and the tool answers NOT_CONFIGURED' },
+    exec: {
+      type: 'object',
+      description:
+        'A program in place of steps (docs/sandbox.md): it runs in the sandbox, for makers who may run programs; the tool is listed as unavailable, with the reason, and answers NOT_CONFIGURED while the hub has no sandbox for it',
+    },
   },
   example: {
     id: 'good_night',
     name: 'Good night',
-    description: 'Turns the lamps of the hall off.',
+    description: 'Turns a light off.',
     input_schema: {},
-    steps: [{ tool: 'turn_off_light', params: { device_id: 'hall-lamp' } }],
+    steps: [{ tool: 'turn_off_light', params: { device_id: '<device id>' } }],
   },
 };
 

@@ -1,45 +1,79 @@
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import type { RegisteredTool, ToolDefinition } from '../../tools/definition/tool-definition.ts';
+import { toolKey } from '../../tools/definition/tool-name.ts';
 import type { KnownToolFilter, KnownTools } from '../../tools/elsewhere/known-tools.ts';
-import type { SearchQuery, ToolSearch, ToolSearchResult } from '../../tools/search/search.ts';
+import { HomeSearch, type HomeSearchResult } from '../../tools/search/home-search.ts';
+import type { EntitySearch, SearchedDevice, SearchedHome, SearchQuery, ToolSearch } from '../../tools/search/search.ts';
 import { passes, type ToolPage } from '../../tools/tool-filter.ts';
 import { canSeeTool } from '../../tools/visibility.ts';
+import type { CallerSight } from '../devices/caller-sight.ts';
 import { MAX_BODY_BYTES } from '../door/json-body.ts';
 import type { CallPort } from '../ports.ts';
 
 const PAGE = 1_000;
+/** Reads whatever sensor a question is about. */
+const SENSOR_READER = 'core:query_sensor';
+
+type HomeSight = Pick<CallerSight, 'devices' | 'devicesElsewhere' | 'isOther' | 'readings'>;
 
 interface CatalogueCollaborators {
   readonly tools: KnownTools;
   readonly authorizer: Authorizer;
-  readonly pipeline: Pick<CallPort, 'offeredTo'>;
+  readonly pipeline: Pick<CallPort, 'offeredTo' | 'obstacleTo'>;
   readonly search: ToolSearch;
+  readonly entities: EntitySearch;
+  readonly sight: HomeSight;
 }
 
 /** Which of the caller's tools a list shows. */
 interface CatalogueFilter extends KnownToolFilter {
   /** Only what can be called without the owner configuring anything first. */
   readonly isReadyOnly?: boolean;
+  /** Of several versions only the one that the name means, so that no two tools of the list have one name for models. */
+  readonly isMeantOnly?: boolean;
 }
 
 /** The tools that one caller may know of: the others do not exist for it. */
 export class ToolCatalogue {
   readonly #tools: KnownTools;
   readonly #authorizer: Authorizer;
-  readonly #pipeline: Pick<CallPort, 'offeredTo'>;
-  readonly #search: ToolSearch;
+  readonly #pipeline: Pick<CallPort, 'offeredTo' | 'obstacleTo'>;
+  readonly #search: HomeSearch;
+  readonly #sight: HomeSight;
 
-  constructor({ tools, authorizer, pipeline, search }: CatalogueCollaborators) {
+  constructor({ tools, authorizer, pipeline, search, entities, sight }: CatalogueCollaborators) {
     this.#tools = tools;
     this.#authorizer = authorizer;
     this.#pipeline = pipeline;
-    this.#search = search;
+    this.#search = new HomeSearch({ tools: search, entities });
+    this.#sight = sight;
   }
 
-  page(principal: Principal, { isReadyOnly = false, ...filter }: CatalogueFilter): ToolPage {
-    const isVisible = this.visibleTo(principal);
-    return this.#tools.list({ ...filter, isVisible: isReadyOnly ? (tool) => this.isReady(tool) && isVisible(tool) : isVisible });
+  /** Resolves when the tools of the other hubs are known, or of one name alone; undefined when they are. At most for some seconds. */
+  whole(principal: Principal, name?: string): Promise<void> | undefined {
+    return this.#tools.whole(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#authorizer) });
+  }
+
+  page(principal: Principal, { isReadyOnly = false, isMeantOnly = false, ...filter }: CatalogueFilter): ToolPage {
+    const conditions = [
+      this.visibleTo(principal),
+      ...(isReadyOnly ? [(tool: RegisteredTool) => this.isReady(tool)] : []),
+      ...(isMeantOnly ? [this.meantBy(principal)] : []),
+    ];
+    return this.#tools.list({ ...filter, isVisible: (tool) => conditions.every((holds) => holds(tool)) });
+  }
+
+  /** False for a version of a tool that a caller gets only by writing that version. */
+  meantBy(principal: Principal): (tool: RegisteredTool) => boolean {
+    const several = keysOfSeveral(this.#tools.all());
+    return (tool) => !several.has(toolKey(tool)) || this.#isMeant(principal, tool);
+  }
+
+  /** Where a name means none of several, such as a device's tool that two hubs have, each has a name of its own for models. */
+  #isMeant(principal: Principal, tool: RegisteredTool): boolean {
+    const meant = this.known(principal, toolKey(tool));
+    return meant === undefined || meant.id === tool.id;
   }
 
   all(principal: Principal, filter: CatalogueFilter = {}): readonly RegisteredTool[] {
@@ -52,11 +86,37 @@ export class ToolCatalogue {
     return found;
   }
 
-  /** The caller's tools that pass the filter and fit a sentence. */
-  find(principal: Principal, query: SearchQuery, filter: KnownToolFilter = {}): ToolSearchResult {
+  /** The caller's tools that pass the filter and fit a sentence, with the devices, readings and areas that it is about. */
+  find(principal: Principal, query: SearchQuery, filter: KnownToolFilter = {}): HomeSearchResult {
     const isVisible = passes({ ...filter, isVisible: this.visibleTo(principal) });
     // The whole list and a condition, not a list of what passes: the search keeps its index for the list.
-    return this.#search.search({ ...query, isReady: (tool) => this.isReady(tool) }, this.#tools.of(filter.node), isVisible);
+    const reader = this.known(principal, SENSOR_READER);
+    return this.#search.find(
+      { ...query, isReady: (tool) => this.isReady(tool) },
+      {
+        tools: this.#tools.of(filter.node),
+        isVisible,
+        home: this.#home(principal, filter),
+        reader: reader && isVisible(reader) ? reader : undefined,
+      },
+    );
+  }
+
+  /** What of the home a caller may know of and a list is asked for. Other hubs tell their devices, and no readings. */
+  #home(principal: Principal, { device, node, isInArea = () => true }: KnownToolFilter): SearchedHome {
+    const isMeant = (id: string, area: string | undefined) => (device === undefined || id === device) && isInArea(area ?? '');
+    const isHere = node === undefined || !this.#sight.isOther(node);
+    const areas = areasElsewhere(this.#tools.all());
+    const elsewhere = this.#sight.devicesElsewhere(principal, node).map((other) => {
+      const area = areas.get(`${other.node} ${other.id}`);
+      return { ...other, ...(area !== undefined && { area }) };
+    });
+    const devices: readonly SearchedDevice[] = [...(isHere ? this.#sight.devices(principal) : []), ...elsewhere];
+    const sensors = isHere ? this.#sight.readings(principal).map(({ sensor }) => sensor) : [];
+    return {
+      devices: devices.filter(({ id, area }) => isMeant(id, area)),
+      sensors: sensors.filter((sensor) => isMeant(sensor.device, sensor.area)),
+    };
   }
 
   /** Of a hub when it is named. TOOL_NOT_FOUND and AMBIGUOUS_TOOL as the registry tells them. */
@@ -71,13 +131,14 @@ export class ToolCatalogue {
   /** Largest body, in bytes, in which the parameters of this tool come; of all that the caller has when none is named. */
   maxBodyBytes(principal: Principal, name?: string): number {
     const tools =
-      name === undefined ? this.#tools.all().filter(takesMore).filter(this.visibleTo(principal)) : [this.#known(principal, name)];
+      name === undefined ? this.#tools.all().filter(takesMore).filter(this.visibleTo(principal)) : [this.known(principal, name)];
     return tools.reduce((most, tool) => Math.max(most, (tool?.definition.execution.maxParamsBytes ?? 0) + MAX_BODY_BYTES), MAX_BODY_BYTES);
   }
 
-  #known(principal: Principal, name: string): RegisteredTool | undefined {
+  /** The tool that a name means to a caller; undefined for a name that fits none or several. */
+  known(principal: Principal, name: string): RegisteredTool | undefined {
     try {
-      return this.resolve(principal, name);
+      return this.#tools.find(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#authorizer) });
     } catch {
       return undefined;
     }
@@ -101,16 +162,43 @@ export class ToolCatalogue {
     return this.#tools.isReady(tool);
   }
 
-  /** Whether a call would run now: its device is there, and what it needs is configured, here or at another hub. */
-  isAvailable(tool: RegisteredTool): boolean {
-    if (tool.missingSetting?.() !== undefined) return this.isReady(tool);
-    return tool.isAvailable?.() ?? true;
+  /** Why no call of a tool would run now; undefined where one would. */
+  obstacleTo(tool: RegisteredTool): string | undefined {
+    return this.#pipeline.obstacleTo(tool);
   }
 
   /** Whether a caller may do anything with a tool. */
   visibleTo(principal: Principal): (tool: RegisteredTool) => boolean {
     return this.#pipeline.offeredTo(principal);
   }
+}
+
+const areasOfOthers = new WeakMap<readonly RegisteredTool[], ReadonlyMap<string, string>>();
+
+/** `<hub> <device>` → its area, as the tools of the device tell it. */
+function areasElsewhere(tools: readonly RegisteredTool[]): ReadonlyMap<string, string> {
+  const known = areasOfOthers.get(tools);
+  if (known) return known;
+  const areas = new Map<string, string>();
+  for (const { hubs, definition } of tools) {
+    const { device, area } = definition.metadata;
+    if (!hubs || device === undefined || area === undefined) continue;
+    for (const hub of hubs()) areas.set(`${hub} ${device}`, area);
+  }
+  areasOfOthers.set(tools, areas);
+  return areas;
+}
+
+const severalOf = new WeakMap<readonly RegisteredTool[], ReadonlySet<string>>();
+
+/** Names of which there are several versions. */
+function keysOfSeveral(tools: readonly RegisteredTool[]): ReadonlySet<string> {
+  const known = severalOf.get(tools);
+  if (known) return known;
+  const counts = Map.groupBy(tools, toolKey);
+  const several = new Set([...counts].filter(([, versions]) => versions.length > 1).map(([key]) => key));
+  severalOf.set(tools, several);
+  return several;
 }
 
 function takesMore({ definition: { execution } }: RegisteredTool): boolean {

@@ -1,7 +1,8 @@
 import { AtmoError } from '../../core/errors.ts';
 import { CATEGORIES, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { KnownToolFilter } from '../../tools/elsewhere/known-tools.ts';
-import type { ToolMatch } from '../../tools/search/search.ts';
+import type { HomeSearchResult, HomeToolMatch } from '../../tools/search/home-search.ts';
+import type { EntityMatch, ToolMatch } from '../../tools/search/search.ts';
 import type { CallerSight } from '../devices/caller-sight.ts';
 import { json } from '../door/answer.ts';
 import { field, type QueryOf } from '../door/query.ts';
@@ -49,7 +50,9 @@ export function toolRoutes(collaborators: ToolRouteCollaborators): readonly Rout
         const format = formatOf(query);
         if (query.q !== undefined) return json(rankedTools(collaborators, request, query));
         const isReadyOnly = format !== undefined && query.unavailable !== true;
-        const filter = { ...filterOf(collaborators, request, query), isReadyOnly, limit: query.limit ?? 100, offset: query.cursor ?? 0 };
+        const isMeantOnly = format !== undefined;
+        const own = filterOf(collaborators, request, query);
+        const filter = { ...own, isReadyOnly, isMeantOnly, limit: query.limit ?? 100, offset: query.cursor ?? 0 };
         const page = catalogue.page(request.principal, filter);
         return json({
           tools: page.tools.map((tool) => shown(catalogue, tool, format)),
@@ -87,11 +90,44 @@ function filterOf({ sight }: ToolRouteCollaborators, { principal }: DoorRequest,
 export function rankedTools(collaborators: ToolRouteCollaborators, request: DoorRequest, query: ListQuery): object {
   const { catalogue } = collaborators;
   const wanted = { text: query.q ?? '', limit: query.limit ?? 20 };
-  const { matches, nearMisses } = catalogue.find(request.principal, wanted, filterOf(collaborators, request, query));
+  const found = catalogue.find(request.principal, wanted, filterOf(collaborators, request, query));
+  const { matches, nearMisses, isUnsure: unsure } = found;
   const format = formatOf(query);
-  if (format !== undefined) return { tools: matches.map(({ tool }) => shown(catalogue, tool, format)) };
-  const view = ({ tool, score, reasons }: ToolMatch) => ({ ...shown(catalogue, tool, undefined), score, reasons });
-  return { tools: matches.map(view), near_misses: nearMisses.map(view) };
+  if (format !== undefined) {
+    const isMeant = catalogue.meantBy(request.principal);
+    return { tools: matches.filter(({ tool }) => isMeant(tool)).map(({ tool }) => shown(catalogue, tool, format)), unsure };
+  }
+  const view = ({ tool, score, confidence, reasons, params }: HomeToolMatch) => ({
+    ...shown(catalogue, tool, undefined),
+    score,
+    confidence,
+    reasons,
+    ...(params && { suggested_parameters: params }),
+  });
+  return {
+    tools: matches.map(view),
+    unsure,
+    ...asideView(found),
+    near_misses: nearMisses.map(view),
+    readings: found.readings.map(thingView),
+    devices: found.devices.map(thingView),
+    areas: found.areas.map(thingView),
+  };
+}
+
+/** What is said beside the matches: which of several devices may be meant, and that a language is not known. */
+function asideView({ whichOne, isForAll, note }: Pick<HomeSearchResult, 'whichOne' | 'isForAll' | 'note'>) {
+  const candidate = ({ tool: { id, definition }, confidence }: ToolMatch) => {
+    const { title, device = '', area = null } = definition.metadata;
+    return { tool: id, title, device, area, confidence };
+  };
+  const which = { question: isForAll ? 'All of them?' : 'Which one?', candidates: whichOne.map(candidate) };
+  return { ...(whichOne.length > 1 && { which_one: which }), ...(note !== undefined && { note }) };
+}
+
+/** A device, reading or area that a sentence is about. */
+export function thingView({ id, name, area, node, score, confidence, reasons }: EntityMatch) {
+  return { id, name, ...(area !== undefined && { area }), ...(node !== undefined && { node }), score, confidence, reasons: [...reasons] };
 }
 
 function formatOf({ format, strict = false }: Pick<ListQuery, 'format' | 'strict'>): ToolFormat | undefined {
@@ -103,5 +139,5 @@ function formatOf({ format, strict = false }: Pick<ListQuery, 'format' | 'strict
 function shown(catalogue: ToolCatalogue, tool: RegisteredTool, format: ToolFormat | undefined): object {
   const name = catalogue.modelName(tool);
   if (format !== undefined) return exportedTool(tool, name, format);
-  return toolView(tool, { modelName: name, isAvailable: catalogue.isAvailable(tool) });
+  return toolView(tool, { modelName: name, obstacle: catalogue.obstacleTo(tool) });
 }

@@ -15,19 +15,20 @@ const publicForms = new WeakMap<RegisteredTool, JsonObject>();
 /** What a list says of a tool beside its definition. */
 interface ToolStanding {
   readonly modelName: string;
-  /** Whether a call would run now. */
-  readonly isAvailable: boolean;
+  /** Why no call would run now. */
+  readonly obstacle: string | undefined;
 }
 
-/** A tool as the API tells it: the public definition of source 000 §2 with its id, the name for models, whether it can be called now, what to configure first, and the hubs that have it where this one has not. */
-export function toolView(tool: RegisteredTool, { modelName, isAvailable }: ToolStanding): JsonObject {
+/** A tool as the API tells it: the public definition of source 000 §2 with its id, the name for models, whether it can be called now or why not, what to configure first, and the hubs that have it where this one has not. */
+export function toolView(tool: RegisteredTool, { modelName, obstacle }: ToolStanding): JsonObject {
   const nodes = tool.hubs?.();
-  const missingSetting = isAvailable ? undefined : tool.missingSetting?.();
+  const missingSetting = obstacle === undefined ? undefined : tool.missingSetting?.();
   return {
     id: tool.id,
     ...publicForm(tool),
     model_name: modelName,
-    available: isAvailable,
+    available: obstacle === undefined,
+    ...(obstacle !== undefined && { unavailable_reason: obstacle }),
     ...(missingSetting !== undefined && { missing_setting: missingSetting }),
     ...(nodes && { nodes }),
   };

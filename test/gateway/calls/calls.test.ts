@@ -25,7 +25,7 @@ function makeDimmer(handler: ToolHandler) {
 
 describe('POST /api/v1/tools/{id}/invoke', () => {
   test('passes the body as parameters and answers the envelope', async () => {
-    const { gateway } = makeDimmer(async ({ level = 0 }) => ({ level }));
+    const { gateway, clock } = makeDimmer(async ({ level = 0 }) => ({ level }));
     const { status, json } = await ask(gateway, '/api/v1/tools/matter:dim@1.0.0/invoke', {
       body: { level: 40 },
       headers: { 'x-request-id': 'r-7' },
@@ -35,6 +35,7 @@ describe('POST /api/v1/tools/{id}/invoke', () => {
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       request_id: 'r-7',
       trace_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      timestamp: new Date(clock.now()).toISOString(),
       status: 'success',
       result: { level: 40 },
       execution: { node_id: 'hub-1', duration_ms: expect.any(Number), hops: 0 },

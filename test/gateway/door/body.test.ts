@@ -76,6 +76,18 @@ describe('bodies', () => {
     expect((await stream(gateway, 4)).status).toBe(400);
   });
 
+  test('that break off because the client goes away are no failure of the hub', async () => {
+    const { gateway, calls, logged } = makeEcho();
+    const body = new ReadableStream({
+      pull: (controller) => controller.error(Object.assign(new Error('aborted'), { code: 'ECONNRESET' })),
+    });
+    const headers = { host: HOST, authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+    const answer = await gateway.app.request(`http://${HOST}${PATH}`, { method: 'POST', headers, body, duplex: 'half' });
+    expect([answer.status, calls]).toEqual([499, []]);
+    const events = logged.map((line) => JSON.parse(line)).filter(({ event }) => event.startsWith('http.'));
+    expect(events).toMatchObject([{ level: 'debug', event: 'http.client_gone' }]);
+  });
+
   test.each([
     '',
     '[]',

@@ -2,13 +2,24 @@ import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { EventListener, EventType } from '../../../src/core/events.ts';
 import type { HubId } from '../../../src/core/ids.ts';
+import { silentLogger } from '../../../src/core/logger.ts';
 import type { Peer } from '../../../src/core/mesh/mesh-view.ts';
+import { systemClock } from '../../../src/core/time/clock.ts';
+import { offeredDefinition } from '../../../src/mesh/gossip/announce/offered-definition.ts';
+import { DefinitionBook } from '../../../src/mesh/gossip/catalogue/definition-book.ts';
+import { MeshCatalogue } from '../../../src/mesh/gossip/catalogue/mesh-catalogue.ts';
+import { DropCounter } from '../../../src/mesh/gossip/drop-counter.ts';
+import { BlobStore } from '../../../src/mesh/gossip/exchange/blob-store.ts';
+import type { HubDirectory, KnownHub } from '../../../src/mesh/gossip/hubs/known-hub.ts';
 import type { ForwardedCall } from '../../../src/tools/calls/call-collaborators.ts';
 import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { MeshOutlook, type MeshPorts } from '../../../src/tools/elsewhere/mesh-outlook.ts';
 import type { RemoteSubscription } from '../../../src/tools/elsewhere/remote-events.ts';
+import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { RemoteToolsFake, toolOf } from '../../tools/remote-tools-fake.ts';
-import { AGENT_TOKEN, ask, makeGateway } from '../gateway-room.ts';
+import { makeTool, settled } from '../../tools/tool-room.ts';
+import { AGENT_TOKEN, ask, makeDevice, makeGateway, makeReading } from '../gateway-room.ts';
+import { modernClient, resultOf } from '../mcp/mcp-room.ts';
 
 const LAMP = { id: 'attic-lamp', name: 'Attic lamp', type: 'light', isReachable: true };
 const ATTIC: Peer = {
@@ -52,6 +63,74 @@ const watch = toolOf(['hub-2'], {
   requires: { permissions: ['eye:see'] },
 });
 
+/** The catalogue of a hub that has just been told of all these tools of another, and has read none of them. */
+function arriving(tools: readonly RegisteredTool[]): MeshCatalogue {
+  const [blobs, clock] = [new BlobStore(), systemClock];
+  const announced = tools.map((tool) => ({ id: tool.id as string, hash: offeredDefinition(tool).hash }));
+  for (const tool of tools) blobs.add(offeredDefinition(tool).blob);
+  const facts = { addresses: [], links: [], capabilities: [], features: [], devices: [], epoch: 1 };
+  const { id, name, version, lastSeenMs, state } = ATTIC;
+  const hub: KnownHub = { ...facts, id, name, version, lastSeenMs, state, tools: announced };
+  const directory: HubDirectory = { hubs: () => [hub], hub: () => hub, onChange: () => () => {} };
+  const turns = { clock, onNext: () => catalogue.readSome() };
+  const parts = { blobs, validator: new SchemaValidator(), drops: new DropCounter(), logger: silentLogger };
+  const catalogue: MeshCatalogue = new MeshCatalogue({ directory, definitions: new DefinitionBook({ ...parts, turns }), clock });
+  return catalogue;
+}
+
+describe('tools of another hub that has just come', () => {
+  const many = Array.from({ length: 150 }, (_, index) =>
+    makeTool({
+      namespace: 'lab',
+      name: `probe_${index + 100}`,
+      description: `Probes tank ${index + 100} `.repeat(90),
+      category: 'sensing',
+    }),
+  );
+  const last = 'lab:probe_249@1.0.0';
+  const meet = () => makeNeighbour([], { tools: arriving(many) });
+  const get = async (path: string) => (await ask(meet().gateway, path)).json;
+
+  test('are called by name at once', async () => {
+    const { gateway, forwarded } = meet();
+    const { json } = await ask(gateway, '/api/v1/tools/probe_249/invoke', { body: {} });
+    expect([json.status, forwarded.length]).toEqual(['success', 1]);
+  });
+
+  test('are all in the first list, search and description', async () => {
+    expect((await get('/api/v1/tools?limit=1')).total).toBe(many.length);
+    expect((await get('/api/v1/tools?q=probe+tank+249')).tools[0]).toMatchObject({ id: last });
+    expect(await get('/api/v1/tools/probe_249')).toMatchObject({ id: last });
+  });
+
+  test('are found, described and called by name at once over MCP', async () => {
+    const client = async () => modernClient(meet().gateway);
+    expect(await resultOf(await client(), 'search_tools', { query: 'probe tank 249' })).toMatchObject({
+      tools: [{ name: 'probe_249' }],
+    });
+    expect(await resultOf(await client(), 'describe_tool', { names: ['probe_249'] })).toMatchObject({ tools: [{ name: 'probe_249' }] });
+    expect(await resultOf(await client(), 'read_tool', { name: 'probe_249' })).toMatchObject({ content: [{ text: 'seen' }] });
+  });
+
+  test('are waited for no longer than the call may take, and are not said to be none', async () => {
+    const { gateway, clock } = meet();
+    const asked = ask(gateway, '/api/v1/tools/probe_249/invoke?timeout_ms=50', { body: {} });
+    await settled();
+    clock.advance(50);
+    const { json } = await asked;
+    expect(json.error).toMatchObject({ code: 'NODE_UNAVAILABLE', details: { hubs: ['hub-2'] } });
+    expect(json.error.message).toMatch(/the tools of attic \(hub-2\) are still being read/);
+  });
+
+  test('delay no call of a tool of this hub', async () => {
+    const tools = arriving(many);
+    const { gateway, addTool } = makeNeighbour([], { tools });
+    addTool({ namespace: 'lab', name: 'look' });
+    expect((await ask(gateway, '/api/v1/tools/look/invoke', { body: {} })).json.status).toBe('success');
+    expect(tools.unread()).toHaveLength(1);
+  });
+});
+
 describe('tools of other hubs', () => {
   test('stand in the list with the hubs that have them, and are told one by one', async () => {
     const { gateway, addTool } = makeNeighbour([watch]);
@@ -66,6 +145,58 @@ describe('tools of other hubs', () => {
     const { gateway } = makeNeighbour([watch]);
     expect((await ask(gateway, '/api/v1/tools', { token: AGENT_TOKEN })).json.tools).toEqual([]);
     expect((await ask(gateway, '/api/v1/tools/watch', { token: AGENT_TOKEN })).status).toBe(404);
+  });
+
+  describe('bring what their hub has to a search:', () => {
+    const ofLamp = { device: 'attic-lamp', area: 'Attic' };
+    const lampOn = toolOf(['hub-2'], {
+      namespace: 'matter',
+      name: 'attic_lamp_turn_on',
+      description: 'Turns on "Attic lamp"',
+      requires: { permissions: ['device:control:attic-lamp'] },
+      metadata: { title: 'Turn on', category: 'acting', ...ofLamp },
+    });
+    const warmth = toolOf(['hub-2'], {
+      namespace: 'matter',
+      name: 'attic_lamp_get_temperature',
+      description: 'Tells the temperature that "Attic lamp" measures.',
+      requires: { permissions: ['device:read:attic-lamp'] },
+      execution: { side_effects: false },
+      metadata: { title: 'Read temperature', category: 'sensing', ...ofLamp },
+    });
+    const house = () => {
+      const room = makeNeighbour([lampOn, warmth]);
+      room.directory.devices = [makeDevice('hall-lamp', { name: 'Hall lamp', area: 'Hall' })];
+      room.readings.readings = [makeReading('hall-lamp/temperature', 21, room.clock.now())];
+      return room;
+    };
+    const found = async (query: string, token?: string) =>
+      (await ask(house().gateway, `/api/v1/tools?q=${query}`, token === undefined ? {} : { token })).json;
+
+    test('devices and areas, with the hub', async () => {
+      const { devices, areas } = await found('the+lamp+in+the+attic');
+      expect(devices[0]).toMatchObject({ id: 'attic-lamp', name: 'Attic lamp', area: 'Attic', node: 'hub-2' });
+      expect(areas[0]).toMatchObject({ id: 'attic', name: 'Attic', node: 'hub-2' });
+      const own = await found('the+lamp+in+the+hall');
+      expect([own.devices[0].id, own.areas[0].id]).toEqual(['hall-lamp', 'hall']);
+      expect([own.devices[0], own.areas[0]].some((thing) => 'node' in thing)).toBe(false);
+    });
+
+    test('readings by the tools that read them', async () => {
+      const { tools, readings } = await found('what+is+the+temperature+in+the+attic');
+      expect(tools[0]).toMatchObject({ id: 'matter:attic_lamp_get_temperature@1.0.0', nodes: ['hub-2'] });
+      expect(readings.map(({ id }: { id: string }) => id)).not.toContain('attic-lamp/temperature');
+    });
+
+    test('nothing that the caller may not know of', async () => {
+      expect(JSON.stringify(await found('the+lamp+in+the+attic', AGENT_TOKEN))).not.toMatch(/attic-lamp|hub-2/);
+    });
+
+    test('that of one hub alone where it is named', async () => {
+      const idsOf = ({ devices, readings }: Awaited<ReturnType<typeof found>>) => [...devices, ...readings].map(({ id }) => id);
+      expect(idsOf(await found('lamp+temperature&node=attic'))).toEqual(['attic-lamp']);
+      expect(idsOf(await found('lamp+temperature&node=cellar')).toSorted()).toEqual(['hall-lamp', 'hall-lamp/temperature']);
+    });
   });
 
   test('are found by a sentence, in the list and by discover', async () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Principal } from '../../../src/core/access/principal.ts';
+import { type AreaNames, type HomeNames, NO_HOME_NAMES } from '../../../src/core/devices/home-names.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import type { DeviceId, SensorId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
@@ -9,6 +10,7 @@ import { AskingCalls } from '../../../src/gateway/mcp/calls/asking-calls.ts';
 import { homeFeatures } from '../../../src/gateway/mcp/home-features.ts';
 import type { McpCaller, McpFeature } from '../../../src/gateway/mcp/mcp-feature.ts';
 import { ToolCatalogue } from '../../../src/gateway/tools/tool-catalogue.ts';
+import { LexicalEntitySearch } from '../../../src/tools/search/lexical-entity-search.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
 import { agent, listAuthorizer, makeRoom, makeTool, owner } from '../../tools/tool-room.ts';
 import { authenticatorOf, MemoryDirectory, MemoryReadings, makeDevice, makeReading } from '../gateway-room.ts';
@@ -18,11 +20,22 @@ interface Told {
   readonly mayRead: (principal: Principal) => boolean;
 }
 
-const CALLED = {
-  revision: 0,
-  deviceAliases: (device: string) => (device === 'hall-lamp' ? ['Ufo'] : []),
-  areaNames: (area: string) => ({ aliases: area === 'Hall' ? ['Foyer'] : [] }),
-};
+/** Names with a state of their own, as the hub's have. */
+class CalledNames implements HomeNames {
+  readonly revision = 0;
+  readonly toolPrefix = NO_HOME_NAMES.toolPrefix;
+  readonly formerNames = NO_HOME_NAMES.formerNames;
+  readonly areaToday = NO_HOME_NAMES.areaToday;
+  readonly #aliases: Readonly<Record<string, readonly string[]>> = { 'hall-lamp': ['Ufo'], Hall: ['Foyer'] };
+
+  deviceAliases(device: string): readonly string[] {
+    return this.#aliases[device] ?? [];
+  }
+
+  areaNames(area: string): AreaNames {
+    return { aliases: this.#aliases[area] ?? [] };
+  }
+}
 
 function makeHome() {
   const room = makeRoom();
@@ -30,12 +43,14 @@ function makeHome() {
   const events = new EventBus('test', clock);
   const directory = new MemoryDirectory();
   const readings = new MemoryReadings();
-  const sight = new CallerSight({ directory, readings, authorizer: listAuthorizer, homeNames: CALLED });
+  const sight = new CallerSight({ directory, readings, authorizer: listAuthorizer, homeNames: new CalledNames() });
   const catalogue = new ToolCatalogue({
     tools: room.tools,
     authorizer: listAuthorizer,
     pipeline: room.pipeline,
     search: new LexicalToolSearch(),
+    entities: new LexicalEntitySearch(),
+    sight,
   });
   const told: Told[] = [];
   const lists: string[] = [];
@@ -44,7 +59,6 @@ function makeHome() {
     { sight, readings, directory, catalogue, events, clock, asking: new AskingCalls({ clock, authenticator: authenticatorOf({}) }) },
     {
       toolsChanged: () => lists.push('tools'),
-      promptsChanged: () => lists.push('prompts'),
       resourcesChanged: (concerns = () => true) => {
         lists.push('resources');
         listeners.push((principal) => concerns({ principal, view: { kind: 'home' } }));
@@ -193,16 +207,49 @@ describe('resources of the home', () => {
   });
 
   test('are subscribed to by sessions, for what is there and can be seen', async () => {
-    const session = { id: 's', subscriptions: new Set<string>() };
-    const as = { principal: reader, session };
+    const subscriptions = new Set<string>();
+    const subscribe = (uri: string) => void subscriptions.add(uri);
+    const as = {
+      principal: reader,
+      session: { id: 's', subscriptions, subscribe, unsubscribe: (uri: string) => subscriptions.delete(uri) },
+    };
     await ask('resources/subscribe', { uri: 'atmo://sensors/hall-lamp/power' }, as);
     await expect(ask('resources/subscribe', { uri: 'atmo://devices/attic-sensor' }, as)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    expect([...session.subscriptions]).toEqual(['atmo://sensors/hall-lamp/power']);
+    expect([...subscriptions]).toEqual(['atmo://sensors/hall-lamp/power']);
     await ask('resources/unsubscribe', { uri: 'atmo://sensors/hall-lamp/power' }, as);
-    expect(session.subscriptions.size).toBe(0);
-    for (let other = 0; other < 512; other++) session.subscriptions.add(`atmo://${other}`);
+    expect(subscriptions.size).toBe(0);
+    for (let other = 0; other < 512; other++) subscribe(`atmo://${other}`);
     const more = ask('resources/subscribe', { uri: 'atmo://devices/hall-lamp' }, as);
     await expect(more).rejects.toMatchObject({ code: 'RESOURCE_EXCEEDED' });
+  });
+});
+
+describe('subscriptions', () => {
+  const admit =
+    (uris: readonly string[], principal = owner) =>
+    () => {
+      for (const feature of home.features) feature.admitSubscriptions?.(uris, { principal, view: { kind: 'home' } });
+    };
+
+  test('are to what changes are told of, by the very URIs that they are told with', () => {
+    expect(admit(['atmo://areas/Hall', 'atmo://areas/hall', 'atmo://areas/Foyer', 'atmo://devices/Ufo'])).not.toThrow();
+    for (const silent of [
+      'atmo://sensors/hall-lamp/power/history',
+      'atmo://sensors/hall-lamp/power/history?since=7d',
+      'atmo://devices/Hall%20lamp',
+      'atmo://areas/HALL',
+      'atmo://devices/none',
+    ]) {
+      expect(admit(['atmo://areas/Hall', silent])).toThrow(expect.objectContaining({ code: 'NOT_FOUND', details: { uri: silent } }));
+    }
+    expect(admit(['atmo://devices/attic-sensor'], reader)).toThrow('No changes are told of');
+  });
+
+  test('are bounded, and read nothing', () => {
+    const many = (count: number) => Array.from({ length: count }, () => 'atmo://sensors/hall-lamp/power');
+    expect(admit(many(512))).not.toThrow();
+    expect(admit(many(513))).toThrow(expect.objectContaining({ code: 'RESOURCE_EXCEEDED' }));
+    expect(home.readings.asked).toBeUndefined();
   });
 });
 

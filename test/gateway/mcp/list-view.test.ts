@@ -113,7 +113,7 @@ describe('the list of all tools', () => {
 describe('tools as a model reads them', () => {
   it('have titles, typed parameters and answers, units in words, an example, all four hints and an icon', async () => {
     const { gateway } = await homeWith(['Kitchen', 'DimmableLight'], ['Hall', 'DoorLock']);
-    const { tools } = await (await modernClient(gateway, { path: DEVICES })).listTools();
+    const { tools } = await (await modernClient(gateway, { path: `${DEVICES}?schemas=full` })).listTools();
     for (const tool of tools) {
       expect(tool.name).toMatch(/^[a-z0-9_]{1,40}$/);
       expect(tool.title).not.toBe('');
@@ -130,6 +130,19 @@ describe('tools as a model reads them', () => {
   });
 });
 
+describe('a list of every tool', () => {
+  it('shows no schemas of answers and no icons but on request, in far fewer characters', async () => {
+    const { gateway } = await homeWith(['Kitchen', 'DimmableLight'], ['Hall', 'DoorLock'], ['Bath', 'Thermostat']);
+    const listed = async (path: string) => (await (await modernClient(gateway, { path })).listTools()).tools;
+    const [short, full] = [await listed(DEVICES), await listed(`${DEVICES}?schemas=full`)];
+    expect(short.map(({ name }) => name)).toEqual(full.map(({ name }) => name));
+    expect(short.filter(({ outputSchema, icons }) => outputSchema !== undefined || icons !== undefined)).toEqual([]);
+    expect(JSON.stringify(short).length).toBeLessThan(0.8 * JSON.stringify(full).length);
+    expect((await listed('/mcp/areas/kitchen')).some(({ outputSchema }) => outputSchema !== undefined)).toBe(false);
+    expect((await listed('/mcp/areas/kitchen?schemas=full')).some(({ outputSchema }) => outputSchema !== undefined)).toBe(true);
+  });
+});
+
 describe('a unit that only we write', () => {
   it('is said in the description, once', async () => {
     const { gateway, addTool } = makeGateway();
@@ -142,6 +155,51 @@ describe('a unit that only we write', () => {
       signed: { type: 'number', description: '0 to 100 %.' },
       silent: { type: 'number', description: 'Level, in %' },
     });
+  });
+});
+
+describe('a parameter that a client repeats in a header', () => {
+  const region = { type: 'string', description: 'Region', 'x-mcp-header': 'Region' };
+  const called = (gateway: ReturnType<typeof makeGateway>['gateway'], header?: string) =>
+    ask(gateway, DEVICES, {
+      headers: {
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': 'lamp_1_set',
+        ...(header !== undefined && { 'mcp-param-region': header }),
+      },
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { _meta: META, name: 'lamp_1_set', arguments: { region: 'north' } } },
+    });
+
+  it('is refused before the tool runs where the two differ, or the header is missing', async () => {
+    const { gateway, addTool } = makeGateway();
+    let runs = 0;
+    addTool({ ...lamp(1), parameters: { type: 'object', properties: { region } }, handler: async () => ({ runs: ++runs }) });
+    for (const header of [undefined, 'south', '=?base64?bm9ydG?=']) {
+      expect(await called(gateway, header)).toMatchObject({ status: 400, json: { error: { code: -32_020 } } });
+    }
+    expect(runs).toBe(0);
+    expect(await called(gateway, 'north')).toMatchObject({ status: 200 });
+    expect(runs).toBe(1);
+    const client = await modernClient(gateway, { path: DEVICES });
+    await client.listTools();
+    expect(await client.callTool({ name: 'lamp_1_set', arguments: { region: 'Nørd' } })).toMatchObject({ structuredContent: { runs: 2 } });
+  });
+
+  it('is none where clients would leave the tool out for its header, or it is a secret', async () => {
+    const { gateway, addTool } = makeGateway();
+    const properties = {
+      region,
+      twice: { ...region, 'x-mcp-header': 'REGION' },
+      spaced: { ...region, 'x-mcp-header': 'my region' },
+      listed: { type: 'array', items: { type: 'string' }, description: 'List', 'x-mcp-header': 'List' },
+      pin: { ...region, 'x-mcp-header': 'Pin', 'x-secret': true },
+    };
+    addTool({ ...lamp(1), parameters: { type: 'object', properties } });
+    const [page] = await pagesOf(gateway, DEVICES);
+    const { inputSchema } = page?.tools[0] ?? {};
+    expect(JSON.stringify(inputSchema).match(/"x-[^,}]*/g)).toEqual(['"x-mcp-header":"Region"']);
   });
 });
 
@@ -179,7 +237,7 @@ describe('failed calls', () => {
   it('are text alone for clients that would hold them against the output schema', async () => {
     const { gateway, addTool } = makeGateway();
     addTool(failing);
-    const client = await legacyClient(gateway, { path: DEVICES });
+    const client = await legacyClient(gateway, { path: `${DEVICES}?schemas=full` });
     await client.listTools();
     const result = await client.callTool({ name: 'lamp_1_set', arguments: {} });
     expect(result).toMatchObject({ isError: true, content: [{ type: 'text', text: expect.stringMatching(/^RESULT_INVALID: /) }] });

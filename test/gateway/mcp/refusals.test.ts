@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
+import { NO_HOME_NAMES } from '../../../src/core/devices/home-names.ts';
 import { ask, makeDevice, makeGateway } from '../gateway-room.ts';
 import { modernClient } from './mcp-room.ts';
 
 const CALLED = {
+  ...NO_HOME_NAMES,
   revision: 0,
   deviceAliases: () => [],
   areaNames: (area: string) => ({ aliases: area === 'Attic' ? ['Loft'] : [] }),
@@ -38,7 +40,7 @@ test('an area is known by any of its names, and one that is not there is told wi
       id: 7,
       error: {
         code: -32_602,
-        message: 'There is no area "kichen"; there is Kitchen',
+        message: 'There is no area "kichen"; there is "Kitchen"',
         data: { code: 'NOT_FOUND', details: { candidates: ['Kitchen'] } },
       },
     },

@@ -1,8 +1,11 @@
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
+import { AtmoError } from '../../../src/core/errors.ts';
+import { createLogger } from '../../../src/core/logger.ts';
+import { KeptSessions } from '../../../src/gateway/mcp/server/kept-sessions.ts';
 import { LINE_LIMITS } from '../../../src/gateway/mcp/server/open-lines.ts';
-import { agent, settled } from '../../tools/tool-room.ts';
-import { AGENT_TOKEN, ask, authenticatorOf, makeDevice, makeGateway, TOKEN } from '../gateway-room.ts';
+import { agent, owner, settled, withToken } from '../../tools/tool-room.ts';
+import { AGENT_TOKEN, ask, authenticatorOf, HOST, makeDevice, makeGateway, TOKEN } from '../gateway-room.ts';
 import { legacyClient, modernClient } from './mcp-room.ts';
 
 const ACCEPT = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' };
@@ -28,6 +31,18 @@ async function pinged({ gateway }: Room, session: string, { token = TOKEN, path 
 }
 
 describe('sessions of the handshake era', () => {
+  it('belong to the token that began them, also beside another token of the same agent', async () => {
+    const narrow = withToken(agent('sensor:read'), { id: 'aa' });
+    const authenticator = authenticatorOf({ narrow, wide: withToken(agent('sensor:read', 'device:control'), { id: 'bb' }) });
+    const before = makeGateway({ authenticator });
+    const session = await initialized(before, 'narrow');
+    expect(await pinged(before, session, { token: 'wide' })).toBe(404);
+    await before.gateway[Symbol.asyncDispose]();
+    const after = makeGateway({ authenticator, store: before.store });
+    expect(await pinged(after, session, { token: 'wide' })).toBe(404);
+    expect(await pinged(after, session, { token: 'narrow' })).toBe(200);
+  });
+
   it('belong to who began them: for others there is none', async () => {
     const room = makeGateway();
     const session = await initialized(room);
@@ -91,6 +106,122 @@ describe('sessions of the handshake era', () => {
     expect(await pinged(room, session)).toBe(200);
     await initialized(room, crowd[0]);
     expect(await pinged(room, session)).toBe(200);
+  });
+
+  it('are taken from who has most when all places are taken, not from who has one', async () => {
+    const crowd = Array.from({ length: LINE_LIMITS.all / LINE_LIMITS.each - 1 }, (_, index) => `crowd-${index}`);
+    const few = Array.from({ length: LINE_LIMITS.each - 1 }, (_, index) => `few-${index}`);
+    const tokens = Object.fromEntries([...crowd, ...few].map((id) => [id, { ...agent('sensor:read'), id }]));
+    const room = makeGateway({ authenticator: authenticatorOf(tokens) });
+    for (const id of crowd) for (let count = 0; count < LINE_LIMITS.each; count++) await initialized(room, id);
+    for (const id of few) await initialized(room, id);
+    // One token for several programs: each begins a session of its own, and none loses one to another.
+    const programs = [await initialized(room), await initialized(room), await initialized(room)];
+    for (const session of programs) expect(await pinged(room, session)).toBe(200);
+  });
+
+  it('outlive a restart of the hub, with what they subscribed to, for who began them', async () => {
+    const before = makeGateway();
+    const session = await initialized(before);
+    const headers = { ...ACCEPT, 'mcp-session-id': session };
+    await ask(before.gateway, '/mcp', { headers, body: { jsonrpc: '2.0', method: 'notifications/initialized' } });
+    await before.gateway[Symbol.asyncDispose]();
+    const { store } = before;
+    const after = makeGateway({ store });
+    expect(await pinged(after, session, { token: AGENT_TOKEN })).toBe(404);
+    expect(await pinged(after, session, { path: '/mcp/devices' })).toBe(404);
+    const list = { headers, body: { jsonrpc: '2.0', method: 'tools/list', id: 3 } };
+    const [ping, listed] = await Promise.all([pinged(after, session), ask(after.gateway, '/mcp', list)]);
+    expect(ping).toBe(200);
+    expect(listed.text).toContain('home_overview');
+  });
+
+  it('that a hub which was cut off has lost are answered as those that ended', async () => {
+    const before = makeGateway();
+    const session = await initialized(before);
+    const { gateway } = makeGateway({ store: before.store });
+    const answer = await ask(gateway, '/mcp', { headers: { ...ACCEPT, 'mcp-session-id': session }, body: PING });
+    expect(answer.status).toBe(404);
+    expect(answer.text).toContain('begin a new one with initialize');
+  });
+
+  it('hear after a restart what they subscribed to with their last request before it', async () => {
+    const before = makeGateway();
+    const devices = [makeDevice('attic-lamp', { area: 'Attic' })];
+    before.directory.devices = devices;
+    let { gateway } = before;
+    const app = { request: (...sent: Parameters<typeof gateway.app.request>) => gateway.app.request(...sent) };
+    const client = await legacyClient({ app } as never);
+    await client.subscribeResource({ uri: 'atmo://devices/attic-lamp' });
+    const session = client.http.sessionId ?? '';
+    await before.gateway[Symbol.asyncDispose]();
+    const after = makeGateway({ store: before.store });
+    after.directory.devices = devices;
+    gateway = after.gateway;
+    // The stream of notices, which the client opens again after a time of its own.
+    const headers = { ...ACCEPT, accept: 'text/event-stream', 'mcp-session-id': session, host: HOST, authorization: `Bearer ${TOKEN}` };
+    const stream = (await gateway.app.request(`http://${HOST}/mcp`, { headers })).body?.getReader();
+    await settled();
+    after.events.emit('device.reachability', 'attic-lamp', {});
+    after.clock.advance(250);
+    const told = new TextDecoder().decode((await stream?.read())?.value);
+    expect(told).toContain('atmo://devices/attic-lamp');
+    await stream?.cancel();
+  });
+
+  it('that this version of the hub cannot take up are answered as those that ended', async () => {
+    const room = makeGateway();
+    const kept = new KeptSessions({ ...room, logger: createLogger('error') });
+    kept.changed({ id: 'old', principal: owner, facts: { opening: { protocolVersion: 7 }, view: { kind: 'home' }, subscriptions: [] } });
+    kept[Symbol.dispose]();
+    expect(await pinged(room, 'old')).toBe(404);
+    expect(await pinged(room, 'old')).toBe(404);
+  });
+
+  it('are not opened any more by a hub that is stopping', async () => {
+    const room = makeGateway();
+    const session = await initialized(room);
+    await room.gateway[Symbol.asyncDispose]();
+    expect(await pinged(room, session)).toBe(503);
+    const answer = await ask(room.gateway, '/mcp', { headers: ACCEPT, body: INITIALIZE });
+    expect(answer).toMatchObject({ status: 503, json: { id: 1, error: { data: { code: 'SHUTTING_DOWN' } } } });
+  });
+
+  it('are begun and answered also while the disk takes no writes', async () => {
+    const room = makeGateway();
+    room.store.set = () => {
+      throw new AtmoError('STORAGE_FAILED', 'The disk is full');
+    };
+    const session = await initialized(room);
+    expect(session).not.toBe('');
+    expect(await pinged(room, session)).toBe(200);
+  });
+
+  it('outlive it as the official client is, which never begins a second one', async () => {
+    const before = makeGateway();
+    before.directory.devices = [makeDevice('attic-lamp', { area: 'Attic' })];
+    let { gateway } = before;
+    const client = await legacyClient({
+      app: { request: (...sent: Parameters<typeof gateway.app.request>) => gateway.app.request(...sent) },
+    } as never);
+    await client.subscribeResource({ uri: 'atmo://devices/attic-lamp' });
+    await before.gateway[Symbol.asyncDispose]();
+    const after = makeGateway({ store: before.store });
+    after.directory.devices = before.directory.devices;
+    gateway = after.gateway;
+    expect((await client.listTools()).tools.length).toBeGreaterThan(5);
+    await client.unsubscribeResource({ uri: 'atmo://devices/attic-lamp' });
+  });
+
+  it('that ended stay ended after a restart, and so do those of a day before', async () => {
+    const before = makeGateway();
+    const [ended, old] = [await initialized(before), await initialized(before)];
+    await ask(before.gateway, '/mcp', { method: 'DELETE', headers: { ...ACCEPT, 'mcp-session-id': ended } });
+    await before.gateway[Symbol.asyncDispose]();
+    const { store } = before;
+    expect(await pinged(makeGateway({ store }), ended)).toBe(404);
+    before.clock.advance(24 * 3_600_000 + 1);
+    expect(await pinged(makeGateway({ store }), old)).toBe(404);
   });
 
   it('hear once that their list of tools changed, and the default view hears nothing of devices', async () => {
@@ -175,5 +306,22 @@ describe('streams of changes of 2026-07-28', () => {
     isValid = false;
     clock.advance(LINE_LIMITS.checkMs);
     await expect(subscription.closed).resolves.toBe('graceful');
+  });
+
+  it('have their result when the hub stops', async () => {
+    const { gateway } = makeGateway();
+    const subscription = await (await modernClient(gateway)).listen({ toolsListChanged: true });
+    await gateway[Symbol.asyncDispose]();
+    await expect(subscription.closed).resolves.toBe('graceful');
+  });
+
+  it('are refused for a resource that is not there', async () => {
+    const { gateway, directory } = makeGateway();
+    directory.devices = [makeDevice('attic-lamp', { area: 'Attic' })];
+    const client = await modernClient(gateway);
+    const there = 'atmo://devices/attic-lamp';
+    await (await client.listen({ resourceSubscriptions: [there] })).close();
+    const refused = await client.listen({ resourceSubscriptions: [there, 'atmo://devices/none'] }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: -32_602, message: expect.stringContaining('atmo://devices/none') });
   });
 });

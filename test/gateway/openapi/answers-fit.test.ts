@@ -107,6 +107,38 @@ describe('answers', () => {
     expect(status).toBeGreaterThanOrEqual(500);
   });
 
+  test('that are errors have one place for code, message, details and retryable, whatever was refused', async () => {
+    const { gateway } = makeHome();
+    const lamp = '/api/v1/tools/lamp_on/invoke';
+    const answers = await Promise.all([
+      ask(gateway, '/api/v1/tools/nothing/invoke', { body: {} }),
+      ask(gateway, lamp, { body: {}, token: 'guess' }),
+      ask(gateway, lamp, { body: '[' }),
+      ask(gateway, lamp, { method: 'GET' }),
+      ask(gateway, '/api/v1/devices/nothing'),
+      ask(gateway, '/nowhere'),
+    ]);
+    const error = { code: expect.any(String), message: expect.any(String), details: expect.any(Object), retryable: expect.any(Boolean) };
+    for (const { json } of answers) expect(json).toMatchObject({ error });
+    expect(answers.map(({ json }) => json.error.code)).toEqual([
+      'TOOL_NOT_FOUND',
+      'TOKEN_INVALID',
+      'VALIDATION_ERROR',
+      'NOT_SUPPORTED',
+      'DEVICE_NOT_FOUND',
+      'NOT_FOUND',
+    ]);
+    const { json: document } = await ask(gateway, '/openapi.json');
+    const { content } = document.components.responses.RefusedCall400;
+    for (const type of ['application/json', 'application/problem+json']) {
+      const name = content[type].schema.$ref.split('/').at(-1);
+      expect(document.components.schemas[name]).toMatchObject({
+        required: expect.arrayContaining(['error']),
+        properties: { error: { $ref: '#/components/schemas/ToolError' } },
+      });
+    }
+  });
+
   test('an event is as the document says', async () => {
     const { gateway, events, heard } = makeHome();
     events.emit('hub.warning', 'test', { reason: 'none' });

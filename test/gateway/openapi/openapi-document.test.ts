@@ -16,7 +16,7 @@ const PARAMETERS = {
 
 function makeHub() {
   const room = makeGateway();
-  const nobody = async () => ({ registered: [], known: [], waiting: [] });
+  const nobody = async () => ({ registered: [], known: [], waiting: [], leftOut: [], board: [] });
   const registrar = {
     register: () => {
       throw new Error();
@@ -26,7 +26,8 @@ function makeHub() {
     },
     record: () => undefined,
   };
-  for (const tool of registrationTools({ registrar, discover: nobody })) room.registry.register(tool);
+  for (const tool of registrationTools({ registrar, discover: nobody, obstacleTo: (tool) => room.pipeline.obstacleTo(tool) }))
+    room.registry.register(tool);
   const examples = [{ description: 'half', params: { device_id: 'lamp', level: 50 } }];
   const returns = { type: 'object', properties: { level: { type: 'integer' } } };
   room.addTool({
@@ -78,8 +79,11 @@ describe('GET /openapi.json', () => {
     const { json } = await ask(gateway, '/openapi.json');
     const operations = operationsOf(json);
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+    // The names of functions of a client, none of them spelled out of a path.
+    for (const { operationId } of operations) expect(operationId).toMatch(/^[a-z]+[A-Z][A-Za-z]+$/);
+    expect(operations.map(({ operationId }) => operationId).filter((name) => /^(post|delete|put)|By[A-Z]/.test(name))).toEqual([]);
     expect(operations.map(({ operationId }) => operationId)).toEqual(
-      expect.arrayContaining(['getTools', 'postToolsByIdInvoke', 'getSensorsByIdReadings', 'getMonitorTools', 'deleteToolsById']),
+      expect.arrayContaining(['listTools', 'invokeTool', 'getReadings', 'listMonitorTools', 'removeTool']),
     );
     const tags = json.tags.map(({ name }: { name: string }) => name);
     for (const { tags: own } of operations) expect(tags).toEqual(expect.arrayContaining([...own]));
@@ -100,6 +104,8 @@ describe('GET /openapi.json', () => {
     expect(remove.responses[200].content['application/json'].schema.required).toEqual(['removed']);
     expect(Object.keys(remove.responses[202].content)).toEqual(['application/problem+json']);
     expect(JSON.stringify(json)).not.toContain('"x-');
+    const { exec } = json.paths['/api/v1/tools'].post.requestBody.content['application/json'].schema.properties;
+    expect(exec.description).toMatch(/it runs in the sandbox.* NOT_CONFIGURED while/);
   });
 
   test('has a path for each tool of the caller where that is asked for, and for no other', async () => {

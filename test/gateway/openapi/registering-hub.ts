@@ -10,8 +10,16 @@ export function makeRegisteringHub() {
   const room = makeGateway();
   const { registry, collaborators, store } = room;
   const records = new ToolRecordStore({ store, logger: silentLogger });
-  const registrar = new ToolRegistrar({ ...room, authorizer: collaborators.authorizer, records, logger: silentLogger });
-  const discover = async () => ({ registered: [], known: [], waiting: [] });
-  for (const tool of [...basicTools, ...registrationTools({ registrar, discover })]) registry.register(tool);
+  const registrar = new ToolRegistrar({
+    ...room,
+    authorizer: collaborators.authorizer,
+    records,
+    isClaimed: () => false,
+    isReserved: () => false,
+    logger: silentLogger,
+  });
+  const discover = async () => ({ registered: [], known: [], waiting: [], leftOut: [], board: [] });
+  for (const tool of [...basicTools, ...registrationTools({ registrar, discover, obstacleTo: (tool) => room.pipeline.obstacleTo(tool) })])
+    registry.register(tool);
   return room;
 }

@@ -42,6 +42,7 @@ describe.skipIf(!isPossible)('a typed client made from the OpenAPI document', ()
       listed: expect.any(Number),
       result: 'hello',
       refused: 'DEVICE_NOT_FOUND',
+      failed: 'VALIDATION_ERROR',
       removed: 'custom:say@1.0.0',
     } satisfies Seen);
   });

@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { HubProblems } from '../../../src/core/hub-problems.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { ManualClock } from '../../../src/core/time/clock.ts';
 import { makeAuthority, makeServerCertificate } from '../../../src/gateway/tls/certificate.ts';
@@ -86,7 +87,8 @@ describe('the names of a hub', () => {
 describe("the hub's own certificates", () => {
   let names = ['attic.local'];
   let configured: readonly string[] = [];
-  const open = () => new OwnCertificates(new TlsFiles(join(directory, 'tls')), { all: () => [...configured, ...names], configured });
+  const open = () =>
+    new OwnCertificates(new TlsFiles(join(directory, 'tls'), () => {}), { all: () => [...configured, ...names], configured });
   beforeEach(() => {
     names = ['attic.local'];
     configured = [];
@@ -124,12 +126,17 @@ describe("the hub's own certificates", () => {
     expect(open().current(NOW_MS)).toMatchObject({ authority: behind.authority, madeBecause: 'it ends soon' });
   });
 
-  test('a damaged server certificate is made anew, a damaged authority is left to people', () => {
+  test('a damaged certificate comes back from its copy; without one a server certificate is made anew, an authority is left to people', () => {
     const { authority } = open().current(NOW_MS);
+    const chain = readFileSync(join(directory, 'tls/server.crt'), 'utf8');
     writeFileSync(join(directory, 'tls/server.crt'), 'torn');
+    expect(open().current(NOW_MS)).toMatchObject({ authority, chain: expect.stringContaining(chain.trim()) });
+    writeFileSync(join(directory, 'tls/server.crt'), 'torn');
+    rmSync(join(directory, 'tls/snapshots'), { recursive: true });
     expect(open().current(NOW_MS)).toMatchObject({ authority, madeBecause: 'there was none' });
     const key = readFileSync(join(directory, 'tls/ca.key'), 'utf8');
     writeFileSync(join(directory, 'tls/ca.key'), 'torn');
+    rmSync(join(directory, 'tls/snapshots'), { recursive: true });
     expect(() => open().current(NOW_MS)).toThrow(
       expect.objectContaining({ code: 'STORAGE_FAILED', message: expect.stringContaining('backup') }),
     );
@@ -179,7 +186,10 @@ describe('the keeper of the certificate', () => {
       machine,
       logged,
       warnings,
-      keeper: new TlsKeeper({ clock, time: { now: () => clock.now() + ahead.ms }, logger, events, machine: () => machine }, options),
+      keeper: new TlsKeeper(
+        { clock, time: { now: () => clock.now() + ahead.ms }, logger, events, problems: new HubProblems(), machine: () => machine },
+        options,
+      ),
     };
   };
 

@@ -24,6 +24,23 @@ function makeHouse() {
 }
 
 describe('GET /api/v1/tools', () => {
+  test('lists of several versions show models the one that the name means, each name once', async () => {
+    const { gateway, addTool } = makeHouse();
+    for (const version of ['1.0.0', '1.1.0', '2.0.0-rc.1'])
+      addTool({ name: 'evening', namespace: 'custom', version, description: `Of ${version}` });
+    const nameOf = (tool: { name?: string; function?: { name: string } }) => tool.function?.name ?? tool.name;
+    for (const query of ['format=openai', 'format=anthropic', 'format=mcp', 'format=openai&q=evening']) {
+      const { json } = await ask(gateway, `/api/v1/tools?limit=100&${query}`);
+      const names: readonly string[] = json.tools.map(nameOf);
+      expect(names.filter((name) => name === 'evening')).toHaveLength(1);
+      expect(new Set(names).size).toBe(names.length);
+      expect(JSON.stringify(json)).toContain('Of 1.1.0');
+    }
+    expect(
+      (await ask(gateway, '/api/v1/tools?limit=100')).json.tools.filter(({ id }: { id: string }) => id.includes('evening')),
+    ).toHaveLength(3);
+  });
+
   test('pages through all tools, each once', async () => {
     const { gateway } = makeHouse();
     const ids: string[] = [];
@@ -72,10 +89,12 @@ describe('GET /api/v1/tools', () => {
     const features = { required: { hum: ['music'], sing: ['music'] }, granted: () => [] };
     const { gateway, addTool } = makeGateway({}, { features, pipeline: { disabledTools: ['core:beep', 'sing'] } });
     for (const name of ['beep', 'hum', 'look', 'sing']) addTool({ name });
-    const { json } = await ask(gateway, '/api/v1/tools');
+    const { json } = await ask(gateway, '/api/v1/tools', { token: AGENT_TOKEN });
     expect(json).toMatchObject({ total: 1, tools: [{ name: 'look' }] });
+    // The owner, who may change what takes which feature, is locked out of none.
+    expect((await ask(gateway, '/api/v1/tools')).json).toMatchObject({ total: 2, tools: [{ name: 'hum' }, { name: 'look' }] });
     expect((await ask(gateway, '/api/v1/tools?q=beep')).json.tools).toEqual([]);
-    expect((await ask(gateway, '/openapi.json')).text).not.toContain('core:hum@');
+    expect((await ask(gateway, '/openapi.json', { token: AGENT_TOKEN })).text).not.toContain('core:hum@');
     expect((await ask(gateway, '/api/v1/tools/beep/invoke', { body: {} })).json.error.code).toBe('RULE_BLOCKED');
   });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { registrationTools } from '../../../src/tools/builtin/registration-tools.ts';
+import { ReservedNames } from '../../../src/tools/manifest/record-file.ts';
 import { SeedDiscovery } from '../../../src/tools/registration/seed-discovery.ts';
 import { ToolRecordStore } from '../../../src/tools/registration/tool-record-store.ts';
 import { ToolRegistrar } from '../../../src/tools/registration/tool-registrar.ts';
@@ -24,11 +25,27 @@ function makeHub() {
   const room = makeGateway({ authenticator, registrations });
   const { store, clock, registry, pipeline, validator, tools, collaborators } = room;
   const records = new ToolRecordStore({ store, logger: silentLogger });
-  const parts = { registry, tools, validator, pipeline, clock, authorizer: collaborators.authorizer, records, logger: silentLogger };
+  const own = { authorizer: collaborators.authorizer, records, isClaimed: () => false, isReserved: () => false, logger: silentLogger };
+  const parts = { registry, tools, validator, pipeline, clock, ...own };
   registrar = new ToolRegistrar(parts);
   const nucleus = [makeTool({ name: 'nucleus' })];
-  const seed = new SeedDiscovery({ ...parts, registrar, nucleus, probe: async () => [], bootstrap: () => [], owner });
-  for (const tool of registrationTools({ registrar, discover: () => seed.discover() })) registry.register(tool);
+  const seed = new SeedDiscovery({
+    ...parts,
+    registrar,
+    nucleus,
+    probe: async () => [],
+    parts: async () => [],
+    bootstrap: () => ({ records: [], leftOut: [] }),
+    report: () => undefined,
+    reserved: new ReservedNames(),
+    owner,
+  });
+  for (const tool of registrationTools({
+    registrar,
+    discover: () => seed.discover(),
+    obstacleTo: (tool) => room.pipeline.obstacleTo(tool),
+  }))
+    registry.register(tool);
   room.addTool({ name: 'temperature', permissions: ['sensor:read:hall/temperature'], handler: async () => ({ celsius: 21 }) });
   const register = (body: JsonObject, token?: string) =>
     ask(room.gateway, '/api/v1/tools', { body, ...(token !== undefined && { token }) });
@@ -71,6 +88,18 @@ describe('POST /api/v1/tools', () => {
         available: true,
       },
     ]);
+    const exec = { type: 'cmd', cmd: '/usr/bin/wc', args: ['-w', '--', '{file}'] };
+    const program = {
+      id: 'words',
+      name: 'Words',
+      description: 'Counts words.',
+      input_schema: { file: 'string' },
+      safety_level: 'low',
+      exec,
+    };
+    expect((await register({ ...program, permissions: ['proc:exec'] })).status).toBe(201);
+    const { tools } = (await ask(gateway, '/api/tools?created_by=system')).json as { tools: JsonObject[] };
+    expect(tools.filter((tool) => 'exec' in tool)).toMatchObject([{ id: 'custom:words@1.0.0', exec }]);
     expect((await ask(gateway, '/api/v1/tools/hall_now', { method: 'DELETE', token: MAKER })).json).toEqual({ removed: made.json.id });
     expect((await ask(gateway, read, { body: {} })).status).toBe(404);
     expect((await ask(gateway, '/api/tools?created_by=agent')).json.tools).toEqual([]);
@@ -81,7 +110,7 @@ describe('POST /api/v1/tools', () => {
     const wrong = await register(record('x', [{ tool: 'temperature', params: { a: 1 } }], { input_schema: { a: 'datetime' } }));
     expect([wrong.status, wrong.json.code, wrong.json.details.pointer]).toEqual([400, 'VALIDATION_ERROR', '/input_schema/a']);
     const unknown = await register(record('x', [{ tool: 'temperatur' }]));
-    expect([unknown.status, unknown.json.details.suggestions]).toEqual([404, ['core:temperature']]);
+    expect([unknown.status, unknown.json.details.suggestions]).toEqual([404, ['temperature']]);
     await register(hall);
     expect((await register(hall)).status).toBe(409);
   });
@@ -126,7 +155,10 @@ describe('POST /api/v1/tools/discover', () => {
   test('without a sentence registers what is missing of what the hub brings', async () => {
     const { gateway, registry, heard } = makeHub();
     const first = await ask(gateway, '/api/v1/tools/discover', { method: 'POST' });
-    expect([first.status, first.json]).toEqual([200, { registered: ['core:nucleus@1.0.0'], known: [], waiting: [] }]);
+    expect([first.status, first.json]).toEqual([
+      200,
+      { registered: ['core:nucleus@1.0.0'], known: [], waiting: [], left_out: [], board: [] },
+    ]);
     expect(registry.has('core:nucleus')).toBe(true);
     expect(heard.at(-1)).toMatchObject({ type: 'agi.tool.result', subject: 'hub:discover_tools@1.0.0' });
     expect((await ask(gateway, '/api/v1/tools/discover', { body: {} })).json).toMatchObject({

@@ -27,6 +27,19 @@ test('a list for people tells what is not configured, and what to set', async ()
   expect(json.tools[1]).not.toHaveProperty('missing_setting');
 });
 
+test('a list tells what no hub can run, and why', async () => {
+  const { gateway, addTool } = makeOffice();
+  addTool({ name: 'render', requires: { gpu: true } });
+  const { json } = await ask(gateway, '/api/v1/tools');
+  expect(json.tools.find(({ name }: { name: string }) => name === 'render')).toMatchObject({
+    available: false,
+    unavailable_reason: 'no hub can run it: this hub has no GPU',
+  });
+  expect((await ask(gateway, '/api/v1/tools/render')).json).toMatchObject({ available: false });
+  const { json: monitor } = await ask(gateway, '/api/tools');
+  expect(monitor.tools.find(({ id }: { id: string }) => id.includes('render'))).toMatchObject({ available: false });
+});
+
 test('a list for models has what works alone, unless it is asked for', async () => {
   const { gateway } = makeOffice();
   for (const format of ['openai', 'anthropic', 'mcp']) {

@@ -1,12 +1,16 @@
 import { AtmoError, type ErrorBody } from '../../../core/errors.ts';
+import { spelledOut } from '../../../core/foreign-text.ts';
 import { isJsonObject, type JsonObject } from '../../../core/json.ts';
 import type { Clock } from '../../../core/time/clock.ts';
+import { maskSecrets } from '../../../tools/schema/secret-params.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 import { elicitation, showsForms } from './elicitation.ts';
 import { RequestStates, type StateSubject } from './request-states.ts';
 import type { ToolRun } from './tool-run.ts';
 
 const KEY = 'approval';
+const MAX_LINES = 20;
+const MAX_TEXT = 1_000;
 type Call = Pick<ToolRun, 'tool' | 'params'>;
 
 /**
@@ -24,7 +28,7 @@ export class ApprovalQuestions {
   /** What a client with elicitation gets in the place of APPROVAL_REQUIRED; undefined for all else. It is asked once per call. */
   ask(error: ErrorBody, call: Call, caller: McpCaller): JsonObject | undefined {
     if (error.code !== 'APPROVAL_REQUIRED' || caller.requestState !== undefined || !showsForms(caller.clientCapabilities)) return undefined;
-    const question = { message: messageOf(error, call), schema: { type: 'object', properties: {} } };
+    const question = { message: messageOf(error, call, caller), schema: { type: 'object', properties: {} } };
     return {
       resultType: 'input_required',
       inputRequests: { [KEY]: elicitation(question) },
@@ -62,12 +66,26 @@ export function withWayOut(error: ErrorBody): ErrorBody {
   };
 }
 
-function messageOf(error: ErrorBody, { tool }: Call): string {
-  const { expires_at: until } = error.details;
+function messageOf(error: ErrorBody, call: Call, caller: McpCaller): string {
+  const { expires_at: until, will_do: lines } = error.details;
   const end = typeof until === 'string' ? ` It can be approved until ${until}.` : '';
+  const work = Array.isArray(lines) ? lines.slice(0, MAX_LINES).map((line) => `\n${foreign(line)}`) : [];
+  const more = Array.isArray(lines) && lines.length > MAX_LINES ? `\nand ${lines.length - MAX_LINES} more` : '';
+  return `${wantOf(error, call, caller)}.${work.join('')}${more}\nA person has to agree ${wayOf(error)}.${end} Continue here once that is done: this form approves nothing.`;
+}
+
+/** As the hub that runs the call says it, which knows the devices; an older one leaves the words to this hub. */
+function wantOf({ details: { summary } }: ErrorBody, { tool, params }: Call, { principal }: McpCaller): string {
+  if (typeof summary === 'string') return foreign(summary);
   // The title of a tool may hold a name that a device gave itself.
   const title = JSON.stringify(tool.definition.metadata.title.slice(0, 80));
-  return `The agent asks for ${title} (${tool.id}), which is dangerous. A person has to agree ${wayOf(error)}.${end} Continue here once that is done: this form approves nothing.`;
+  const given = foreign(JSON.stringify(maskSecrets(tool.definition.parameters, params)));
+  return `${principal.id} wants: ${title} (${tool.id}) with ${given}`;
+}
+
+/** The words may come from another hub: without signs that nobody sees, and with an end. */
+function foreign(text: unknown): string {
+  return spelledOut(String(text)).slice(0, MAX_TEXT);
 }
 
 function wayOf({ details }: ErrorBody): string {

@@ -15,5 +15,6 @@ export function showsForms({ elicitation: declared }: JsonObject): boolean {
 
 /** What a client has to declare, as `ClientCapabilities`, so that the call which ended with this error can be made. */
 export function neededCapabilities({ code, details }: Pick<ErrorBody, 'code' | 'details'>): JsonObject | undefined {
-  return code === 'NOT_SUPPORTED' && isJsonObject(details.client_capabilities) ? details.client_capabilities : undefined;
+  if (code !== 'NOT_SUPPORTED') return undefined;
+  return isJsonObject(details.client_capabilities) ? details.client_capabilities : undefined;
 }

@@ -74,8 +74,12 @@ export class LongCalls {
       await pause(this.#clock, Math.min(lookMs, leftMs), caller.signal);
       const { principal } = caller;
       if (caller.signal.aborted) return this.#jobs.cancel(job.job_id, { principal, signal: new AbortController().signal });
+      const { progress: told } = job;
       job = await this.#jobs.status(job.job_id, caller);
-      if (job.progress) caller.progress(job.progress.fraction, job.progress.note);
+      const { progress } = job;
+      // A client is told again only what is new: progress has to grow.
+      if (progress && (progress.fraction !== told?.fraction || progress.note !== told?.note))
+        caller.progress(progress.fraction, progress.note);
     }
     return job;
   }

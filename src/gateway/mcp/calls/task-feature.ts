@@ -43,7 +43,10 @@ export function taskFeature({ jobs, tools, clock }: TaskParts): McpFeature {
 /** JOB_NOT_FOUND for what cannot be an id; NOT_SUPPORTED for a client that did not say that it takes tasks. */
 function idIn({ taskId }: JsonObject, { clientCapabilities }: McpCaller): string {
   if (!takesTasks(clientCapabilities)) {
-    throw new AtmoError('NOT_SUPPORTED', `Say with each request that the client has the extension ${TASKS}`, { extension: TASKS });
+    throw new AtmoError('NOT_SUPPORTED', `Say with each request that the client has the extension ${TASKS}`, {
+      extension: TASKS,
+      client_capabilities: { extensions: { [TASKS]: {} } },
+    });
   }
   if (typeof taskId === 'string' && taskId.length <= 64) return taskId;
   throw new AtmoError('JOB_NOT_FOUND', 'The parameter taskId is missing, or is no id of a task');

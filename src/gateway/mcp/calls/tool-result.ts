@@ -1,12 +1,14 @@
 import type { ErrorBody } from '../../../core/errors.ts';
+import { writtenOut } from '../../../core/foreign-text.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
 import { CONTENT_BLOCKS, IMAGE_MEMBER } from '../../../tools/definition/tool-companions.ts';
 import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 import type { ToolRun } from './tool-run.ts';
 
-/** A result as text for the model, and as it is for programs. */
-export function successResult(value: Json): JsonObject {
+/** A result as text for the model, and as JSON for programs; neither has a character that a person would not see. */
+export function successResult(found: Json): JsonObject {
+  const value = writtenOut(found);
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return { content: [{ type: 'text', text }], ...(isJsonObject(value) && { structuredContent: value }) };
 }
@@ -14,7 +16,7 @@ export function successResult(value: Json): JsonObject {
 /** What a tool found; blocks of content go to the client as they are. */
 export function toolResult(tool: Pick<RegisteredTool, 'definition'> | undefined, result: Json): JsonObject {
   const isContent = tool?.definition.returns[CONTENT_BLOCKS] === true && isJsonObject(result) && Array.isArray(result.content);
-  return isContent ? { content: result.content ?? [] } : (pictureResult(tool, result) ?? successResult(result));
+  return isContent ? { content: writtenOut(result.content ?? []) } : (pictureResult(tool, result) ?? successResult(result));
 }
 
 /** Base64 of how pictures begin that agents can look at. */
@@ -34,9 +36,9 @@ function pictureResult(tool: Pick<RegisteredTool, 'definition'> | undefined, res
   if (typeof data !== 'string' || !mimeType) return undefined;
   const content = [
     { type: 'image', data, mimeType },
-    { type: 'text', text: JSON.stringify(rest) },
+    { type: 'text', text: JSON.stringify(writtenOut(rest)) },
   ];
-  return { content, structuredContent: result };
+  return { content, structuredContent: writtenOut(result) };
 }
 
 /**
@@ -47,8 +49,9 @@ export function errorResult(
   { code, message, details, retryable }: ErrorBody,
   { era, listing }: Pick<McpCaller, 'era'> & Pick<ToolRun, 'listing'>,
 ): JsonObject {
-  const texts = [`${code}: ${message}`, ...(Object.keys(details).length > 0 ? [JSON.stringify(details)] : [])];
+  const told = writtenOut({ message, details }) as { readonly message: string; readonly details: JsonObject };
+  const texts = [`${code}: ${told.message}`, ...(Object.keys(details).length > 0 ? [JSON.stringify(told.details)] : [])];
   const content = texts.map((text) => ({ type: 'text', text }));
   const isStructured = era === 'modern' || listing === 'open';
-  return { content, isError: true, ...(isStructured && { structuredContent: { code, message, details, retryable } }) };
+  return { content, isError: true, ...(isStructured && { structuredContent: { code, ...told, retryable } }) };
 }

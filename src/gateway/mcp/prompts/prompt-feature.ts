@@ -13,7 +13,7 @@ interface PromptFeatureParts {
 /** `prompts/list` and `prompts/get`. */
 export function promptFeature({ sources, asking }: PromptFeatureParts): McpFeature {
   return {
-    capabilities: { prompts: { listChanged: true } },
+    capabilities: { prompts: {} },
     methods: {
       'prompts/list': async ({ cursor }, caller) => list(sources, caller, cursor),
       'prompts/get': (params, caller) => {

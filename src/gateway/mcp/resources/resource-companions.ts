@@ -1,6 +1,6 @@
 import type { CompanionResource } from '../../../tools/definition/tool-companions.ts';
 import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';
-import type { McpCaller } from '../mcp-feature.ts';
+import type { McpCaller, McpListener } from '../mcp-feature.ts';
 import type { ResourceContents, ResourceEntry, ResourceSource, ResourceTemplate } from './resource-source.ts';
 
 const VARIABLE = /\{(\w+)\}/g;
@@ -36,12 +36,17 @@ export class CompanionResources implements ResourceSource {
     return undefined;
   }
 
+  told(listener: McpListener): (uri: string) => boolean {
+    const resources = this.#all(listener);
+    return (uri) => resources.some((resource) => partsOf(resource.uri, uri) !== undefined);
+  }
+
   values(uriTemplate: string, variable: string, caller: McpCaller): readonly string[] | undefined {
     const isKnown = this.#all(caller).some(({ uri }) => uri === uriTemplate && uri.includes(`{${variable}}`));
     return isKnown ? [] : undefined;
   }
 
-  #all({ principal }: McpCaller): readonly CompanionResource[] {
+  #all({ principal }: McpListener): readonly CompanionResource[] {
     return this.#catalogue.all(principal).flatMap(({ companions }) => companions?.resources ?? []);
   }
 }

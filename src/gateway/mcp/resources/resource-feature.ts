@@ -1,12 +1,13 @@
 import { AtmoError } from '../../../core/errors.ts';
 import type { Json, JsonObject } from '../../../core/json.ts';
 import { listPage } from '../list-page.ts';
-import type { McpCaller, McpFeature } from '../mcp-feature.ts';
+import type { McpCaller, McpFeature, McpListener } from '../mcp-feature.ts';
 import type { ResourceNotices } from './resource-notices.ts';
 import type { ResourceContents, ResourceSource } from './resource-source.ts';
 
-/** As many URIs as one session may wait for. */
+/** As many URIs as one session or stream may wait for. */
 const MAX_SUBSCRIPTIONS = 512;
+const MAX_URI = 2_048;
 
 interface ResourceFeatureParts {
   readonly sources: readonly ResourceSource[];
@@ -19,6 +20,7 @@ export function resourceFeature({ sources, notices }: ResourceFeatureParts): Mcp
   notices.start();
   return {
     close: () => notices[Symbol.dispose](),
+    admitSubscriptions: (uris, listener) => admit(sources, uris, listener),
     capabilities: { resources: { listChanged: true, subscribe: true } },
     methods: {
       'resources/list': async ({ cursor }, caller) => list(sources, caller, cursor),
@@ -27,9 +29,9 @@ export function resourceFeature({ sources, notices }: ResourceFeatureParts): Mcp
         const contents = await contentsOf(sources, uriIn(params), caller);
         return { contents: contents.map((part) => ({ ...part })) };
       },
-      'resources/subscribe': (params, caller) => subscribe(sources, uriIn(params), caller),
+      'resources/subscribe': async (params, caller) => subscribe(sources, uriIn(params), caller),
       'resources/unsubscribe': async (params, caller) => {
-        caller.session?.subscriptions.delete(uriIn(params));
+        caller.session?.unsubscribe(uriIn(params));
         return {};
       },
     },
@@ -48,15 +50,28 @@ function listTemplates(sources: readonly ResourceSource[], caller: McpCaller, cu
   return { resourceTemplates: items.map((template) => ({ ...template })), ...(nextCursor !== undefined && { nextCursor }) };
 }
 
-async function subscribe(sources: readonly ResourceSource[], uri: string, caller: McpCaller): Promise<JsonObject> {
+function subscribe(sources: readonly ResourceSource[], uri: string, caller: McpCaller): JsonObject {
   const { session } = caller;
   if (!session) throw new AtmoError('NOT_SUPPORTED', 'Only sessions have resources/subscribe; listen with subscriptions/listen instead');
-  await contentsOf(sources, uri, caller);
+  admit(sources, [uri], caller);
   if (session.subscriptions.size >= MAX_SUBSCRIPTIONS && !session.subscriptions.has(uri)) {
     throw new AtmoError('RESOURCE_EXCEEDED', `A session subscribes to ${MAX_SUBSCRIPTIONS} resources at most; unsubscribe from some first`);
   }
-  session.subscriptions.add(uri);
+  session.subscribe(uri);
   return {};
+}
+
+/** Reads none of them: a client may name hundreds with one request. */
+function admit(sources: readonly ResourceSource[], uris: readonly string[], listener: McpListener): void {
+  if (uris.length > MAX_SUBSCRIPTIONS) {
+    throw new AtmoError('RESOURCE_EXCEEDED', `A stream waits for ${MAX_SUBSCRIPTIONS} resources at most; open another for the rest`);
+  }
+  const isTold = sources.map((source) => source.told(listener));
+  const silent = uris.find((uri) => !isTold.some((tells) => tells(uri)));
+  if (silent === undefined) return;
+  throw new AtmoError('NOT_FOUND', `No changes are told of ${JSON.stringify(silent.slice(0, 256))}; subscribe to a URI of resources/list`, {
+    uri: silent.slice(0, MAX_URI),
+  });
 }
 
 /** NOT_FOUND, with the URI, for what is not there and for what the caller may not see. */
@@ -71,6 +86,6 @@ async function contentsOf(sources: readonly ResourceSource[], uri: string, calle
 }
 
 function uriIn({ uri }: JsonObject): string {
-  if (typeof uri === 'string' && uri !== '' && uri.length <= 2_048) return uri;
+  if (typeof uri === 'string' && uri !== '' && uri.length <= MAX_URI) return uri;
   throw new AtmoError('VALIDATION_ERROR', 'The parameter uri is missing; resources/list tells the URIs');
 }

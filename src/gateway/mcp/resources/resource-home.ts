@@ -12,9 +12,9 @@ import { readingView } from '../../devices/reading-view.ts';
 import { HISTORY_QUERY, historyView } from '../../devices/sensor-history.ts';
 import { parseQuery } from '../../door/query.ts';
 import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';
-import type { McpCaller } from '../mcp-feature.ts';
+import type { McpCaller, McpListener } from '../mcp-feature.ts';
 import { jsonContents, type ResourceContents, type ResourceEntry, type ResourceSource, type ResourceTemplate } from './resource-source.ts';
-import { areaUri, deviceUri, historyOf, parseHomeUri, sensorUri } from './resource-uri.ts';
+import { areaUri, areaUris, deviceUri, deviceUris, historyOf, parseHomeUri, sensorUri } from './resource-uri.ts';
 
 const MIME = 'application/json';
 /** As many points as a model can look at; `limit` asks for others. */
@@ -39,7 +39,7 @@ const TEMPLATES: readonly ResourceTemplate[] = [
     uriTemplate: 'atmo://sensors/{+sensor}',
     name: 'sensor',
     title: 'Sensor now',
-    description: 'The present value of a sensor such as hall-sensor/temperature, with unit and age',
+    description: 'The present value of a sensor, <device id>/<reading>, with unit and age',
     mimeType: MIME,
   },
   {
@@ -83,6 +83,14 @@ export class HomeResources implements ResourceSource {
     return value && [jsonContents(uri, value)];
   }
 
+  told(listener: McpListener): (uri: string) => boolean {
+    const { names } = this.#parts.sight;
+    const ofDevices = this.devices(listener).flatMap(({ id }) => deviceUris(id, names));
+    const ofAreas = this.areas(listener).flatMap((area) => areaUris(area, names));
+    const uris = new Set([...ofDevices, ...ofAreas, ...this.#readings(listener).map(({ sensor }) => sensorUri(sensor.id))]);
+    return (uri) => uris.has(uri);
+  }
+
   values(uriTemplate: string, variable: string, caller: McpCaller): readonly string[] | undefined {
     if (!TEMPLATES.some((template) => template.uriTemplate === uriTemplate)) return undefined;
     const { names } = this.#parts.sight;
@@ -95,14 +103,14 @@ export class HomeResources implements ResourceSource {
   }
 
   /** Names of the areas that the caller knows a device or sensor of, sorted. */
-  areas(caller: McpCaller): readonly string[] {
+  areas(caller: McpListener): readonly string[] {
     const named = [...this.devices(caller), ...this.#readings(caller).map(({ sensor }) => sensor)].map(({ area }) => area);
     const byKey = new Map(named.filter((name) => name !== undefined).map((name) => [areaKey(name), name]));
     return [...byKey.values()].sort(compareText);
   }
 
   /** The devices that the caller sees in its view, in the order of their ids. */
-  devices({ principal, view }: McpCaller): readonly Device[] {
+  devices({ principal, view }: McpListener): readonly Device[] {
     const devices = this.#parts.sight.devices(principal).filter(({ area }) => isInView(area, view));
     return devices.toSorted((a, b) => compareText(a.id, b.id));
   }
@@ -149,7 +157,7 @@ export class HomeResources implements ResourceSource {
     return historyView(this.#parts, caller.principal, { sensor, query });
   }
 
-  #readings({ principal, view }: McpCaller): readonly Reading[] {
+  #readings({ principal, view }: McpListener): readonly Reading[] {
     const readings = this.#parts.sight.readings(principal).filter(({ sensor }) => isInView(sensor.area, view));
     return readings.toSorted((a, b) => compareText(a.sensor.id, b.sensor.id));
   }
@@ -159,7 +167,7 @@ export class HomeResources implements ResourceSource {
   }
 }
 
-function isInView(area: string | undefined, view: McpCaller['view']): boolean {
+function isInView(area: string | undefined, view: McpListener['view']): boolean {
   return view.kind !== 'area' || (area !== undefined && areaKey(area) === areaKey(view.area));
 }
 

@@ -1,12 +1,11 @@
 import type { Principal } from '../../../core/access/principal.ts';
 import type { DeviceDirectory } from '../../../core/devices/device-directory.ts';
-import { areaKey } from '../../../core/devices/device-facts.ts';
 import type { EventBus, HubEvent } from '../../../core/events.ts';
 import type { DeviceId } from '../../../core/ids.ts';
 import type { Clock } from '../../../core/time/clock.ts';
 import type { CallerSight } from '../../devices/caller-sight.ts';
 import type { McpNotices } from '../mcp-feature.ts';
-import { areaUri, deviceUri, sensorUri } from './resource-uri.ts';
+import { areaUris, deviceUris, sensorUri } from './resource-uri.ts';
 
 /** What changes within this time is told once. */
 const GATHER_MS = 250;
@@ -71,10 +70,8 @@ export class ResourceNotices implements Disposable {
     const device = this.#directory.get(id as DeviceId);
     const maySee: MayRead = (principal) => this.#sight.maySee(principal, id as DeviceId);
     const { names } = this.#sight;
-    for (const called of [id, ...names.deviceAliases(id)]) this.#put(deviceUri(called), maySee);
-    if (device?.area === undefined) return;
-    const { area } = device;
-    for (const called of [area, areaKey(area), ...names.areaNames(area).aliases]) this.#put(areaUri(called), maySee);
+    const ofArea = device?.area === undefined ? [] : areaUris(device.area, names);
+    for (const uri of [...deviceUris(id, names), ...ofArea]) this.#put(uri, maySee);
   }
 
   #put(uri: string, mayRead: MayRead): void {

@@ -1,5 +1,6 @@
-import type { JsonObject } from '../../../core/json.ts';
-import type { McpCaller } from '../mcp-feature.ts';
+import { writtenOut } from '../../../core/foreign-text.ts';
+import type { Json, JsonObject } from '../../../core/json.ts';
+import type { McpCaller, McpListener } from '../mcp-feature.ts';
 
 /** One line of `resources/list`. */
 export interface ResourceEntry {
@@ -33,11 +34,13 @@ export interface ResourceSource {
   templates(caller: McpCaller): readonly ResourceTemplate[];
   /** Undefined for a URI that is none of its own. VALIDATION_ERROR for a query that cannot be. */
   read(uri: string, caller: McpCaller): Promise<readonly ResourceContents[] | undefined>;
+  /** Which of its URIs a caller hears the changes of. */
+  told(listener: McpListener): (uri: string) => boolean;
   /** Values for a variable of one of its templates; undefined for a template or variable that is none of its own. */
   values(uriTemplate: string, variable: string, caller: McpCaller): readonly string[] | undefined;
 }
 
 /** A JSON value as the contents of a resource. */
 export function jsonContents(uri: string, value: JsonObject | object): ResourceContents {
-  return { uri, mimeType: 'application/json', text: JSON.stringify(value) };
+  return { uri, mimeType: 'application/json', text: JSON.stringify(writtenOut(value as Json)) };
 }

@@ -1,3 +1,6 @@
+import { areaKey } from '../../../core/devices/device-facts.ts';
+import type { HomeNames } from '../../../core/devices/home-names.ts';
+
 /** What a URI of the home names; ids are as the client wrote them, decoded. */
 export type HomeUri =
   | { readonly kind: 'device'; readonly id: string }
@@ -13,6 +16,15 @@ export const deviceUri = (id: string): string => `atmo://devices/${encodeURIComp
 export const areaUri = (name: string): string => `atmo://areas/${encodeURIComponent(name)}`;
 /** The slashes of the id stay. */
 export const sensorUri = (id: string): string => `atmo://sensors/${id.split('/').map(encodeURIComponent).join('/')}`;
+
+/** The URIs under which changes of a device or of an area are told: by its id or name, and by each alias. */
+export function deviceUris(id: string, names: Pick<HomeNames, 'deviceAliases'>): readonly string[] {
+  return [id, ...names.deviceAliases(id)].map(deviceUri);
+}
+
+export function areaUris(area: string, names: Pick<HomeNames, 'areaNames'>): readonly string[] {
+  return [area, areaKey(area), ...names.areaNames(area).aliases].map(areaUri);
+}
 
 /** Takes a URI of the home apart; undefined for any other. */
 export function parseHomeUri(uri: string): HomeUri | undefined {

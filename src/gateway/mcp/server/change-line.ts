@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal } from '../../../core/access/principal.ts';
-import type { McpListener } from '../mcp-feature.ts';
+import { type AtmoError, toAtmoError } from '../../../core/errors.ts';
+import { isJsonObject, type JsonObject } from '../../../core/json.ts';
+import type { McpFeature, McpListener } from '../mcp-feature.ts';
 import type { McpView } from '../mcp-view.ts';
 import type { Notice, OpenLine } from './open-lines.ts';
 
@@ -20,9 +22,6 @@ export class ChangeLine implements OpenLine {
     this.view = view;
   }
 
-  /** The stream was made for one token and ends with it. */
-  renew(): void {}
-
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -37,5 +36,19 @@ export class ChangeLine implements OpenLine {
 
   close(): Promise<void> {
     return this.onClose();
+  }
+}
+
+/** Why a stream of these resources would stay silent; undefined where all of them are told of. */
+export function refusedSubscription(features: readonly McpFeature[], { params }: JsonObject, listener: McpListener): AtmoError | undefined {
+  const { notifications } = isJsonObject(params) ? params : {};
+  const wanted = isJsonObject(notifications) ? notifications.resourceSubscriptions : undefined;
+  if (!Array.isArray(wanted)) return undefined;
+  const uris = wanted.filter((uri) => typeof uri === 'string');
+  try {
+    for (const feature of features) feature.admitSubscriptions?.(uris, listener);
+    return undefined;
+  } catch (thrown) {
+    return toAtmoError(thrown);
   }
 }

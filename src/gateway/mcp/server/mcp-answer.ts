@@ -1,6 +1,6 @@
 import { type AtmoError, ERROR_CODES } from '../../../core/errors.ts';
 import type { Json } from '../../../core/json.ts';
-import type { Answer } from '../../door/answer.ts';
+import { type Answer, problemHeaders } from '../../door/answer.ts';
 
 /** A response of the MCP server as the door sends answers: text whole, a stream as it comes. */
 export async function answerOfResponse(response: Response): Promise<Answer> {
@@ -25,5 +25,6 @@ export function rpcError(error: AtmoError, id: Json | undefined): Answer {
   const { code, message, details } = error.toBody();
   const told = { code: INVALID_PARAMS, message, data: { code, details } };
   const body = JSON.stringify({ jsonrpc: '2.0', error: told, id: typeof id === 'string' || typeof id === 'number' ? id : null });
-  return { status: ERROR_CODES[code].httpStatus, headers: { 'content-type': 'application/json' }, body };
+  const status = ERROR_CODES[code].httpStatus;
+  return { status, headers: { 'content-type': 'application/json', ...problemHeaders(error, status) }, body };
 }

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import { isSpecType, type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import type { Principal } from '../../../core/access/principal.ts';
+import { isJsonObject, type JsonObject } from '../../../core/json.ts';
 import type { McpSession } from '../mcp-feature.ts';
 import type { McpView } from '../mcp-view.ts';
+import type { SessionFacts } from './kept-sessions.ts';
 import { authInfoOf, type McpGuest, type McpOffer, makeServer } from './mcp-server.ts';
 import type { Notice, OpenLine } from './open-lines.ts';
 import { SessionEvents } from './session-events.ts';
@@ -10,18 +12,30 @@ import { SessionEvents } from './session-events.ts';
 /** When clients come back to a stream that was cut. */
 const RETRY_MS = 2_000;
 
+interface SessionOptions {
+  /** Of a session that was begun before; a new one when absent. */
+  readonly id?: string;
+  /** Is called when `facts` are others than before. */
+  readonly onChange: (session: ServerSession) => void;
+}
+
 /** A session of the handshake era (2025-11-25 and before), from `initialize` to DELETE. */
 export class ServerSession implements McpSession, OpenLine {
-  readonly id = randomUUID();
-  readonly subscriptions = new Set<string>();
+  readonly id: string;
+  readonly principal: Principal;
   readonly view: McpView;
-  #principal: Principal;
+  readonly #subscriptions = new Set<string>();
+  readonly #onChange: () => void;
+  #opening: JsonObject | undefined;
+  #level: string | undefined;
   readonly #server: Server;
   readonly #transport: WebStandardStreamableHTTPServerTransport;
 
-  constructor(offer: McpOffer, { principal, view }: McpGuest) {
-    this.#principal = principal;
+  constructor(offer: McpOffer, { principal, view }: McpGuest, { id = randomUUID(), onChange }: SessionOptions) {
+    this.id = id;
+    this.principal = principal;
     this.view = view;
+    this.#onChange = () => onChange(this);
     this.#server = makeServer(offer, { era: 'legacy', session: this });
     this.#transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => this.id,
@@ -30,8 +44,8 @@ export class ServerSession implements McpSession, OpenLine {
     });
   }
 
-  get principal(): Principal {
-    return this.#principal;
+  get subscriptions(): ReadonlySet<string> {
+    return this.#subscriptions;
   }
 
   /** False while no `initialize` has been understood. */
@@ -39,8 +53,21 @@ export class ServerSession implements McpSession, OpenLine {
     return this.#transport.sessionId !== undefined;
   }
 
-  renew(principal: Principal): void {
-    this.#principal = principal;
+  /** Undefined while no `initialize` has been understood. */
+  get facts(): SessionFacts | undefined {
+    if (!this.#opening || !this.isInitialized) return undefined;
+    const { view, subscriptions } = this;
+    return { opening: this.#opening, view, subscriptions: [...subscriptions], ...(this.#level !== undefined && { level: this.#level }) };
+  }
+
+  subscribe(uri: string): void {
+    if (this.#subscriptions.has(uri)) return;
+    this.#subscriptions.add(uri);
+    this.#onChange();
+  }
+
+  unsubscribe(uri: string): void {
+    if (this.#subscriptions.delete(uri)) this.#onChange();
   }
 
   /** Readies it for its first request. */
@@ -48,9 +75,23 @@ export class ServerSession implements McpSession, OpenLine {
     await this.#server.connect(this.#transport);
   }
 
+  /** Readies it as the session that a client began before the hub started: its handshake is done again, without the client. */
+  async resume(guest: McpGuest, { opening, subscriptions, level }: SessionFacts): Promise<void> {
+    await this.open();
+    await this.#repeat(guest, { id: 0, method: 'initialize', params: opening });
+    await this.#repeat(guest, { method: 'notifications/initialized' });
+    if (level !== undefined) await this.#repeat(guest, { id: 1, method: 'logging/setLevel', params: { level } });
+    for (const uri of subscriptions) this.#subscriptions.add(uri);
+  }
+
   /** Answers a POST with its parsed `body`, a GET or a DELETE. */
-  handle(guest: McpGuest, request: Request, body?: unknown): Promise<Response> {
-    return this.#transport.handleRequest(request, { authInfo: authInfoOf(guest), ...(body !== undefined && { parsedBody: body }) });
+  async handle(guest: McpGuest, request: Request, body?: unknown): Promise<Response> {
+    const wasInitialized = this.isInitialized;
+    if (isJsonObject(body as JsonObject)) this.#remember(body as JsonObject);
+    const options = { authInfo: authInfoOf(guest), ...(body !== undefined && { parsedBody: body }) };
+    const response = await this.#transport.handleRequest(request, options);
+    if (!wasInitialized && this.facts) this.#onChange();
+    return response;
   }
 
   tell(notice: Notice): void {
@@ -61,12 +102,33 @@ export class ServerSession implements McpSession, OpenLine {
     await this.#server.close();
   }
 
+  #remember({ method, params }: JsonObject): void {
+    if (!isJsonObject(params)) return;
+    if (method === 'initialize' && !this.isInitialized) this.#opening = params;
+    const { level } = params;
+    if (method !== 'logging/setLevel' || !isSpecType.LoggingLevel(level) || level === this.#level) return;
+    this.#level = level;
+    this.#onChange();
+  }
+
+  async #repeat(guest: McpGuest, message: JsonObject): Promise<void> {
+    const version = this.#opening?.protocolVersion;
+    const headers = {
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      ...(this.isInitialized && { 'mcp-session-id': this.id }),
+      ...(this.isInitialized && typeof version === 'string' && { 'mcp-protocol-version': version }),
+    };
+    const request = new Request('http://hub.invalid/mcp', { method: 'POST', headers });
+    const response = await this.handle(guest, request, { jsonrpc: '2.0', ...message });
+    // The handshake is over when its answer has been written.
+    await response.text();
+  }
+
   async #send(notice: Notice): Promise<void> {
     switch (notice.kind) {
       case 'tools_list_changed':
         return this.#server.sendToolListChanged();
-      case 'prompts_list_changed':
-        return this.#server.sendPromptListChanged();
       case 'resources_list_changed':
         return this.#server.sendResourceListChanged();
       case 'resource_updated':

@@ -3,6 +3,7 @@ import {
   createMcpHandler,
   type Implementation,
   isLegacyRequest,
+  McpServer,
   MissingRequiredClientCapabilityError,
   mergeCapabilities,
   ProtocolError,
@@ -11,6 +12,7 @@ import {
   type ServerCapabilities,
   type ServerContext,
   type ServerEventBus,
+  type ServerOptions,
 } from '@modelcontextprotocol/server';
 import type { Principal } from '../../../core/access/principal.ts';
 import { type AtmoError, toAtmoError } from '../../../core/errors.ts';
@@ -53,11 +55,17 @@ export function isOfSession(request: Request, body: unknown): Promise<boolean> {
 }
 
 /** A server over the features for one connection or one request. */
-export function makeServer(offer: McpOffer, { era, session, methods }: ServerUse): Server {
-  const server = new Server(offer.about, {
-    capabilities: capabilitiesOf(offer.features),
-    instructions: offer.instructions,
-  });
+export function makeServer(offer: McpOffer, use: ServerUse): Server {
+  const server = new Server(offer.about, optionsOf(offer));
+  answerBy(server, offer, use);
+  return server;
+}
+
+function optionsOf({ features, instructions }: McpOffer): ServerOptions {
+  return { capabilities: capabilitiesOf(features), instructions };
+}
+
+function answerBy(server: Server, offer: McpOffer, { era, session, methods }: ServerUse): void {
   server.onerror = offer.onError;
   for (const feature of offer.features) {
     for (const [method, answer] of Object.entries(feature.methods)) {
@@ -72,7 +80,21 @@ export function makeServer(offer: McpOffer, { era, session, methods }: ServerUse
       });
     }
   }
-  return server;
+}
+
+/** A server for a call of one tool whose arguments are repeated in headers: the SDK compares the two where it finds the schema here. */
+class MirroringServer extends McpServer {
+  readonly #schema: JsonObject;
+
+  constructor(offer: McpOffer, use: ServerUse, schema: JsonObject) {
+    super(offer.about, optionsOf(offer));
+    this.#schema = schema;
+    answerBy(this.server, offer, use);
+  }
+
+  override toolInputSchemaJson(): JsonObject {
+    return this.#schema;
+  }
 }
 
 interface ModernExchange {
@@ -85,10 +107,13 @@ interface ModernExchange {
 
 /** Answers one request of 2026-07-28; `close` ends a stream that it opened. */
 export function serveModern(offer: McpOffer, { guest, request, body, bus }: ModernExchange) {
-  const { method } = body;
+  const { method, params } = body;
   // Handlers are made for each request anew: one is enough.
-  const methods = new Set(typeof method === 'string' ? [method] : []);
-  const handler = createMcpHandler(() => makeServer(offer, { era: 'modern', methods }), {
+  const use = { era: 'modern', methods: new Set(typeof method === 'string' ? [method] : []) } as const;
+  const { name } = objectOf(params);
+  const isCall = method === 'tools/call' && typeof name === 'string';
+  const schema = isCall ? offer.features.map((feature) => feature.mirroredSchema?.(name, guest)).find(isJsonObject) : undefined;
+  const handler = createMcpHandler(() => (schema ? new MirroringServer(offer, use, schema) : makeServer(offer, use)), {
     legacy: 'reject',
     onerror: offer.onError,
     bus,

@@ -4,17 +4,16 @@ import { AtmoError } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/time/clock.ts';
 import { repeat } from '../../../core/time/repeat.ts';
 import type { McpListener } from '../mcp-feature.ts';
+import { sessionOwner } from './kept-sessions.ts';
 
 /** What clients can be told without having asked. */
 export type Notice =
-  | { readonly kind: 'tools_list_changed' | 'prompts_list_changed' | 'resources_list_changed' }
+  | { readonly kind: 'tools_list_changed' | 'resources_list_changed' }
   | { readonly kind: 'resource_updated'; readonly uri: string };
 
 /** Something that stays open for a client: a session, or a stream of changes. */
 export interface OpenLine extends McpListener {
   readonly id: string;
-  /** The account came back with another token: what it may hear and how long goes by that one. */
-  renew(principal: Principal): void;
   tell(notice: Notice): void;
   close(): Promise<void>;
 }
@@ -33,19 +32,23 @@ interface Place {
 interface LineCollaborators {
   readonly clock: Clock;
   readonly authenticator: Pick<Authenticator, 'isStillValid'>;
+  /** A line has ended for good; not called for those that end with the hub. */
+  readonly onEnd?: (id: string) => void;
 }
 
 /**
- * All that is open for clients, within bounds: an account that wants too much loses what it has not used for longest, and so
- * does the one that has most when another one has nothing and all places are taken.
+ * All that is open for clients, within bounds: an account that wants too much loses what it has not used for longest, and when all
+ * places are taken so does the account that has most.
  */
 export class OpenLines implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #authenticator: LineCollaborators['authenticator'];
+  readonly #onEnd: (id: string) => void;
   readonly #places = new Map<string, Place>();
   #stopChecks: (() => void) | undefined;
 
-  constructor({ clock, authenticator }: LineCollaborators) {
+  constructor({ clock, authenticator, onEnd = () => {} }: LineCollaborators) {
+    this.#onEnd = onEnd;
     this.#clock = clock;
     this.#authenticator = authenticator;
   }
@@ -54,23 +57,26 @@ export class OpenLines implements AsyncDisposable {
     return this.#places.size;
   }
 
-  /** RESOURCE_EXCEEDED when all places are taken by others that have one each. */
+  /** RESOURCE_EXCEEDED when all places are taken, and nobody has more than who wants one more. */
   add(line: OpenLine): void {
     const account = accountOf(line.principal);
     const own = [...this.#places.values()].filter((place) => place.account === account);
-    const isCrowded = own.length >= LINE_LIMITS.each || this.#places.size >= LINE_LIMITS.all;
-    if (isCrowded) this.#makeRoom(own.length > 0 ? own : this.#ofGreediest());
+    if (own.length >= LINE_LIMITS.each) this.#makeRoom(own);
+    else if (this.#places.size >= LINE_LIMITS.all) this.#makeRoom(this.#ofGreediest(own));
     this.#places.set(line.id, { line, account, usedAtMs: this.#clock.monotonic(), readers: 0 });
     this.#stopChecks ??= repeat(this.#clock, LINE_LIMITS.checkMs, () => this.#check());
   }
 
-  /** The line of an id if it is this principal's; others cannot tell that it exists. */
+  /** The line of an id if this token began it; others cannot tell that it exists. */
   find(id: string, principal: Principal): OpenLine | undefined {
     const place = this.#places.get(id);
-    if (!place || principalKey(place.line.principal) !== principalKey(principal)) return undefined;
+    if (!place || sessionOwner(place.line.principal) !== sessionOwner(principal)) return undefined;
     place.usedAtMs = this.#clock.monotonic();
-    place.line.renew(principal);
     return place.line;
+  }
+
+  has(id: string): boolean {
+    return this.#places.has(id);
   }
 
   /** Counts a stream of the line that is being read; the answer ends it. */
@@ -88,9 +94,8 @@ export class OpenLines implements AsyncDisposable {
   end(id: string): void {
     const place = this.#places.get(id);
     if (!place) return;
-    this.#places.delete(id);
-    if (this.#places.size === 0) this.#rest();
-    place.line.close().catch(() => {});
+    this.#onEnd(id);
+    this.#close(place);
   }
 
   /** Tells those that are concerned and whose token counts. */
@@ -99,14 +104,21 @@ export class OpenLines implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const id of [...this.#places.keys()]) this.end(id);
+    for (const place of [...this.#places.values()]) this.#close(place);
     this.#rest();
   }
 
-  #ofGreediest(): readonly Place[] {
+  /** The lines of who has most: of the account itself only where nobody has more; of nobody where all have one. */
+  #ofGreediest(own: readonly Place[]): readonly Place[] {
     const accounts = Map.groupBy(this.#places.values(), ({ account }) => account);
-    const [most] = [...accounts.values()].sort((a, b) => b.length - a.length);
-    return most !== undefined && most.length > 1 ? most : [];
+    const [most = []] = [...accounts.values()].sort((a, b) => b.length - a.length);
+    return most.length > Math.max(1, own.length) ? most : own;
+  }
+
+  #close({ line }: Place): void {
+    this.#places.delete(line.id);
+    if (this.#places.size === 0) this.#rest();
+    line.close().catch(() => {});
   }
 
   #makeRoom(places: readonly Place[]): void {

@@ -1,14 +1,11 @@
 import type { Device } from '../../../core/devices/device-model.ts';
 import type { Reading, SensorInfo } from '../../../core/devices/reading-store.ts';
 import type { JsonObject } from '../../../core/json.ts';
+import { isRoomAir } from '../../../tools/places/resolve-sensor.ts';
 
 /** Bounds of what one overview tells; what is left out is counted. */
 const MAX = { areas: 40, names: 12, alarms: 20, devices: 60 } as const;
 
-/** What an area has that people ask about first. */
-const AMBIENT_KINDS = new Set(['temperature', 'humidity', 'co2']);
-/** Types of devices that measure what is in them, not the air of the room. */
-const NOT_THE_ROOM = /Cabinet|Refrigerator|Oven|Heater/;
 const ALARM_KINDS = new Set(['alarm', 'smoke', 'fault', 'battery_alert', 'filter_alert']);
 /** Values of alarms that mean that all is well. */
 const CALM = /^(normal|ok|no_error|none|inactive|charged|full)$/i;
@@ -19,7 +16,7 @@ export interface KnownHome {
   readonly readings: readonly Reading[];
 }
 
-/** The home at a glance: how many devices each area has, what is on or open, alarms, and what cannot be reached. */
+/** The home at a glance: how many devices each area has, what is on, open or unlocked, alarms, and what cannot be reached. */
 export function homeOverview({ devices, readings }: KnownHome): JsonObject {
   const areas = [...Map.groupBy(devices, ({ area }) => area ?? '')].sort(([a], [b]) => a.localeCompare(b));
   const of = Map.groupBy(readings, ({ sensor }) => sensor.device);
@@ -47,12 +44,13 @@ function areaView(area: string, devices: readonly Device[], of: ReadonlyMap<stri
   const namesOf = (isSo: (reading: Reading) => boolean) => [
     ...new Set(told.filter(({ reading }) => isSo(reading)).map(({ device }) => device.name)),
   ];
-  const ambient = told.filter(({ device }) => !NOT_THE_ROOM.test(device.deviceTypes.join(' '))).map(({ reading }) => reading);
+  const ambient = told.filter(({ device, reading }) => isRoomAir(reading.sensor, device.deviceTypes)).map(({ reading }) => reading);
   return {
     area: area === '' ? null : area,
     devices: devices.length,
     ...named('on', namesOf(isOn)),
     ...named('open', namesOf(isOpen)),
+    ...named('unlocked', namesOf(isUnlocked)),
     // What lies in no area is no room: the processor of a board and a probe in a pond have no mean.
     ...(area !== '' && meansOf(ambient)),
   };
@@ -60,7 +58,7 @@ function areaView(area: string, devices: readonly Device[], of: ReadonlyMap<stri
 
 /** The mean of what several sensors of a room say of its air. */
 function meansOf(readings: readonly Reading[]): JsonObject {
-  const measured = readings.filter(({ sensor, value }) => AMBIENT_KINDS.has(sensor.kind) && typeof value === 'number');
+  const measured = readings.filter(({ value }) => typeof value === 'number');
   const kinds = Map.groupBy(measured, ({ sensor }) => sensor.kind);
   return Object.fromEntries(
     [...kinds].flatMap(([kind, [first, ...others]]) => {
@@ -97,7 +95,12 @@ function isOn({ sensor, value }: Reading): boolean {
 
 function isOpen({ sensor, value }: Reading): boolean {
   if (sensor.kind === 'contact') return isTrue(value);
-  return (sensor.kind === 'lock' && /^(un|not_)/i.test(String(value))) || (sensor.kind === 'valve' && /^open/i.test(String(value)));
+  return sensor.kind === 'valve' && /^open/i.test(String(value));
+}
+
+/** Its door may be closed all the same. */
+function isUnlocked({ sensor, value }: Reading): boolean {
+  return sensor.kind === 'lock' && /^(un|not_)/i.test(String(value));
 }
 
 function isAlarm({ sensor, value }: Reading): boolean {

@@ -37,10 +37,9 @@ function readSensorTool({ sight, clock }: MeasurementParts): HomeTool {
     {
       name: 'read_sensor',
       title: 'Read sensors',
-      description:
-        'The latest values of sensors with unit and age, by sensor, area or kind. Example: {"area": "Kitchen", "kind": "temperature"}',
+      description: 'The latest values of sensors with unit and age, by sensor, area or kind. Example: {"kind": "temperature"}',
       parameters: {
-        sensor: p.string({ description: 'Id (hall-sensor/temperature), title, or device id', maxLength: 200 }).optional(),
+        sensor: p.string({ description: 'Id (<device>/temperature), title, or device id', maxLength: 200 }).optional(),
         area: p.string({ description: 'All of an area', maxLength: 64 }).optional(),
         kind: p.string({ description: 'Such as temperature, humidity, co2, contact, power, battery', maxLength: 64 }).optional(),
       },
@@ -50,7 +49,7 @@ function readSensorTool({ sight, clock }: MeasurementParts): HomeTool {
       const named = sensor === undefined ? all : sensorsNamed(sensor, sight, principal);
       const place = area === undefined ? undefined : sight.area(principal, area);
       const found = named.filter(
-        (reading) => sight.isIn(reading.sensor.area, place) && (kind === undefined || reading.sensor.kind === kind),
+        (reading) => sight.isIn(reading.sensor.area, place) && (kind === undefined || reading.sensor.kind === kindOf(kind)),
       );
       if (found.length === 0) throw noneFits(all, kind);
       return successResult({
@@ -67,7 +66,7 @@ function historyTool({ sight, readings, clock }: MeasurementParts): HomeTool {
       name: 'sensor_history',
       title: "A sensor's past",
       description:
-        'How a sensor went over a time: lowest and highest with when, mean, and its course. Example: {"sensor": "hall-sensor/temperature", "since": "24h"}',
+        'How a sensor went over a time: lowest and highest with when, mean, and its course. Example: {"sensor": "<id from read_sensor>", "since": "24h"}.',
       parameters: {
         sensor: p.string({ description: 'Id or title of one sensor', maxLength: 200 }),
         since: p.string({ description: 'Begin: today, yesterday, before now (90m, 24h, 7d), or ISO 8601', default: '24h', maxLength: 40 }),
@@ -122,10 +121,23 @@ function deviceNamed(text: string, sight: CallerSight, principal: Principal): st
   return devices.length === 1 ? devices[0]?.id : undefined;
 }
 
+/** As sensors write their kinds: `Air quality` is `air_quality`. */
+function kindOf(text: string): string {
+  return text
+    .normalize('NFKC')
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, '_');
+}
+
 /** SENSOR_NOT_FOUND and AMBIGUOUS_DEVICE with candidates. What the caller may not read is not among the readings. */
 function oneSensor(text: string, sight: CallerSight, principal: Principal): Reading {
   const readings = sight.readings(principal);
-  const id = resolveSensorAt(deviceNamed(text, sight, principal) ?? text, readings, { caller: { canSee: () => true }, names: sight.names });
+  const id = resolveSensorAt(deviceNamed(text, sight, principal) ?? text, readings, {
+    caller: { canSee: () => true },
+    names: sight.names,
+    typesOf: (device) => sight.typesOf(device),
+  });
   const reading = readings.find(({ sensor }) => sensor.id === id);
   if (reading) return reading;
   throw new AtmoError('SENSOR_NOT_FOUND', `There is no sensor ${id} any more`);

@@ -25,12 +25,14 @@ export function overviewTool({ sight, catalogue, outlook }: OverviewParts): Home
       title: 'Home at a glance',
       description:
         'Areas with their devices, what is on or open, alarms, and what cannot be reached. With an area: each device there with its id and present values. Start here.',
-      parameters: { area: p.string({ description: 'Only this area, such as Kitchen', maxLength: 64 }).optional() },
+      parameters: { area: p.string({ description: 'Only this area', maxLength: 64 }).optional() },
     },
-    ({ area }, { principal }) => {
+    async ({ area }, { principal }) => {
       const home = { devices: sight.devices(principal), readings: sight.readings(principal) };
-      if (area === undefined)
+      if (area === undefined) {
+        await outlook.tools.whole();
         return successResult({ ...homeOverview(home), ...elsewhere(outlook.tools.all().filter(catalogue.visibleTo(principal))) });
+      }
       const name = sight.area(principal, area);
       const devices = home.devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(name));
       const ids = new Set(devices.map(({ id }) => id));

@@ -1,20 +1,36 @@
-import { type Authorizer, maxRisk, type Risk } from '../../../core/access/authorizer.ts';
+import type { Authorizer } from '../../../core/access/authorizer.ts';
+import type { Principal } from '../../../core/access/principal.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import { previewCall } from '../../../tools/calls/call-preview.ts';
+import { previewRisk } from '../../../tools/calls/call-preview.ts';
+import { NEEDS_APPROVAL } from '../../../tools/definition/destructive-tool.ts';
 import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
 import type { KnownTools } from '../../../tools/elsewhere/known-tools.ts';
-import { NEEDS_APPROVAL } from '../../../tools/registration/composed-definition.ts';
 import { p } from '../../../tools/schema/parameter-builder.ts';
 import type { SchemaValidator } from '../../../tools/schema/schema-validator.ts';
+import type { ReadPace } from '../../door/read-pace.ts';
 import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';
 import type { ToolRunner } from '../calls/tool-run.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 import { type HomeTool, homeTool } from './home-tool.ts';
 
-/** What tools are called by name with. */
-export interface ProxyParts {
+/** What names of tools are looked up with. */
+export interface NamedToolParts {
   readonly catalogue: ToolCatalogue;
+  readonly reads: Pick<ReadPace, 'take'>;
+}
+
+/** TOOL_NOT_FOUND and AMBIGUOUS_TOOL with candidates, at the pace of reading: such a call comes to no rate limit of calls. */
+export async function toolNamed({ catalogue, reads }: NamedToolParts, principal: Principal, name: string): Promise<RegisteredTool> {
+  await catalogue.whole(principal, name);
+  const tool = catalogue.known(principal, name);
+  if (tool) return tool;
+  reads.take(principal);
+  return catalogue.resolve(principal, name);
+}
+
+/** What tools are called by name with. */
+export interface ProxyParts extends NamedToolParts {
   readonly tools: KnownTools;
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
@@ -38,7 +54,7 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
       {
         name: 'read_tool',
         title: 'Read with a tool',
-        description: 'Runs a tool that only reads. Example: {"name": "hall_sensor_get_temperature", "arguments": {}}',
+        description: 'Runs a tool that only reads. Example: {"name": "<name from search_tools>", "arguments": {}}.',
         parameters: PARAMETERS,
       },
       through('read_tool'),
@@ -48,7 +64,7 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
         name: 'control_tool',
         title: 'Control with a tool',
         description:
-          'Runs a tool that changes something and is not dangerous. Example: {"name": "desk_lamp_set_brightness", "arguments": {"brightness": 40}}',
+          'Runs a tool that changes something and is not dangerous. Example: {"name": "<name from search_tools>", "arguments": {"brightness": 40}}.',
         parameters: PARAMETERS,
         effect: 'acts',
       },
@@ -81,12 +97,18 @@ interface ProxiedCall {
 }
 
 async function callThrough(proxy: ProxyName, parts: ProxyParts, { name, arguments: params, caller }: ProxiedCall): Promise<JsonObject> {
-  const tool = parts.catalogue.resolve(caller.principal, name);
-  const fitting = riskOf(parts, { tool, params, caller }) === 'dangerous' ? 'sensitive_tool' : proxyOf(tool);
+  const tool = await toolNamed(parts, caller.principal, name);
+  const ports = { registry: parts.tools, validator: parts.validator, authorizer: parts.authorizer };
+  const risk = previewRisk(ports, { tool: tool.id, params, viewer: caller.principal });
+  const fitting = risk === 'dangerous' ? 'sensitive_tool' : proxyOf(tool);
   if (fitting === proxy) return parts.run({ tool, params, listing: 'open' }, caller);
-  throw new AtmoError('VALIDATION_ERROR', `${tool.id} ${WHY[fitting]}; call it by ${fitting} with the same arguments`, {
-    call_with: fitting,
-  });
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    `${parts.catalogue.modelName(tool)} ${WHY[fitting]}; call it by ${fitting} with the same arguments`,
+    {
+      call_with: fitting,
+    },
+  );
 }
 
 const WHY: Readonly<Record<ProxyName, string>> = {
@@ -94,21 +116,3 @@ const WHY: Readonly<Record<ProxyName, string>> = {
   control_tool: 'changes something and is not dangerous',
   sensitive_tool: 'is dangerous with these arguments',
 };
-
-interface RiskWish {
-  readonly tool: RegisteredTool;
-  readonly params: JsonObject;
-  readonly caller: McpCaller;
-}
-
-/** The risk of what the call will do: a generic tool is as dangerous as what it is told to do. */
-function riskOf({ tools, validator, authorizer }: ProxyParts, { tool, params, caller }: RiskWish): Risk {
-  try {
-    const ports = { registry: tools, validator, authorizer };
-    const { effects } = previewCall(ports, { tool: tool.id, params, viewer: caller.principal });
-    return effects.reduce<Risk>((risk, effect) => maxRisk(risk, effect.risk), 'none');
-  } catch {
-    // What is wrong with the parameters the call itself will tell; it does nothing then.
-    return 'none';
-  }
-}

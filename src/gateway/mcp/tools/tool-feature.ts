@@ -2,7 +2,8 @@ import { AtmoError } from '../../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../../core/json.ts';
 import type { MeshPorts } from '../../../tools/elsewhere/mesh-outlook.ts';
 import type { ToolRegistry } from '../../../tools/tool-registry.ts';
-import type { McpCaller, McpFeature, McpNotices } from '../mcp-feature.ts';
+import type { McpFeature, McpListener, McpNotices } from '../mcp-feature.ts';
+import type { HomeTool } from './home-tool.ts';
 import { type MeasurementParts, measurementTools } from './measurement-tools.ts';
 import { overviewTool } from './overview-tool.ts';
 import { type ProxyParts, proxyTools } from './proxy-tools.ts';
@@ -20,7 +21,15 @@ export interface ToolFeatureParts extends ProxyParts, SearchParts, MeasurementPa
 
 /** `tools/list` and `tools/call` of every view; tells of changes until it is closed. */
 export function toolFeature(parts: ToolFeatureParts, notices: McpNotices): McpFeature {
-  const own = [overviewTool(parts), ...searchTools(parts), ...proxyTools(parts), ...measurementTools(parts)];
+  const paced = (tool: HomeTool): HomeTool => ({
+    ...tool,
+    answer: async (params, caller) => {
+      parts.reads.take(caller.principal);
+      return tool.answer(params, caller);
+    },
+  });
+  const reading = (tools: readonly HomeTool[]) => tools.map(paced);
+  const own = [...reading([overviewTool(parts), ...searchTools(parts)]), ...proxyTools(parts), ...reading(measurementTools(parts))];
   const home = new ToolHomeView(parts, own);
   const lists = new ToolListView(parts);
   const changes = new ToolChanges({
@@ -43,11 +52,12 @@ export function toolFeature(parts: ToolFeatureParts, notices: McpNotices): McpFe
         return (isHome(caller) ? home : lists).call(name, args, caller);
       },
     },
+    mirroredSchema: (name, listener) => (isHome(listener) ? undefined : lists.mirrored(name, listener)),
     close: () => changes[Symbol.dispose](),
   };
 }
 
-function isHome({ view }: McpCaller): boolean {
+function isHome({ view }: McpListener): boolean {
   return view.kind === 'home';
 }
 

@@ -4,13 +4,12 @@ import type { RegisteredTool } from '../../../tools/definition/tool-definition.t
 import { toolKey } from '../../../tools/definition/tool-name.ts';
 import { LARGE_PARAMS_LIMITS } from '../../../tools/schema/plain-json.ts';
 import type { SchemaValidator } from '../../../tools/schema/schema-validator.ts';
-import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';
 import { neededCapabilities } from '../calls/elicitation.ts';
 import { errorResult } from '../calls/tool-result.ts';
 import type { ToolRunner } from '../calls/tool-run.ts';
 import type { McpCaller } from '../mcp-feature.ts';
 import type { HomeTool } from './home-tool.ts';
-import { proxyOf } from './proxy-tools.ts';
+import { type NamedToolParts, proxyOf, toolNamed } from './proxy-tools.ts';
 import { shortToolForm } from './tool-form.ts';
 
 /** Tools of the registry that the default view lists by themselves, where the hub has them and the caller may use them. */
@@ -29,8 +28,7 @@ export function isDirect(tool: Pick<RegisteredTool, 'definition'>): boolean {
   return DIRECT_KEYS.has(toolKey(tool));
 }
 
-interface HomeViewParts {
-  readonly catalogue: ToolCatalogue;
+interface HomeViewParts extends NamedToolParts {
   readonly validator: SchemaValidator;
   readonly run: ToolRunner;
 }
@@ -59,7 +57,7 @@ export class ToolHomeView {
     const { catalogue, run } = this.#parts;
     const direct = this.#direct(caller.principal).find((tool) => catalogue.modelName(tool) === name);
     if (direct) return run({ tool: direct, params, listing: 'open' }, caller);
-    throw this.#unlisted(name, caller);
+    throw await this.#unlisted(name, caller);
   }
 
   async #answer(tool: HomeTool, given: JsonObject, caller: McpCaller): Promise<JsonObject> {
@@ -73,20 +71,14 @@ export class ToolHomeView {
   }
 
   #direct(principal: McpCaller['principal']): readonly RegisteredTool[] {
-    return DIRECT_TOOLS.flatMap((key) => {
-      try {
-        return [this.#parts.catalogue.resolve(principal, key)];
-      } catch {
-        return [];
-      }
-    });
+    return DIRECT_TOOLS.flatMap((key) => this.#parts.catalogue.known(principal, key) ?? []);
   }
 
-  #unlisted(name: string, { principal }: McpCaller): AtmoError {
+  async #unlisted(name: string, { principal }: McpCaller): Promise<AtmoError> {
     const shown = JSON.stringify(name.slice(0, 160));
     const { catalogue } = this.#parts;
     try {
-      const tool = catalogue.resolve(principal, name);
+      const tool = await toolNamed(this.#parts, principal, name);
       const by = proxyOf(tool);
       return new AtmoError(
         'TOOL_NOT_FOUND',

@@ -3,18 +3,16 @@ import { areaKey } from '../../../core/devices/device-facts.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import type { Json, JsonObject } from '../../../core/json.ts';
 import type { RegisteredTool } from '../../../tools/definition/tool-definition.ts';
-import { toolKey } from '../../../tools/definition/tool-name.ts';
 import type { KnownTools } from '../../../tools/elsewhere/known-tools.ts';
-import type { ToolCatalogue } from '../../tools/tool-catalogue.ts';
 import type { ToolRunner } from '../calls/tool-run.ts';
-import type { McpCaller } from '../mcp-feature.ts';
+import type { McpCaller, McpListener } from '../mcp-feature.ts';
 import type { McpView } from '../mcp-view.ts';
-import { toolForm } from './tool-form.ts';
+import { type NamedToolParts, toolNamed } from './proxy-tools.ts';
+import { mirroredSchema, shortToolForm, toolForm } from './tool-form.ts';
 import { pageOf } from './tool-page.ts';
 
 /** What the views of single tools are made from. */
-export interface ListViewParts {
-  readonly catalogue: ToolCatalogue;
+export interface ListViewParts extends NamedToolParts {
   readonly tools: Pick<KnownTools, 'all'>;
   readonly run: ToolRunner;
 }
@@ -28,36 +26,48 @@ export class ToolListView {
   }
 
   /** VALIDATION_ERROR for a cursor that is none of ours. */
-  list(cursor: Json | undefined, { principal, view }: McpCaller): JsonObject {
+  async list(cursor: Json | undefined, { principal, view }: McpCaller): Promise<JsonObject> {
     const { catalogue, tools } = this.#parts;
+    await catalogue.whole(principal);
+    const formOf = isFull(view) ? toolForm : shortToolForm;
     const page = pageOf(tools.all(), this.#listedIn(view, principal), cursor);
     return {
-      tools: page.tools.map((tool) => toolForm(tool, catalogue.modelName(tool))),
+      tools: page.tools.map((tool) => formOf(tool, catalogue.modelName(tool))),
       ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
     };
   }
 
   /** TOOL_NOT_FOUND for what the view does not list, with the names that are near. */
   async call(name: string, params: JsonObject, caller: McpCaller): Promise<JsonObject> {
-    const tool = this.#find(name, caller);
-    const listing = tool.definition.returns.type === 'object' ? 'typed' : 'open';
+    const tool = await this.#find(name, caller);
+    const listing = isFull(caller.view) && tool.definition.returns.type === 'object' ? 'typed' : 'open';
     return this.#parts.run({ tool, params, listing }, caller);
   }
 
-  #find(name: string, { principal, view }: McpCaller): RegisteredTool {
-    const tool = this.#parts.catalogue.resolve(principal, name);
+  /** The schema of a tool of the list whose arguments a client mirrors in headers. */
+  mirrored(name: string, listener: McpListener): JsonObject | undefined {
+    const { catalogue } = this.#parts;
+    const tool = catalogue.known(listener.principal, name);
+    return tool && isIn(tool, listener.view) ? mirroredSchema(tool, catalogue.modelName(tool)) : undefined;
+  }
+
+  async #find(name: string, { principal, view }: McpCaller): Promise<RegisteredTool> {
+    const tool = await toolNamed(this.#parts, principal, name);
     if (isIn(tool, view)) return tool;
     const shown = JSON.stringify(name.slice(0, 160));
     throw new AtmoError('TOOL_NOT_FOUND', `${shown} is not listed here; list the tools, or call it at /mcp by control_tool or read_tool`);
   }
 
   #listedIn(view: McpView, principal: Principal): (tool: RegisteredTool) => boolean {
-    const { catalogue, tools } = this.#parts;
+    const { catalogue } = this.#parts;
     const isVisible = catalogue.visibleTo(principal);
-    const several = keysOfSeveral(tools.all());
-    const isMeant = (tool: RegisteredTool) => !several.has(toolKey(tool)) || catalogue.resolve(principal, toolKey(tool)).id === tool.id;
+    const isMeant = catalogue.meantBy(principal);
     return (tool) => isIn(tool, view) && catalogue.isReady(tool) && isVisible(tool) && isMeant(tool);
   }
+}
+
+function isFull(view: McpView): boolean {
+  return view.kind !== 'home' && view.isFull === true;
 }
 
 /** The hub's own administration is in no list: it would be most of it. */
@@ -65,21 +75,4 @@ export function isIn({ definition: { metadata, namespace } }: Pick<RegisteredToo
   if (view.kind === 'home') return false;
   if (view.kind === 'area') return metadata.area !== undefined && areaKey(metadata.area) === areaKey(view.area);
   return namespace !== 'hub' || metadata.device !== undefined;
-}
-
-const severalOf = new WeakMap<readonly RegisteredTool[], ReadonlySet<string>>();
-
-/** Names of which there are several versions; versions of a name stand side by side, and all have one name for models. */
-function keysOfSeveral(tools: readonly RegisteredTool[]): ReadonlySet<string> {
-  const known = severalOf.get(tools);
-  if (known) return known;
-  const several = new Set<string>();
-  let before = '';
-  for (const tool of tools) {
-    const key = toolKey(tool);
-    if (key === before) several.add(key);
-    before = key;
-  }
-  severalOf.set(tools, several);
-  return several;
 }

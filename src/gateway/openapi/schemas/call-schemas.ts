@@ -5,6 +5,15 @@ const CODE = { type: 'string', enum: Object.keys(ERROR_CODES) };
 const DETAILS = { type: 'object', description: 'What belongs to the code, such as candidates, problems or approval_id' };
 const RETRYABLE = { type: 'boolean', description: 'Whether the same request may work later' };
 
+/** What the envelope of a call has whatever came of it. */
+const ENVELOPE = {
+  id: text('Id of this answer'),
+  request_id: text('X-Request-ID, or one that the hub made up'),
+  trace_id: text('Trace of traceparent; the row in the journal has it too'),
+  timestamp: instant,
+  execution: record({ node_id: text('The hub that ran it'), duration_ms: { type: 'number' }, hops: { type: 'integer' } }),
+};
+
 /** Errors, calls and jobs. */
 export const CALL_SCHEMAS: NamedSchemas = {
   Problem: record({
@@ -16,21 +25,26 @@ export const CALL_SCHEMAS: NamedSchemas = {
     code: CODE,
     details: DETAILS,
     retryable: RETRYABLE,
+    error: named('ToolError'),
   }),
   ToolError: record({ code: CODE, message: text(), details: DETAILS, retryable: RETRYABLE }),
   CallAnswer: record(
     {
-      id: text('Id of this answer'),
-      request_id: text('X-Request-ID, or one that the hub made up'),
-      trace_id: text('Trace of traceparent; the row in the journal has it too'),
-      status: { type: 'string', enum: ['success', 'error'] },
-      result: anything('What the tool answered; absent after an error'),
-      error: named('ToolError'),
-      execution: record({ node_id: text('The hub that ran it'), duration_ms: { type: 'number' }, hops: { type: 'integer' } }),
-      response_hash: text('BLAKE3, hex, of the RFC 8785 form of result or error'),
+      ...ENVELOPE,
+      status: { const: 'success' },
+      result: anything('What the tool answered'),
+      response_hash: text('BLAKE3, hex, of the RFC 8785 form of the result'),
+      content_type: text('Media type of what a text in the result holds, where the tool says one'),
+      details: anything('What the tool says about its result beside it'),
     },
-    ['id', 'request_id', 'trace_id', 'status', 'execution', 'response_hash'],
+    [...Object.keys(ENVELOPE), 'status', 'result', 'response_hash'],
   ),
+  FailedCall: record({
+    ...ENVELOPE,
+    status: { const: 'error' },
+    error: named('ToolError'),
+    response_hash: text('BLAKE3, hex, of the RFC 8785 form of the error'),
+  }),
   Job: record(
     {
       job_id: text(),

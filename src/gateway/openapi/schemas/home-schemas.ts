@@ -13,6 +13,8 @@ const DEVICE = {
   id: text(),
   name: text(),
   aliases: ALIASES,
+  former_names: listOf(text('What it was called before, which means it still')),
+  tools_begin_with: text('How the names of its tools begin, whatever its id is'),
   area: TEXT_OR_NULL,
   kind: text(),
   matter_node_id: text('Number in the fabric'),
@@ -66,7 +68,15 @@ export const HOME_SCHEMAS: NamedSchemas = {
   Areas: record({
     areas: listOf(record({ area: text(), floor: TEXT_OR_NULL, aliases: ALIASES, devices: listOf(text('Id of a device there')) })),
   }),
-  Devices: record({ devices: listOf(named('Device')) }),
+  Devices: record(
+    {
+      devices: listOf(named('Device')),
+      unsure: { type: 'boolean', description: 'With `q`: nothing that was found is sure enough' },
+      readings: listOf(named('ThingMatch')),
+      areas: listOf(named('ThingMatch')),
+    },
+    ['devices'],
+  ),
   DeviceInFull: record(
     {
       ...DEVICE,

@@ -53,25 +53,81 @@ const TOOL = {
   dangerous: FLAG,
   audit: { type: 'object' },
   model_name: text('Name for models, [a-z0-9_]'),
-  available: { type: 'boolean', description: 'False while its device is away, or while what it needs is not configured' },
+  available: {
+    type: 'boolean',
+    description: 'False while no call of it would run: its device is away, no hub has what it needs, or it is not configured',
+  },
+  unavailable_reason: text('Why no call of it would run now'),
   missing_setting: text('What the owner has to configure first'),
   nodes: listOf(text('Id of a hub that has it, where this one has not')),
 };
 const ALWAYS = ['id', 'name', 'namespace', 'version', 'description', 'parameters', 'returns', 'metadata', 'model_name', 'available'];
-const MATCH = record({ ...TOOL, score: { type: 'number', description: 'Comparable within one query' }, reasons: texts }, [
-  ...ALWAYS,
-  'score',
-  'reasons',
-]);
+const CONFIDENCE = { type: 'number', minimum: 0, maximum: 1, description: 'How sure it is that this is meant' };
+const MATCH = record(
+  {
+    ...TOOL,
+    score: { type: 'number', description: 'Comparable within one query' },
+    confidence: CONFIDENCE,
+    reasons: texts,
+    suggested_parameters: { type: 'object', description: 'Parameters that the sentence tells' },
+  },
+  [...ALWAYS, 'score', 'confidence', 'reasons'],
+);
+const THING = record(
+  {
+    id: text(),
+    name: text(),
+    area: text(),
+    node: text('Id of the hub that has it, where this one has not'),
+    score: { type: 'number' },
+    confidence: CONFIDENCE,
+    reasons: texts,
+  },
+  ['id', 'name', 'score', 'confidence', 'reasons'],
+);
+const CANDIDATE = record({ tool: text(), title: text(), device: text(), area: { type: ['string', 'null'] }, confidence: CONFIDENCE });
+/** What a search says beside its matches. */
+const ASIDE = {
+  unsure: { type: 'boolean', description: 'With `q`: nothing that was found is sure enough to be called without asking' },
+  which_one: record({ question: text(), candidates: listOf(CANDIDATE) }),
+  note: text('What the search says of the sentence itself, such as that its language is not known'),
+  near_misses: listOf(named('ToolMatch')),
+  readings: listOf(named('ThingMatch')),
+  devices: listOf(named('ThingMatch')),
+  areas: listOf(named('ThingMatch')),
+};
 const FUNCTION = record({ name: text(), description: text(), parameters: SCHEMA, strict: FLAG }, ['name', 'description', 'parameters']);
 const EXPORTED = listOf({
   anyOf: [named('ToolMatch'), named('Tool'), named('OpenAiTool'), named('AnthropicTool'), named('McpTool')],
 });
 
+const RECORD = {
+  id: text(),
+  name: text(),
+  description: text(),
+  input_schema: {
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'Parameter (`name?` when optional) to type word',
+  },
+  output_schema: { type: 'object', additionalProperties: { type: 'string' } },
+  permissions: texts,
+  safety_level: { type: 'string', enum: ['low', 'medium', 'high'] },
+  created_by: CREATED_BY,
+  created_at: instant,
+  exec: record(
+    { type: { type: 'string', enum: ['cmd', 'image'] }, cmd: text(), image: text(), args: texts, stdin: text(), powers: texts },
+    ['type'],
+  ),
+  category: { type: 'string', enum: CATEGORIES },
+  available: FLAG,
+};
+
 /** Tools in every form in which they are listed, and how they were used. */
 export const TOOL_SCHEMAS: NamedSchemas = {
   Tool: record(TOOL, ALWAYS),
   ToolMatch: MATCH,
+  ThingMatch: THING,
   OpenAiTool: record({ type: { const: 'function' }, function: FUNCTION }),
   AnthropicTool: record({ name: text(), description: text(), input_schema: SCHEMA }),
   McpTool: record(
@@ -82,30 +138,17 @@ export const TOOL_SCHEMAS: NamedSchemas = {
   ToolPage: record(
     {
       tools: EXPORTED,
-      near_misses: listOf(named('ToolMatch')),
+      ...ASIDE,
       total: { ...COUNT, description: 'Tools that fit, on all pages; absent with `q`' },
       next_cursor: text('`cursor` of the next page; absent on the last'),
     },
     ['tools'],
   ),
-  ToolMatches: record({ tools: listOf(named('ToolMatch')), near_misses: listOf(named('ToolMatch')) }, ['tools']),
-  ToolRecord: record({
-    id: text(),
-    name: text(),
-    description: text(),
-    input_schema: {
-      type: 'object',
-      additionalProperties: { type: 'string' },
-      description: 'Parameter (`name?` when optional) to type word',
-    },
-    output_schema: { type: 'object', additionalProperties: { type: 'string' } },
-    permissions: texts,
-    safety_level: { type: 'string', enum: ['low', 'medium', 'high'] },
-    created_by: CREATED_BY,
-    created_at: instant,
-    category: { type: 'string', enum: CATEGORIES },
-    available: FLAG,
-  }),
+  ToolMatches: record({ tools: listOf(named('ToolMatch')), ...ASIDE }, ['tools']),
+  ToolRecord: record(
+    RECORD,
+    Object.keys(RECORD).filter((name) => name !== 'exec'),
+  ),
   ToolRecords: record({ tools: listOf(named('ToolRecord')) }),
   Usage: record({
     tools: listOf(record({ tool: text(), ...TOTALS }, ['tool', ...COUNTED])),
@@ -130,6 +173,11 @@ export const TOOL_SCHEMAS: NamedSchemas = {
         {
           type: text(),
           description: text(),
+          constraints: {
+            type: 'object',
+            additionalProperties: { type: ['string', 'number', 'boolean'] },
+            description: 'Bounds of calls that need it, such as max_image_mb and model',
+          },
           tools: listOf(record({ name: text(), description: text(), parameters_hash: text() })),
           devices: listOf(record({ id: text(), name: text(), type: text(), reachable: FLAG })),
         },

@@ -69,7 +69,9 @@ describe('a dangerous call', () => {
     });
     expect(await client.callTool(UNLOCK)).toMatchObject({ structuredContent: { times: 1 } });
     expect(asked).toHaveLength(1);
-    expect(asked[0]).toMatch(/"Unlock the front door" .*"atmo approve [0-9a-f]{32}".*this form approves nothing/s);
+    expect(asked[0]).toMatch(
+      /^agent-1 wants: Unlock the front door \(seconds: 5\) .*"atmo approve [0-9a-f]{32}".*this form approves nothing/s,
+    );
     expect(opened).toEqual([{ seconds: 5 }]);
     asked.length = 0;
     client.setRequestHandler('elicitation/create', async () => ({ action: 'decline' }));

@@ -56,6 +56,18 @@ describe('home_overview', () => {
     expect(overview).toMatchObject({ areas: [{ area: 'Hall', temperature: '21.7 °C' }, {}] });
   });
 
+  it('tells apart what is open and what is unlocked', async () => {
+    const room = home();
+    room.directory.devices.push(makeDevice('door', { area: 'Hall' }), makeDevice('window', { area: 'Hall' }));
+    room.readings.readings.push(
+      reading('door/lock_state', 'unlocked', { kind: 'lock', area: 'Hall' }),
+      reading('door/is_open', 0, { kind: 'contact', area: 'Hall' }),
+      reading('window/is_open', 1, { kind: 'contact', area: 'Hall' }),
+    );
+    const overview = await resultOf(await modernClient(room.gateway), 'home_overview');
+    expect(overview).toMatchObject({ areas: [{ area: 'Hall', open: ['window'], unlocked: ['door'] }, {}] });
+  });
+
   it('says that other hubs have devices too, to those who may use them', async () => {
     const far = toolOf(['hub-2'], {
       requires: { permissions: ['far:lamp'] },
@@ -102,6 +114,8 @@ describe('read_sensor', () => {
     expect(await idsOf({ sensor: 'hall-sensor/temperature' })).toEqual(['hall-sensor/temperature']);
     expect(await idsOf({ sensor: 'smoke' })).toEqual(['smoke/alarm', 'smoke/battery_alert']);
     expect(await idsOf({ area: 'hall', kind: 'temperature' })).toEqual(['hall-sensor/temperature']);
+    expect(await idsOf({ kind: ' Temperature' })).toEqual(['hall-sensor/temperature']);
+    expect(await idsOf({ kind: 'Battery alert' })).toEqual(['smoke/battery_alert']);
   });
 
   it('names candidates instead of guessing', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sequenceTool } from '../../../../src/tools/builtin/sequence-tools.ts';
 import { agent, makeTool } from '../../../tools/tool-room.ts';
 import { authenticatorOf, makeGateway } from '../../gateway-room.ts';
 import { legacyClient, modernClient, resultOf } from '../mcp-room.ts';
@@ -70,6 +71,19 @@ describe('the tools that call others', () => {
     const wish = { name: 'leave', arguments: {} };
     expect(await resultOf(client, 'control_tool', wish)).toMatchObject({ details: { call_with: 'sensitive_tool' } });
     expect(await resultOf(client, 'sensitive_tool', wish)).toEqual({ ok: true });
+  });
+
+  it('judge a sequence by the worst of its steps, also where a step is told only later what to do', async () => {
+    const room = home(['device:control:door', 'sequence:run']);
+    room.registry.register(sequenceTool(() => room.pipeline));
+    const step = (command: unknown) => ({ tool: 'control_anything', params: { command } });
+    const sequence = (...steps: object[]) => ({ name: 'sequence', arguments: { steps } });
+    const client = await modernClient(room.gateway);
+    for (const command of ['unlock', { $result: '0/command' }]) {
+      const wish = sequence(step('lock'), step(command));
+      expect(await resultOf(client, 'control_tool', wish)).toMatchObject({ details: { call_with: 'sensitive_tool' } });
+    }
+    expect(await resultOf(client, 'sensitive_tool', sequence(step('lock')))).toMatchObject({ details: { call_with: 'control_tool' } });
   });
 
   it('run what is dangerous through the same gates as every door', async () => {
