@@ -89,7 +89,8 @@ function checkOperands(command: Command, given: readonly string[]): void {
 /** What other programs call the command that lists things; here it is the plural. */
 const LISTING = new Set(['list', 'ls', 'show']);
 
-function unknownCommand(commands: readonly Command[], words: readonly string[]) {
+/** What somebody meant who typed a command that there is not. */
+export function unknownCommand(commands: readonly Command[], words: readonly string[]) {
   const [first, second] = words;
   if (first === undefined)
     return usage('An option needs a command before it, such as "atmo status --json"; atmo --help lists what there is');

@@ -1,5 +1,5 @@
+import { terminalText } from '../core/foreign-text.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
-import { terminalText } from './terminal/terminal-text.ts';
 import { cellText } from './terminal/text-table.ts';
 
 /** How an export is written; each text ends its line itself. What callers sent cannot steer a terminal that shows it. */

@@ -54,11 +54,14 @@ function humanText(result: Json, { columns }: ToolVerb): Printable {
 
 /** A list of endpoints the way people type them, `lamp/1, blind/2`; anything else as it is. */
 function endpointsInShort(value: Json | undefined): Json | undefined {
-  const items = Array.isArray(value) ? value.filter(isJsonObject) : [];
-  const texts = items.flatMap(({ device, endpoint }) =>
-    typeof device === 'string' && endpoint !== undefined ? `${device}/${endpoint}` : [],
-  );
+  const texts = endpointTexts(value);
   return Array.isArray(value) && texts.length === value.length ? texts : value;
+}
+
+/** The endpoints of a list the way people type them. */
+export function endpointTexts(value: Json | undefined): readonly string[] {
+  const items = Array.isArray(value) ? value.filter(isJsonObject) : [];
+  return items.flatMap(({ device, endpoint }) => (typeof device === 'string' && endpoint !== undefined ? `${device}/${endpoint}` : []));
 }
 
 /** The whole number at an operand, whose name the mistake tells. */
@@ -71,6 +74,6 @@ export function integerOperand(call: Invocation, index: number, name: string): n
 /** `DEVICE` or `DEVICE/ENDPOINT`; endpoint 1 unless it is said. */
 export function endpointOf(text: string): { device_id: string; endpoint: number } {
   const match = /^([^/]+)(?:\/(\d{1,5}))?$/.exec(text);
-  if (match?.[1] === undefined) throw usage(`${JSON.stringify(text)} has to be DEVICE or DEVICE/ENDPOINT`);
+  if (match?.[1] === undefined) throw usage(`${JSON.stringify(text)} has to be DEVICE or DEVICE/PART`);
   return { device_id: match[1], endpoint: Number(match[2] ?? '1') };
 }

@@ -21,6 +21,7 @@ const WIDER_TOKEN = 'atmo token show - tells what a token may do; atmo token min
 
 /** By what a message says, where the code alone does not tell what would help. */
 const STEPS_BY_MESSAGE: readonly (readonly [code: ErrorCode, said: RegExp, step: string])[] = [
+  ['NOT_FOUND', /^No device, or more than one, has or had the name /, 'atmo device names lists them'],
   ['NOT_FOUND', /^There is no hub /, 'atmo mesh peers lists them'],
   ['NOT_FOUND', /^There is no agent /, 'atmo agents lists them'],
   ['VALIDATION_ERROR', /^Sensor id /, 'atmo sensors lists them'],

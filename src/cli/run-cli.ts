@@ -1,7 +1,6 @@
-import { nearestTexts } from '../core/edit-distance.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import { packageVersion } from '../core/process/package-version.ts';
-import { findCommand, parseCommandLine } from './arguments.ts';
+import { findCommand, parseCommandLine, unknownCommand } from './arguments.ts';
 import type { CliIo } from './cli-io.ts';
 import { Invocation } from './command.ts';
 import { COMMANDS, SECTIONS } from './command-table.ts';
@@ -41,15 +40,7 @@ function topicHelp(topic: readonly string[], output: Output): number {
   const command = findCommand(COMMANDS, topic);
   const commands = command ? [command] : COMMANDS.filter(({ name }) => name.startsWith(`${topic[0]} `));
   if (commands.length === 0) {
-    const near = nearestTexts(
-      topic.join(' '),
-      COMMANDS.map(({ name }) => name),
-      1,
-    );
-    throw new AtmoError(
-      'VALIDATION_ERROR',
-      `There is no command ${JSON.stringify(topic.join(' '))}${near.map((name) => `; did you mean ${name}?`).join('')}`,
-    );
+    throw unknownCommand(COMMANDS, topic);
   }
   output.answer({ commands: commands.map(({ name, summary }) => ({ name, summary })) }, () =>
     commands.flatMap((one, index) => [index === 0 ? '' : '\n', ...commandHelp(one)]),

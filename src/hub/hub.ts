@@ -1,14 +1,16 @@
 import { AgentRunner } from '../agents/agent-runner.ts';
 import { agentTools } from '../agents/agent-tools.ts';
-import type { HubConfig } from '../config/config.ts';
+import { type HubConfig, missingPlaces } from '../config/config.ts';
 import { openProgramSandbox } from '../connectors/sandbox/open-program-sandbox.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { AtmoError } from '../core/errors.ts';
+import { HubProblems } from '../core/hub-problems.ts';
 import type { Logger } from '../core/logger.ts';
 import { type Service, ServiceStack } from '../core/service.ts';
 import type { Clock } from '../core/time/clock.ts';
 import type { HttpGateway } from '../gateway/http-gateway.ts';
 import type { HealthReport } from '../gateway/ports.ts';
+import { toStorageError } from '../journal/storage-error.ts';
 import type { MeshRoom } from '../mesh/mesh-room.ts';
 import { meshTools } from '../mesh/mesh-tools.ts';
 import { basicTools } from '../tools/builtin/basic-tools.ts';
@@ -42,6 +44,7 @@ export class Hub implements Service {
   readonly #logger: Logger;
   readonly #config: HubConfig;
   readonly #stack = new ServiceStack();
+  readonly #problems = new HubProblems();
   #health: HealthReport;
   #pipeline: CallPipeline | undefined;
   #orchestrator: ToolOrchestrator | undefined;
@@ -77,13 +80,18 @@ export class Hub implements Service {
       await this.#startParts();
     } catch (error) {
       await this.#stack[Symbol.asyncDispose]();
-      throw error;
+      throw namedError(error, this.#config.stateDir);
     }
   }
 
   async #startParts(): Promise<void> {
+    this.#tellMissingPlaces();
     const mesh = () => this.#mesh?.ports();
-    const ground = await openGround({ clock: this.#clock, logger: this.#logger, mesh }, this.#config, this.#stack);
+    const ground = await openGround(
+      { clock: this.#clock, logger: this.#logger, problems: this.#problems, mesh },
+      this.#config,
+      this.#stack,
+    );
     this.#health = { ...this.#health, nodeId: ground.access.key.hubId, startedAtMs: this.#clock.now() };
     const workshop = await openWorkshop(ground, this.#config, this.#stack);
     this.#pipeline = workshop.pipeline;
@@ -101,11 +109,12 @@ export class Hub implements Service {
     const parts = { config: this.#config, env: process.env, programs, stack: this.#stack };
     await openConnectors(ground, workshop, { ...parts, version });
     const registrations = await openRegistration(ground, workshop, parts);
-    await this.#startAgents(ground, workshop);
+    const runner = await this.#startAgents(ground, workshop);
+    for (const part of [registrations, runner]) workshop.nameUses.add(() => part.writings());
     this.#warnOfUnknownNames(workshop.registry);
     const gateway = openGateway(
       { ...ground, ...workshop, registrations },
-      { config: this.#config, health: () => this.#health, meshDrops: () => this.#mesh?.drops() ?? {} },
+      { config: this.#config, health: () => this.#healthNow(), meshDrops: () => this.#mesh?.drops() ?? {} },
     );
     this.#gateway = gateway;
     this.#mesh = this.#makeMesh(ground, workshop, gateway);
@@ -118,6 +127,14 @@ export class Hub implements Service {
     this.#health = { ...this.#health, status: 'ok' };
   }
 
+  /** What the owner named and is not there must not read as if nothing had been named. */
+  #tellMissingPlaces(): void {
+    for (const problem of missingPlaces(this.#config)) {
+      this.#logger.warn('config.missing', { problem });
+      this.#problems.raise(problem, `${problem}; make it or take the key out, then restart the hub`);
+    }
+  }
+
   /** Takes no new calls, lets running ones end, then stops everything in reverse. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#health = { ...this.#health, status: 'stopping' };
@@ -128,7 +145,7 @@ export class Hub implements Service {
     await this.#stack[Symbol.asyncDispose]();
   }
 
-  async #startAgents({ events, readings, store, directory: devices, access }: Ground, workshop: Workshop): Promise<void> {
+  async #startAgents({ events, readings, store, directory: devices, access }: Ground, workshop: Workshop): Promise<AgentRunner> {
     const runner = new AgentRunner({
       ...workshop,
       ...access,
@@ -142,12 +159,14 @@ export class Hub implements Service {
     });
     this.#registerAll(workshop.registry, agentTools(runner));
     await this.#stack.start(runner);
+    return runner;
   }
 
   /** Devices may bring a tool of the name later, so it is no mistake for sure. */
   #warnOfUnknownNames(registry: ToolRegistry): void {
-    const { disabled, features } = this.#config.tools;
-    for (const [setting, names] of Object.entries({ 'tools.disabled': disabled, 'tools.features': Object.keys(features) })) {
+    const { disabled, failOver, features } = this.#config.tools;
+    const written = { 'tools.disabled': disabled, 'tools.fail_over': failOver, 'tools.features': Object.keys(features) };
+    for (const [setting, names] of Object.entries(written)) {
       for (const name of namesOfNone(names, registry.all())) this.#logger.warn('config.names_no_tool', { setting, name });
     }
   }
@@ -166,6 +185,7 @@ export class Hub implements Service {
       key: access.key,
       registry,
       capabilities: () => capabilities.list(devices, () => false),
+      isOnline: () => workshop.networkRoutes.isOnline(),
       authority: access.tokens,
       validity: access.authenticator,
       tokens: access.meshTokens,
@@ -176,7 +196,19 @@ export class Hub implements Service {
     return openMesh(own, this.#config);
   }
 
+  #healthNow(): HealthReport {
+    const ofSettings = this.#config.problem?.();
+    const problems = [...(ofSettings === undefined ? [] : [ofSettings]), ...this.#problems.list()];
+    return { ...this.#health, problems, ...(problems.length > 0 && this.#health.status === 'ok' && { status: 'degraded' }) };
+  }
+
   #registerAll(registry: ToolRegistry, tools: readonly RegisteredTool[]): void {
     for (const tool of tools) registry.register(tool);
   }
+}
+
+/** What the file system said of a file that no part expected to fail, with that file's name. */
+function namedError(error: unknown, stateDir: string): unknown {
+  const path = error instanceof Error && 'path' in error ? String(error.path) : stateDir;
+  return toStorageError(error, path);
 }

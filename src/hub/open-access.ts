@@ -25,18 +25,23 @@ import type { HubConfig } from '../config/config.ts';
 import type { GroupsElsewhere, ResourceGroups } from '../core/access/permission.ts';
 import type { DeviceFacts } from '../core/devices/device-facts.ts';
 import type { EventBus } from '../core/events.ts';
+import type { HubProblems } from '../core/hub-problems.ts';
 import type { Logger } from '../core/logger.ts';
 import { NO_MESH } from '../core/mesh/mesh-trust.ts';
 import type { ServiceStack } from '../core/service.ts';
+import { repairTeller } from '../core/storage/kept-file.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import type { Clock } from '../core/time/clock.ts';
 import { AuditStore } from '../journal/audit/audit-store.ts';
+import type { StateAnchors } from '../journal/state-anchors.ts';
 
 /** What the access room needs of the rest of the hub. */
 export interface AccessGround {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
+  readonly problems: HubProblems;
+  readonly fileAnchors: StateAnchors;
   readonly store: KeyValueStore;
   readonly snapshotDirectory: string;
   /** What is known of devices for grants by type or area, and for rules. */
@@ -80,27 +85,30 @@ export async function openAccess(ground: AccessGround, config: HubConfig, stack:
   const { clock, events, logger, store, devices, devicesElsewhere: elsewhere } = ground;
   const { audit, time, key } = identity;
   const approvers = new ApproverRegistry({ store, time, audit });
-  await stack.start(new OwnerApproverKey({ approvers, logger }, config.stateDir));
-  const approvals = new ApprovalStore({ store, clock, time, audit, events, logger, approvers }, { hubId: key.hubId });
+  await stack.start(new OwnerApproverKey({ approvers, logger, onRepaired: repairTeller(ground) }, config.stateDir));
+  const approvals = new ApprovalStore({ store, clock, time, audit, events, logger, approvers, devices }, { hubId: key.hubId });
   await stack.start(approvals);
-  const rules = new RuleBook({ clock, time, logger, events, audit, facts: devices }, config.rulesFile);
+  const mustExist = config.namedPlaces.some(({ key }) => key === 'rules');
+  const book = { clock, time, logger, events, audit, problems: ground.problems, store, facts: devices };
+  const rules = new RuleBook(book, config.rulesFile, { mustExist });
   await stack.start(rules);
   const authorizer = new GrantAuthorizer({ groups: devices, ...(elsewhere && { elsewhere }), validity: tokens.authenticator });
   return { ...identity, ...tokens, authorizer, rateLimiter: new TokenRateLimiter(clock), approvers, approvals, rules };
 }
 
 async function openIdentity(ground: AccessGround, config: HubConfig, stack: ServiceStack): Promise<Identity> {
-  const { clock, logger, events, store, snapshotDirectory } = ground;
+  const { clock, logger, events, problems, fileAnchors, store, snapshotDirectory } = ground;
   const { stateDir } = config;
-  const key = new HubKey(stateDir);
+  const onRepaired = repairTeller(ground);
+  const key = new HubKey(stateDir, onRepaired);
   await stack.start(key);
   const options = { trust: config.clockTrust, buildTimeMs: buildTimeMs() };
   const time = new ClockFloor({ clock, store, evidence: new SystemClockEvidence() }, options);
   await stack.start(time);
   const places = { directory: stateDir, snapshotDirectory, hubId: key.hubId };
-  const audit = new AuditStore({ clock, logger, events, anchors: store }, { ...places, ...config.audit });
+  const audit = new AuditStore({ clock, logger, events, problems, fileAnchors, anchors: store }, { ...places, ...config.audit });
   await stack.start(audit);
-  const credential = new OwnerCredential(stateDir);
+  const credential = new OwnerCredential(stateDir, onRepaired);
   await stack.start(credential);
   return { key, time, audit, credential };
 }

@@ -14,6 +14,8 @@ import { openSandbox } from '../connectors/sandbox/open-sandbox.ts';
 import { openStorage } from '../connectors/storage/open-storage.ts';
 import { openWeb } from '../connectors/web/open-web.ts';
 import type { ServiceStack } from '../core/service.ts';
+import { takenInStore } from '../core/storage/owner-file.ts';
+import { readRecordFile } from '../tools/manifest/record-file.ts';
 import type { ProgramSandbox } from '../tools/programs/program-sandbox.ts';
 import type { Ground } from './open-ground.ts';
 import { hubName, type Workshop } from './open-workshop.ts';
@@ -51,7 +53,8 @@ export async function openConnectors(
   { registry, capabilities, pipeline }: Workshop,
   { config, env, programs, version, stack }: ConnectorOptions,
 ): Promise<void> {
-  requireOwnFilesApart(config, env);
+  const takenOf = takenInStore(ground.store, config.stateDir);
+  requireOwnFilesApart(config, env, readRecordFile(config.tools.manifestFile, { takenOf }));
   const { tokens, authorizer } = access;
   const shared = {
     ...ground,

@@ -1,12 +1,17 @@
 import { join } from 'node:path';
+import type { Device } from '../core/devices/device-model.ts';
 import type { DeviceRoom } from '../core/devices/device-room.ts';
+import type { HomeNames } from '../core/devices/home-names.ts';
+import type { DeviceId } from '../core/ids.ts';
 import type { ServiceStack } from '../core/service.ts';
 import { classTools } from '../profiles/class-tools/class-tools.ts';
 import { NodeBounds } from '../profiles/clusters/node-bounds.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../profiles/device-tools/control-matter-device.ts';
 import { DeviceToolSync } from '../profiles/device-tools/device-tool-sync.ts';
 import { loadProfiles } from '../profiles/files/load-profiles.ts';
+import type { DeviceNameClaims } from '../profiles/home/device-name-claims.ts';
 import { deviceAdminTools } from '../tools/builtin/devices/device-admin-tools.ts';
+import type { DeviceNameRegister } from '../tools/builtin/devices/device-name-tools.ts';
 import { homeNameTools } from '../tools/builtin/devices/home-name-tools.ts';
 import { deviceNames } from '../tools/places/resolve-device.ts';
 import { DEVICE_CAPABILITIES } from './hub-capabilities.ts';
@@ -28,7 +33,8 @@ export async function openDevices(ground: Ground, workshop: Workshop, { room, pr
   const { registry, validator, capabilities } = workshop;
   const profiles = loadProfiles(PROFILES, { own: profilesDir });
   const { clock, logger, readings, events, homeNames } = ground;
-  const sync = new DeviceToolSync({ clock, logger, directory, access, registry, profiles, readings, events });
+  const sync = new DeviceToolSync({ clock, logger, directory, access, registry, profiles, readings, events, names: ground.deviceNames });
+  const register = freeing(ground.deviceNames, (id) => sync.refresh(id));
   const names = deviceNames(() => directory.list(), homeNames);
   const ports = { devices: sync, names, access, validator };
   const tools = [
@@ -37,8 +43,15 @@ export async function openDevices(ground: Ground, workshop: Workshop, { room, pr
       devices: names,
       bounds: new NodeBounds(directory, sync),
       riskOf: (cluster, command) => profiles.riskOf(cluster, command),
+      naming: {
+        register,
+        directory,
+        uses: workshop.nameUses,
+        authorizer: ground.access.authorizer,
+        areaToday: (area) => homeNames.areaToday(area),
+      },
     }),
-    ...homeNameTools({ names: homeNames, devices: names, directory }),
+    ...homeNameTools({ names: homeNames, devices: names, directory: ground.directory, administration, uses: workshop.nameUses }),
     ...classTools(ports),
     controlMatterDevice({ ...ports, profiles }),
   ];
@@ -47,4 +60,36 @@ export async function openDevices(ground: Ground, workshop: Workshop, { room, pr
   for (const capability of DEVICE_CAPABILITIES) capabilities.add(capability);
   await stack.start(sync);
   await stack.start(room);
+  sync.open();
+  stack.own(keptInRoomsOfToday(room, homeNames));
+}
+
+/** Moves every device that comes with the former name of a room, as one that was removed in between, to the room of today. */
+function keptInRoomsOfToday({ directory, administration }: DeviceRoom, names: Pick<HomeNames, 'areaToday'>): AsyncDisposable {
+  const keep = ({ id, area }: Device): void => {
+    if (area !== undefined && names.areaToday(area) !== area) administration.setArea(id, names.areaToday(area));
+  };
+  const stop = directory.onChange((change) => (change.kind === 'added' || change.kind === 'changed') && keep(change.device));
+  for (const device of directory.list()) keep(device);
+  return { [Symbol.asyncDispose]: async () => stop() };
+}
+
+/** The names, where one that is freed leaves the tools of the device that had it at once. */
+function freeing(claims: DeviceNameClaims, refresh: (device: DeviceId) => void): DeviceNameRegister {
+  return {
+    namesOf: (device) => claims.namesOf(device),
+    all: () => claims.all(),
+    findHolder: (name) => claims.findHolder(name),
+    holderOfWanted: (device) => claims.holderOfWanted(device),
+    wouldFree: (device, name, isHere) => claims.wouldFree(device, name, isHere),
+    free: (device, name, isHere) => {
+      const freed = claims.free(device, name, isHere);
+      refresh(device);
+      return freed;
+    },
+    merge: (from, to) => {
+      claims.merge(from, to);
+      refresh(to);
+    },
+  };
 }

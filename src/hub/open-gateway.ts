@@ -4,8 +4,10 @@ import type { HubConfig } from '../config/config.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ReadingStore } from '../core/devices/reading-store.ts';
 import type { EventBus } from '../core/events.ts';
+import type { HubProblems } from '../core/hub-problems.ts';
 import type { DeviceId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import type { Clock } from '../core/time/clock.ts';
 import { isLoopback } from '../gateway/door/loopback.ts';
 import { type GatewayOptions, HttpGateway } from '../gateway/http-gateway.ts';
@@ -26,8 +28,10 @@ interface GatewayGround extends Workshop {
   readonly events: EventBus;
   readonly homeNames: KeptHomeNames;
   readonly registrations: ToolRegistrar;
+  readonly store: KeyValueStore;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly problems: HubProblems;
 }
 
 interface GatewayWishes {
@@ -36,7 +40,7 @@ interface GatewayWishes {
   readonly meshDrops: () => Readonly<Record<string, number>>;
 }
 
-/** The HTTP door of a hub, with the search, MCP and the page behind it. */
+/** The HTTP interface of a hub, with the search, MCP and the page behind it. */
 export function openGateway(ground: GatewayGround, { config, health, meshDrops }: GatewayWishes): HttpGateway {
   const { access, directory, homeNames } = ground;
   return new HttpGateway(

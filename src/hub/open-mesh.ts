@@ -1,10 +1,10 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readSecretFile, writeSecretFile } from '../access/keys/secret-file.ts';
+import { readOwnersSecret, readSecretFile, removeSecretFile, type SecretFile, writeSecretFile } from '../access/keys/secret-file.ts';
 import type { HubConfig } from '../config/config.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { ServiceStack } from '../core/service.ts';
-import type { RootKeyFile } from '../mesh/membership/certificates/root-key.ts';
+import { type OnRepaired, repairTeller } from '../core/storage/kept-file.ts';
+import { isSealedRootKey, type RootKeyFile } from '../mesh/membership/certificates/root-key.ts';
 import type { OwnHub } from '../mesh/membership/members/own-hub.ts';
 import { type Membership, openMembership } from '../mesh/membership/open-membership.ts';
 import { MeshRoom } from '../mesh/mesh-room.ts';
@@ -46,7 +46,7 @@ export async function openTrust(
 ): Promise<{ readonly membership: Membership; readonly access: Access }> {
   const opened = Promise.withResolvers<Membership>();
   const openStanding: AccessGround['openStanding'] = async ({ key, time }) => {
-    const membership = openMembership({ ...ground, self: key, time, rootKeyFile: rootKeyFile(config.stateDir) });
+    const membership = openMembership({ ...ground, self: key, time, rootKeyFile: rootKeyFile(config.stateDir, repairTeller(ground)) });
     await stack.start(membership.membership);
     opened.resolve(membership);
     return membership.membership;
@@ -56,18 +56,24 @@ export async function openTrust(
 }
 
 /** The file of the sealed root key, in the state directory. */
-function rootKeyFile(stateDir: string): RootKeyFile {
+function rootKeyFile(stateDir: string, onRepaired: OnRepaired): RootKeyFile {
   const path = join(stateDir, ROOT_KEY_FILE);
+  const file: SecretFile = {
+    path,
+    ifOthersReadIt: 'make a new mesh: they may try passphrases on it',
+    isWhole: isSealedRootKey,
+    onRepaired,
+  };
   return {
     path,
-    read: () => readSecretFile(path, { ifOthersReadIt: 'make a new mesh: they may try passphrases on it' })?.trim(),
-    write: (text) => writeSecretFile(path, `${text}\n`),
-    remove: () => rmSync(path, { force: true }),
+    read: () => readSecretFile(file)?.trim(),
+    write: (text) => writeSecretFile(file, `${text}\n`),
+    remove: () => removeSecretFile(file),
   };
 }
 
 function readPreSharedKey(path: string): Uint8Array {
-  const text = readSecretFile(path, { ifOthersReadIt: 'give every member a new pre-shared key' })?.trim();
+  const text = readOwnersSecret({ path, ifOthersReadIt: 'give every member a new pre-shared key' })?.trim();
   if (text !== undefined && PRE_SHARED_KEY.test(text)) return Buffer.from(text, 'hex');
   const problem = text === undefined ? 'does not exist' : 'does not hold 64 hexadecimal digits';
   throw new AtmoError('CONFIG_INVALID', `mesh.pre_shared_key_file names ${path}, which ${problem}; openssl rand -hex 32 makes such a key`);

@@ -1,21 +1,22 @@
-import { existsSync } from 'node:fs';
 import { OWNER } from '../access/owner/owner-authenticator.ts';
 import type { HubConfig } from '../config/config.ts';
 import { ScriptThreads } from '../connectors/sandbox/script-threads.ts';
-import { AtmoError, toAtmoError } from '../core/errors.ts';
+import type { EventBus } from '../core/events.ts';
+import type { HubProblems } from '../core/hub-problems.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { ServiceStack } from '../core/service.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+import { type TakenText, takenInStore } from '../core/storage/owner-file.ts';
 import type { Clock } from '../core/time/clock.ts';
+import type { DeviceNameClaims } from '../profiles/home/device-name-claims.ts';
 import { basicTools } from '../tools/builtin/basic-tools.ts';
 import { registrationTools } from '../tools/builtin/registration-tools.ts';
 import { thermalTool } from '../tools/builtin/sensors/thermal-tool.ts';
-import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
-import { loadManifest } from '../tools/manifest/tool-manifest.ts';
+import { type LeftOut, type RecordFile, ReservedNames, readFirstRecordFile } from '../tools/manifest/record-file.ts';
+import { loadManifest, type Manifest } from '../tools/manifest/tool-manifest.ts';
 import type { ProgramSandbox } from '../tools/programs/program-sandbox.ts';
-import { probeBoard, toolsOfBoard } from '../tools/registration/board-probe.ts';
-import { readBootstrap } from '../tools/registration/bootstrap-file.ts';
+import { boardParts, probeBoard, toolsOfBoard } from '../tools/registration/board-probe.ts';
 import { SeedDiscovery } from '../tools/registration/seed-discovery.ts';
 import { ToolRecordStore } from '../tools/registration/tool-record-store.ts';
 import { ToolRegistrar } from '../tools/registration/tool-registrar.ts';
@@ -29,8 +30,11 @@ const MANIFEST_BUILTINS = new Map([['thermal', (name: string, config: JsonObject
 export interface RegistrationGround {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly events: EventBus;
+  readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
   readonly store: KeyValueStore;
   readonly access: Access;
+  readonly deviceNames: Pick<DeviceNameClaims, 'holderOf'>;
 }
 
 interface RegistrationOptions {
@@ -42,47 +46,104 @@ interface RegistrationOptions {
 
 /**
  * Registers the owner's own tools, what the hub starts with, what was registered before it stopped, and the tools that register
- * more. CONFIG_INVALID.
+ * more. A mistake in a file of the owner costs the tool that it is about, and is reported.
  */
 export async function openRegistration(
   ground: RegistrationGround,
   workshop: Workshop,
-  { config: { tools, sensors }, programs, stack }: RegistrationOptions,
+  { config: { tools, sensors, stateDir }, programs, stack }: RegistrationOptions,
 ): Promise<ToolRegistrar> {
-  await loadOwnTools(ground, workshop, { tools, programs });
-  const parts = { ...ground, ...workshop, programs, authorizer: ground.access.authorizer, records: new ToolRecordStore(ground) };
+  const report = reportTo(ground);
+  const reserved = new ReservedNames();
+  const takenOf = takenInStore(ground.store, stateDir);
+  await loadOwnTools({ ...ground, report, reserved }, workshop, { tools, programs, takenOf });
+  const { access, deviceNames } = ground;
+  const isClaimed = (name: string) => deviceNames.holderOf(name) !== undefined;
+  const records = new ToolRecordStore(ground);
+  const isReserved = (name: string) => reserved.has(name);
+  const parts = { ...ground, ...workshop, programs, authorizer: access.authorizer, records, isClaimed, isReserved };
   const registrar = new ToolRegistrar(parts, tools.allowedPermissions ? { allowed: tools.allowedPermissions } : {});
   const seed = new SeedDiscovery({
     ...parts,
     registrar,
     nucleus: [...basicTools, ...toolsOfBoard(workshop.registry.all())],
     probe: () => probeBoard(sensors.sysfs),
-    bootstrap: () => readBootstrap(tools.bootstrapFiles),
+    parts: () => boardParts(),
+    bootstrap: () => {
+      const file = readFirstRecordFile(tools.bootstrapFiles, { takenOf });
+      tellStale(ground, 'tools to start with', file);
+      return file;
+    },
+    report,
+    reserved,
     owner: OWNER,
   });
   stack.own(seed);
-  for (const tool of registrationTools({ registrar, discover: () => seed.discover() })) workshop.registry.register(tool);
+  for (const tool of registrationTools({
+    registrar,
+    discover: () => seed.discover(),
+    obstacleTo: (tool) => workshop.pipeline.obstacleTo(tool),
+  }))
+    workshop.registry.register(tool);
   await seed.discover();
   registrar.restore();
   return registrar;
 }
 
-async function loadOwnTools(
-  { clock }: RegistrationGround,
-  { registry }: Workshop,
-  { tools: { manifestFile, plugins }, programs }: { readonly tools: HubConfig['tools']; readonly programs: ProgramSandbox },
-): Promise<void> {
-  if (!existsSync(manifestFile)) return;
-  const sources = { builtins: MANIFEST_BUILTINS, allowedPlugins: plugins, programs, scripts: new ScriptThreads({ clock }) };
-  for (const tool of await loadManifest(manifestFile, sources)) registerFrom(manifestFile, tool, registry);
+interface OwnTools {
+  readonly tools: HubConfig['tools'];
+  readonly programs: ProgramSandbox;
+  readonly takenOf: (path: string) => TakenText;
 }
 
-/** What the registry refuses is a mistake in the file: CONFIG_INVALID names it and the tool. */
-function registerFrom(file: string, tool: RegisteredTool, registry: Pick<Workshop['registry'], 'register'>): void {
-  try {
-    registry.register(tool);
-  } catch (cause) {
-    const { message, details } = toAtmoError(cause);
-    throw new AtmoError('CONFIG_INVALID', `${file}: ${tool.definition.name}: ${message}`, details, { cause });
+/** Registers the tools of the manifest; what it cannot have is left out and reported. */
+async function loadOwnTools(
+  { clock, report, reserved, ...ground }: RegistrationGround & { readonly report: Report; readonly reserved: ReservedNames },
+  { registry }: Workshop,
+  { tools: { manifestFile, plugins }, programs, takenOf }: OwnTools,
+): Promise<void> {
+  const sources = { builtins: MANIFEST_BUILTINS, allowedPlugins: plugins, programs, scripts: new ScriptThreads({ clock }), takenOf };
+  const { leftOut, changedPlugins, records, ...file } = await loadManifest(manifestFile, sources, (tool) => registry.register(tool));
+  tellStale(ground, 'manifest of tools', file);
+  reserved.reserve('manifest', records);
+  for (const plugin of changedPlugins) tellChanged(ground, plugin);
+  report(leftOut);
+}
+
+/** Tells the owner that a file does not count, and what was taken of it last does. */
+function tellStale(
+  { logger, events, problems }: Pick<RegistrationGround, 'logger' | 'events' | 'problems'>,
+  subject: string,
+  { stale }: Pick<RecordFile, 'stale'>,
+): void {
+  if (!stale) {
+    problems.clear(subject);
+    return;
   }
+  const reason = `${stale.problem} (the tools that were taken last hold)`;
+  problems.raise(subject, reason);
+  logger.error('tools.refused', { path: stale.place, reason });
+  events.emit('hub.warning', 'tools', { warning: 'tools.refused', reason });
+}
+
+/** Whoever updates a plugin knows of it; whoever did not is to learn of it. */
+function tellChanged(
+  { logger, events }: Pick<RegistrationGround, 'logger' | 'events'>,
+  { name, integrity }: Manifest['changedPlugins'][number],
+) {
+  logger.warn('tools.plugin_changed', { plugin: name, integrity });
+  const message = `The plugin ${name} has other files than when the hub loaded it last; its integrity is ${integrity} now`;
+  events.emit('hub.warning', 'tools', { warning: 'tools.plugin_changed', message });
+}
+
+type Report = (leftOut: readonly LeftOut[]) => void;
+
+/** Tells the owner which of the owner's own tools the hub does without, and why. */
+function reportTo({ logger, events }: Pick<RegistrationGround, 'logger' | 'events'>): Report {
+  return (leftOut) => {
+    for (const { place, problem } of leftOut) {
+      logger.warn('tools.left_out', { place, problem });
+      events.emit('hub.warning', 'tools', { warning: 'tools.left_out', message: `${place}: ${problem}` });
+    }
+  };
 }

@@ -1,3 +1,4 @@
+import type { AreaChanges } from '../core/devices/home-names.ts';
 import type { ReadingStore } from '../core/devices/reading-store.ts';
 import type { EventBus } from '../core/events.ts';
 import type { Logger } from '../core/logger.ts';
@@ -22,6 +23,7 @@ export interface SensorGround {
   /** Where meters on GPIO lines keep their counts. */
   readonly store: KeyValueStore;
   readonly boardDevices: BoardDevices;
+  readonly homeNames: AreaChanges;
 }
 
 /** Starts to read the board's sensors; they come and go as the kernel has them. CONFIG_INVALID for a setting that cannot be. */
@@ -30,7 +32,7 @@ export async function openSensors(ground: SensorGround, config: SensorsConfig, s
   const sources: SensorSource[] = [...kernelSources(ground.clock, config.sysfs)];
   if (Object.keys(config.serial).length > 0) sources.push(await openSerial(ground.clock, config, stack));
   if (config.gpio) sources.push(await openLines({ ...ground, logger }, config.gpio, stack));
-  await stack.start(new BoardSensors({ ...ground, logger, sources, devices: ground.boardDevices }, config));
+  await stack.start(new BoardSensors({ ...ground, logger, sources, devices: ground.boardDevices, areas: ground.homeNames }, config));
 }
 
 /** Loaded where the owner has an instrument on a serial port. */

@@ -8,6 +8,7 @@ import { ServiceManager } from '../core/process/service-manager.ts';
 import { Watchdog } from '../core/process/watchdog.ts';
 import { systemClock } from '../core/time/clock.ts';
 import { defaultStateDirectory } from '../journal/state-directory.ts';
+import { finishInterruptedRestore } from '../journal/state-lock.ts';
 import { Hub } from './hub.ts';
 
 const LIVENESS_TIMEOUT_MS = 5_000;
@@ -22,13 +23,18 @@ export async function runHub(env: NodeJS.ProcessEnv): Promise<number> {
   const loggerOf = (level: LogLevel | (() => LogLevel)) => createLogger(level, (line, lineLevel) => lines.add(line, lineLevel));
   let logger = loggerOf('info');
   try {
-    const config = liveConfig(env, defaultStateDirectory(env));
+    const stateDir = defaultStateDirectory(env);
+    await finishInterruptedRestore(stateDir);
+    const config = liveConfig(env, stateDir);
     logger = loggerOf(config.currentLogLevel);
+    const problem = config.problem();
+    if (problem !== undefined) logger.error('config.refused', { reason: problem });
     // At a terminal the signal says that it is gone.
     if (process.stdin.isTTY !== true) process.on('SIGHUP', () => reload(config, logger));
     const manager = new ServiceManager(env, logger);
     const hub = new Hub({ clock: systemClock, logger }, { config, version: packageVersion() });
     await hub.start();
+    config.keep();
     const watchdog = new Watchdog({
       manager,
       isAlive: answersHttp(`${hub.localUrl}/healthz`, LIVENESS_TIMEOUT_MS),

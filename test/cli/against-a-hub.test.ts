@@ -70,6 +70,17 @@ describe('reading commands', () => {
     expect(readings.asked).toMatchObject({ aggregation: 'max', everyMs: 300_000 });
   });
 
+  test('a sensor of a removed device is told to be removed, and its history can still be read', async () => {
+    const { run, readings, clock } = makeHome();
+    readings.readings = [];
+    readings.points = [{ atMs: clock.now() - 1_000, value: 20 }];
+    const now = await run(['read', 'hall-lamp/temperature']);
+    expect([now.code, now.out]).toEqual([expect.any(Number), '']);
+    expect(now.code).not.toBe(0);
+    expect(now.err).toMatch(/hall-lamp was removed.*--since 7d/);
+    expect((await run(['read', 'hall-lamp/temperature', '--since', '24h'])).out).toMatch(/20/);
+  });
+
   test('status sums up', async () => {
     const { run } = makeHome();
     const { out, code } = await run(['status']);

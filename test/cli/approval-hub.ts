@@ -88,7 +88,7 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
     const env = { ATMO_STATE_DIR: join(dir, 'state'), HOME: join(dir, 'home') };
     for (const folder of Object.values(env)) mkdirSync(folder);
     writeFileSync(join(env.ATMO_STATE_DIR, 'owner.token'), TOKEN, { mode: 0o600 });
-    await new OwnerApproverKey({ approvers: approvals.approvers, logger: silentLogger }, env.ATMO_STATE_DIR).start();
+    await new OwnerApproverKey({ approvers: approvals.approvers, logger: silentLogger, onRepaired: () => {} }, env.ATMO_STATE_DIR).start();
     return env;
   }
 

@@ -1,7 +1,13 @@
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseCommandLine } from '../../src/cli/arguments.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
+import { parseGrant } from '../../src/core/access/permission.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import { standardCluster } from '../../src/matter/model/standard-model.ts';
+import { profileFilesOf, readProfileDirectory } from '../../src/profiles/files/profile-files.ts';
+import { standardHome } from '../home/home-spec.ts';
 import { atmo } from './cli-room.ts';
 
 describe('the help', () => {
@@ -96,6 +102,38 @@ describe('examples', () => {
   });
 });
 
+const EXAMPLES = COMMANDS.flatMap(({ examples = [] }) => examples);
+
+describe('examples for a home', () => {
+  /** The tools that profile files give a device, without its name before them. */
+  const { capabilities } = profileFilesOf(readProfileDirectory(join(import.meta.dirname, '../../device-profiles')));
+  const ofDevices = Object.values(capabilities).flatMap(({ tools = {} }) => Object.keys(tools));
+  const tools = standardHome().devices.flatMap(({ name }) => ofDevices.map((tool) => `${name.toLowerCase().replaceAll(' ', '_')}_${tool}`));
+
+  test('name tools of the virtual home', () => {
+    const named = EXAMPLES.flatMap((example) => /^(?:call|doctor|rules test|tools) (?!get_|analyze_)([a-z_]{3,})/.exec(example)?.[1] ?? []);
+    expect(named.length).toBeGreaterThan(7);
+    expect(named.filter((name) => !tools.includes(name))).toEqual([]);
+  });
+
+  test('give permissions for something: an action alone covers no device and no sensor', () => {
+    const given = EXAMPLES.flatMap((example) => [...example.matchAll(/--allow '?([^ ']+)/g)].map(([, grant = '']) => parseGrant(grant)));
+    expect(given.length).toBeGreaterThan(5);
+    expect(given.filter((grant) => grant === undefined || grant.kind === 'action')).toEqual([]);
+  });
+
+  test('have the fields that a command to a group takes', () => {
+    const calls = EXAMPLES.flatMap((example) => {
+      const [, cluster = '', command = '', fields = '{}'] = /^group call \w+ (\w+) (\w+)(?: --params '(.*)')?$/.exec(example) ?? [];
+      return cluster === ''
+        ? []
+        : [{ of: standardCluster(cluster)?.commands.find(({ name }) => name === command), fields: JSON.parse(fields) as JsonObject }];
+    });
+    expect(calls).toHaveLength(2);
+    for (const { of, fields } of calls) expect(Object.keys(fields)).toEqual(of?.parameters.required ?? []);
+  });
+});
+
 /** The words of a command line as a shell would read them. */
 function shellWords(line: string): readonly string[] {
   const { stdout } = spawnSync('bash', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8' });
@@ -105,6 +143,8 @@ function shellWords(line: string): readonly string[] {
 describe('mistakes in the command line', () => {
   test.each([
     [['devcies'], 'did you mean "atmo devices"?'],
+    [['help', 'devcies'], 'did you mean "atmo devices"?'],
+    [['help', 'nonsense'], 'atmo --help lists what there is'],
     [['device', 'renam', 'x', 'y'], 'did you mean "atmo device rename"?'],
     [['device', 'list'], 'did you mean "atmo devices"?'],
     [['agent', 'ls'], 'did you mean "atmo agents"?'],
@@ -118,7 +158,7 @@ describe('mistakes in the command line', () => {
     [['call', 'x', '--params', '@/no/such/file'], 'There is no file /no/such/file'],
     [['commission'], 'either a CODE or --passcode'],
     [['commission', 'MT:X', '--address', 'host'], '--address takes HOST:PORT'],
-    [['device', 'bind', 'a/1', 'a/1'], 'different endpoints'],
+    [['device', 'bind', 'a/1', 'a/1'], 'SOURCE and TARGET have to be different'],
     [['completion', 'tcsh'], 'bash, zsh, fish'],
   ])('%j exits with 2 and says what to type', async (argv, hint) => {
     const { code, err, out } = await atmo(argv);

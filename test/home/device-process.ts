@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -10,6 +10,7 @@ import type { Json } from '../../src/core/json.ts';
 import type { ProcessSpec, Ready, Reply, Request } from './device-protocol.ts';
 
 const START_TIMEOUT_MS = 110_000;
+const LAST_LINES = 20;
 
 interface Pending {
   resolve(result: Json): void;
@@ -22,6 +23,7 @@ export class DeviceProcess {
   readonly #host: LabHost;
   readonly #logFile: string;
   readonly #pending = new Map<number, Pending>();
+  readonly #killed = new WeakSet<ChildProcess>();
   #child: ChildProcess | undefined;
   #lastId = 0;
 
@@ -43,8 +45,8 @@ export class DeviceProcess {
     const env = { ...process.env, MATTER_STORAGE_DRIVER: 'sqlite', NODE_COMPILE_CACHE: join(this.#program, '../compile-cache') };
     const child = spawn(command, args, { stdio: ['pipe', 'pipe', log], env });
     this.#child = child;
-    child.once('exit', () => this.#ended(child));
-    child.stdin?.on('error', () => this.#ended(child));
+    child.once('exit', (code, signal) => this.#ended(child, `ended by ${signal ?? code}`));
+    child.stdin?.on('error', (error) => this.#ended(child, `takes nothing more (${error.message})`));
     await this.#ready(child);
   }
 
@@ -64,6 +66,7 @@ export class DeviceProcess {
     const child = this.#child;
     if (!child) return;
     const exited = once(child, 'exit');
+    this.#killed.add(child);
     child.kill('SIGKILL');
     await exited;
   }
@@ -88,11 +91,19 @@ export class DeviceProcess {
     else pending?.resolve(reply.result);
   }
 
-  #ended(child: ChildProcess): void {
+  #ended(child: ChildProcess, how: string): void {
     if (this.#child !== child) return;
     this.#child = undefined;
-    for (const { reject } of this.#pending.values()) reject(new AtmoError('DEVICE_UNREACHABLE', 'The device lost power'));
+    const message = this.#killed.has(child)
+      ? 'The device lost power'
+      : `The process of the device ${how} by itself; its log ${this.#logEnd()}`;
+    for (const { reject } of this.#pending.values()) reject(new AtmoError('DEVICE_UNREACHABLE', message));
     this.#pending.clear();
+  }
+
+  #logEnd(): string {
+    const text = readFileSync(this.#logFile, 'utf8').trimEnd();
+    return text === '' ? 'is empty' : `ends with\n${text.split('\n').slice(-LAST_LINES).join('\n')}`;
   }
 }
 

@@ -8,6 +8,12 @@ import { type Address, DeviceNode } from './device-node.ts';
 import type { ProcessSpec, Reply, Request } from './device-protocol.ts';
 import type { BridgedSpec } from './home-spec.ts';
 
+// matter.js writes what is left of a download into a file that it has closed. A device survives an update that ended in the middle.
+process.on('uncaughtException', (error: NodeJS.ErrnoException) => {
+  process.stderr.write(`${error.stack}\n`);
+  if (error.code !== 'ERR_STREAM_DESTROYED') process.exit(1);
+});
+
 // One process of the virtual home: argument 1 is a ProcessSpec, requests come on stdin, replies go to stdout.
 // It ends with its standard input, so nothing outlives the home.
 

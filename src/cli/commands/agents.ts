@@ -34,7 +34,7 @@ const spawn: Command = {
   ],
   options: {
     config: { value: 'FILE', help: 'what an automation does, JSON or YAML (docs/agents.md), or - for stdin' },
-    allow: { value: 'PERMISSION', help: 'what it may do, such as device:control:lamp; may be repeated', isRepeated: true },
+    allow: { value: 'PERMISSION', help: 'what it may do, such as device:control:DEVICE; may be repeated', isRepeated: true },
     ttl: { value: 'TIME', help: 'how long it lives: 15m, 24h (the default), 30d, at most 400d' },
     external: { help: 'a process elsewhere: stdout gets its token alone, which is told this once' },
   },
@@ -94,7 +94,7 @@ async function spawnParams(call: Invocation): Promise<JsonObject> {
   if (file === undefined && !call.isSet('external'))
     throw usage('--config is missing: a file that says what the automation does (docs/agents.md)');
   const permissions = [...call.texts('allow'), ...call.operands.slice(1)].flatMap((text) => text.split(',')).filter((text) => text !== '');
-  if (permissions.length === 0) throw usage('--allow is missing: name what the agent may do, such as --allow device:control:lamp');
+  if (permissions.length === 0) throw usage('--allow is missing: name what the agent may do, such as --allow device:control:DEVICE');
   return {
     agent_type: call.isSet('external') ? 'external' : 'automation',
     name: call.operand(0),

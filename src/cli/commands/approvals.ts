@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { HUB_OPTION } from '../hub/hub-option.ts';
-import { objectsIn } from '../hub/json-list.ts';
+import { idThatBegins, objectsIn } from '../hub/json-list.ts';
 import { approverKeyFile, rawKeyOf, readApproverKey } from '../identity/approver-key.ts';
 import { signedDecision } from '../identity/approver-key-signature.ts';
 import type { Printable } from '../terminal/page.ts';
@@ -58,6 +58,7 @@ async function decide(call: Invocation, decision: 'approve' | 'deny'): Promise<u
   const key = readApproverKey(approverKeyFile(call.io.env, call.text('key-file')));
   const person = await personOf(call, rawKeyOf(key));
   call.output.note(`${decision === 'approve' ? 'Approving' : 'Denying'} as ${person}: ${request.summary}`);
+  for (const line of linesOf(request.will_do)) call.output.note(line);
   // Where the summary leaves something out, what is signed is told whole.
   if (String(request.summary).includes('…')) call.output.note(JSON.stringify(request.params, null, 2));
   const path = `/api/v1/approvals/${encodeURIComponent(String(request.approval_id))}`;
@@ -89,16 +90,27 @@ async function requestOf(call: Invocation, id: string): Promise<JsonObject> {
 
 async function completed(call: Invocation, start: string): Promise<string> {
   const ids = objectsIn(await call.hub.get('/api/v1/approvals'), 'approvals').map(({ approval_id: id }) => String(id));
-  const [found, ...more] = ids.filter((id) => id.startsWith(start));
-  if (found !== undefined && more.length === 0 && start.length > 0) return found;
-  throw usage(
-    `${found === undefined ? 'No request' : 'More than one request'} begins with ${JSON.stringify(start)}; see atmo approvals --all`,
-  );
+  return idThatBegins(ids, start, { what: 'request', listedBy: 'atmo approvals --all' });
 }
 
-function requestText({ summary, params, effects, approved_by: approvals, ...request }: JsonObject): Printable {
+function requestText({
+  summary,
+  params,
+  effects,
+  approved_by: approvals,
+  will_do: willDo,
+  runs: _,
+  devices: __,
+  ...request
+}: JsonObject): Printable {
+  const work = linesOf(willDo).map((line) => `${line}\n`);
   const targets = (Array.isArray(effects) ? effects.filter(isJsonObject) : []).map(({ target, risk }) => `${target} (${risk})`);
   const people = (Array.isArray(approvals) ? approvals.filter(isJsonObject) : []).map(({ person, at }) => `${person} at ${at}`);
   const facts = { ...request, params, touches: targets, approved_by: people.length > 0 ? people : 'nobody yet' };
-  return [`${summary}\n\n`, textPairs(facts)];
+  return [`${summary}\n\n`, ...work, work.length > 0 ? '\n' : '', textPairs(facts)];
+}
+
+/** An older hub says nothing of it. */
+function linesOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((line) => typeof line === 'string') : [];
 }

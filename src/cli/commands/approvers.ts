@@ -1,5 +1,5 @@
 import { type Command, type Invocation, usage } from '../command.ts';
-import { objectsIn } from '../hub/json-list.ts';
+import { idThatBegins, objectsIn } from '../hub/json-list.ts';
 import { openApproverKey, rawKeyOf } from '../identity/approver-key.ts';
 import { approverKeyPath, homeOf } from '../login-file.ts';
 import { textTable } from '../terminal/text-table.ts';
@@ -38,9 +38,9 @@ const remove: Command = {
   name: 'approver remove',
   summary: 'remove an approver key; an approver has to agree',
   examples: ['approver remove 5f3a'],
-  operands: [{ name: 'KEY', help: 'id of the key, as atmo approvers lists it' }],
+  operands: [{ name: 'KEY', help: 'id of the key, as atmo approvers lists it; its first characters are enough where they fit one' }],
   async run(call) {
-    const approver = await call.hub.delete(`/api/v1/approvers/${encodeURIComponent(call.operand(0))}`);
+    const approver = await call.hub.delete(`/api/v1/approvers/${await fullKeyId(call)}`);
     call.output.answer(approver, () => `key ${approver.key_id} of ${approver.person} is removed\n`);
     return undefined;
   },
@@ -59,6 +59,15 @@ const key: Command = {
     return undefined;
   },
 };
+
+const FULL_KEY_ID = /^[0-9a-f]{16}$/;
+
+async function fullKeyId(call: Invocation): Promise<string> {
+  const start = call.operand(0);
+  if (FULL_KEY_ID.test(start)) return start;
+  const ids = objectsIn(await call.hub.get('/api/v1/approvers'), 'approvers').map(({ key_id: id }) => String(id));
+  return idThatBegins(ids, start, { what: 'key', listedBy: 'atmo approvers' });
+}
 
 /** Whose word counts. */
 export const approverCommands: readonly Command[] = [list, enroll, remove, key];

@@ -44,6 +44,35 @@ const alias = commandOf({
   sentence: (_result, call) => aliasSentence(call),
 });
 
+const rename = commandOf({
+  name: 'area rename',
+  summary: 'give a room another name; its devices move along, and the old name goes on meaning it, in grants and rules too',
+  examples: ["area rename lounge 'Living room'", 'area rename pantry Kitchen --merge'],
+  tool: 'hub:rename_area',
+  operands: [AREA, { name: 'NAME', help: 'the new name' }],
+  options: { merge: { help: 'join it to the room that has that name already' } },
+  params: (call) => ({ area: call.operand(0), name: call.operand(1), merge: call.isSet('merge') }),
+  sentence: (result) => {
+    const { area, moved } = result;
+    const users = objectsIn(result, 'used_by').map(({ kind, id }) => `${kind} ${id}`);
+    const known = users.length === 0 ? '' : `\nGo on naming it as before: ${users.join(', ')}`;
+    const count = Array.isArray(moved) ? moved.length : 0;
+    if (count === 0) return `The room is called ${String(area)} already`;
+    return `The room is called ${String(area)} now; ${count === 1 ? '1 device' : `${count} devices`} moved along${known}`;
+  },
+});
+
+const freeName = commandOf({
+  name: 'area free-name',
+  summary: 'free a name that a room had before, so that another room can have it',
+  examples: ['area free-name lounge'],
+  tool: 'hub:free_area_name',
+  operands: [{ name: 'NAME', help: 'former name of a room' }],
+  options: { confirm: { help: 'although something uses it' } },
+  params: (call) => ({ name: call.operand(0), confirm: call.isSet('confirm') }),
+  sentence: ({ area, freed }) => `${String(freed)} means ${String(area)} no more`,
+});
+
 const deviceAlias = commandOf({
   name: 'device alias',
   summary: 'say what else a device is called; searches and agents then know it by those names too',
@@ -55,7 +84,7 @@ const deviceAlias = commandOf({
 });
 
 /** Names beside those that devices tell: of areas, floors and devices. */
-export const areaCommands: readonly Command[] = [list, floor, alias, deviceAlias];
+export const areaCommands: readonly Command[] = [list, floor, alias, rename, freeName, deviceAlias];
 
 function namesAfter(call: Invocation): string[] {
   const names = call.operands.slice(1).map((name) => name.trim());

@@ -27,7 +27,7 @@ const tail: Command = {
     follow: { help: 'go on with what comes, until Ctrl-C; with --json one row a line' },
   },
   async run(call) {
-    const query = { agent: call.text('agent'), tool: await toolId(call) };
+    const query = { agent: call.text('agent'), tool: await toolOf(call) };
     const answer = await call.hub.get('/api/v1/audit', { ...query, limit: call.integer('limit') ?? 20 });
     const rows = objectsIn(answer, 'rows').toReversed();
     if (!call.isSet('follow')) {
@@ -103,7 +103,7 @@ const replay: Command = {
   },
   async run(call) {
     const { operands } = call;
-    const [since, until, tool] = [instantOf(call, 'since'), instantOf(call, 'until'), await toolId(call)];
+    const [since, until, tool] = [instantOf(call, 'since'), instantOf(call, 'until'), await toolOf(call)];
     const limit = call.integer('limit');
     const answer = await call.hub.post('/api/v1/audit/replay', {
       ...(operands[0] !== undefined && { request: operands[0] }),
@@ -145,12 +145,16 @@ async function rowsAfter(call: Invocation, query: Readonly<Record<string, string
   return fresh.toReversed();
 }
 
-/** The id of the tool that `--tool` names, as rows have it; a name that no tool has now is taken as it is. */
-async function toolId(call: Invocation): Promise<string | undefined> {
+/**
+ * The tool that `--tool` names, as rows have it: in every version that there was, unless one is named. A name that no tool has now is
+ * taken as it is.
+ */
+async function toolOf(call: Invocation): Promise<string | undefined> {
   const name = call.text('tool');
   if (name === undefined || name.includes('@')) return name;
   try {
-    return String((await call.hub.get(`/api/v1/tools/${encodeURIComponent(name)}`)).id ?? name);
+    const { id } = await call.hub.get(`/api/v1/tools/${encodeURIComponent(name)}`);
+    return typeof id === 'string' ? id.slice(0, id.lastIndexOf('@')) : name;
   } catch (error) {
     if (error instanceof AtmoError && error.code === 'TOOL_NOT_FOUND') return name;
     throw error;

@@ -16,7 +16,7 @@ export const call: Command = {
   examples: [
     'call living_room_lamp_set_brightness brightness=40',
     `call living_room_lamp_set_brightness --params '{"brightness": 40}' --json`,
-    'call living_room_blind_open --async',
+    'call bedroom_blind_open --async',
     'call get_camera_frame camera_id=door --output door.jpg',
     'call analyze_image image=@door.jpg',
   ],

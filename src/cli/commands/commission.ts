@@ -31,10 +31,22 @@ export const commission: Command = {
     const result = await followJob(call, String(started.job_id), 'Commissioning');
     const ids = objectsIn(result, 'devices').map((device) => String(device.id));
     const devices = await Promise.all(ids.map((id) => call.hub.get(`/api/v1/devices/${encodeURIComponent(id)}`)));
-    call.output.answer({ ...result, devices }, () => devices.flatMap(deviceText));
+    call.output.answer({ ...result, devices }, () => [...devices.flatMap(deviceText), ...offerText(result)]);
     return undefined;
   },
 };
+
+/** Nothing is given back by itself: whoever commissions knows whether it is the same device. */
+function offerText(result: JsonObject): readonly string[] {
+  const [first, ...others] = objectsIn(result, 'recognised');
+  if (first === undefined) return [];
+  const more = others.length === 0 ? '' : ` and ${others.length} more devices`;
+  const all = others.length === 0 ? '' : ' --whole-node';
+  return [
+    `\nThis seems to be ${cellText(first.former)}${more}, which was removed before. If it is the same, it gets its id, history, names and grants back by\n`,
+    `  atmo device restore ${cellText(first.device)}${all}\n`,
+  ];
+}
 
 async function requestOf(call: Invocation): Promise<JsonObject> {
   const [code] = call.operands;

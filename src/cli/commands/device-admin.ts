@@ -1,3 +1,4 @@
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { commandOf, integerOperand, type ToolVerb } from '../device-verbs.ts';
 import { jsonList, readInput } from '../terminal/text-input.ts';
 import { cellText } from '../terminal/text-table.ts';
@@ -8,13 +9,31 @@ const justDevice: Pick<ToolVerb, 'operands' | 'params'> = { operands: [DEVICE], 
 const VERBS: readonly ToolVerb[] = [
   {
     name: 'device rename',
-    summary: 'give a device another name; its old tool names stay valid until restart',
+    summary: 'give a device another name; its former names go on meaning it',
     examples: ["device rename living-room-lamp 'Reading lamp'"],
     tool: 'hub:rename_device',
     operands: [DEVICE, { name: 'NAME', help: 'the new name' }],
     params: (call) => ({ device_id: call.operand(0), name: call.operand(1) }),
-    sentence: ({ id, name }) =>
-      `${cellText(id)} is called ${cellText(name)}: atmo tools --device ${cellText(id)} has the new names of its tools`,
+    sentence: (renamed) => [`${cellText(renamed.id)} is called ${cellText(renamed.name)}`, ...namingLines(renamed)].join('\n'),
+  },
+  {
+    name: 'device names',
+    summary: 'list what devices are and were called, removed ones too, and what uses these names',
+    examples: ['device names', "device names 'Reading lamp'"],
+    tool: 'hub:list_device_names',
+    operands: [{ name: 'NAME', help: 'only the device with this id, or with this name now or before', isOptional: true }],
+    params: ({ operands: [name] }) => ({ ...(name !== undefined && { name }) }),
+    sentence: ({ devices }) => (Array.isArray(devices) ? devices.filter(isJsonObject) : []).map(namesText).join('\n'),
+  },
+  {
+    name: 'device free-name',
+    summary: 'let another device have a former name, or the names of a removed device',
+    examples: ['device free-name bedroom_lamp', 'device free-name bedroom_lamp --confirm'],
+    tool: 'hub:free_device_name',
+    operands: [{ name: 'NAME', help: "former name as 'device names' shows it, or the id of a removed device" }],
+    options: { confirm: { help: 'also where something still uses it' } },
+    params: (call) => ({ name: call.operand(0), confirm: call.isSet('confirm') }),
+    sentence: ({ device_id: device, freed }) => `${cellText(device)} no longer has ${listed(freed)}`,
   },
   {
     name: 'device area',
@@ -24,6 +43,15 @@ const VERBS: readonly ToolVerb[] = [
     operands: [DEVICE, { name: 'AREA', help: 'such as kitchen', isOptional: true }],
     params: ({ operands: [device = '', area] }) => ({ device_id: device, ...(area !== undefined && { area }) }),
     sentence: ({ id, area }) => `${cellText(id)} is ${typeof area === 'string' ? `in ${area}` : 'in no area'}`,
+  },
+  {
+    name: 'device move',
+    summary: 'put a device into a room',
+    examples: ["device move living-room-lamp 'Living room'"],
+    tool: 'hub:set_device_area',
+    operands: [DEVICE, { name: 'AREA', help: 'such as kitchen' }],
+    params: (call) => ({ device_id: call.operand(0), area: call.operand(1) }),
+    sentence: ({ id, area }) => `${cellText(id)} is in ${cellText(area)}`,
   },
   {
     name: 'device identify',
@@ -48,11 +76,12 @@ const VERBS: readonly ToolVerb[] = [
     summary: 'read again all that a device has',
     examples: ['device interview living-room-lamp'],
     tool: 'hub:interview_device',
+    columns: ['id', 'name', 'area', 'device_types', 'reachability'],
     ...justDevice,
   },
   {
     name: 'device fabrics',
-    summary: 'which controllers a device belongs to',
+    summary: 'which controllers (Matter calls them fabrics) a device belongs to',
     examples: ['device fabrics living-room-lamp'],
     tool: 'hub:list_fabrics',
     columns: ['fabric_index', 'label', 'vendor_id', 'fabric_id', 'is_ours'],
@@ -63,17 +92,50 @@ const VERBS: readonly ToolVerb[] = [
     summary: "take a device away from another controller, by the index that 'device fabrics' shows",
     examples: ['device remove-fabric living-room-lamp 2'],
     tool: 'hub:remove_fabric',
-    operands: [DEVICE, { name: 'INDEX', help: 'fabric index' }],
+    operands: [DEVICE, { name: 'INDEX', help: "number of the controller, as 'device fabrics' shows it" }],
     params: (call) => ({ device_id: call.operand(0), fabric_index: integerOperand(call, 1, 'INDEX') }),
   },
   {
     name: 'device remove',
-    summary: 'take a device out of the home; it can be commissioned again afterwards',
-    examples: ['device remove living-room-lamp', 'device remove living-room-lamp --force'],
+    summary: 'take a device, or a bridge with all that is behind it, out of the home; it can be commissioned again afterwards',
+    examples: ['device remove living-room-lamp', 'device remove living-room-lamp --force', 'device remove hall-bridge --whole-node'],
     tool: 'hub:remove_device',
     operands: [DEVICE],
-    options: { force: { help: 'forget it even if it does not answer' } },
-    params: (call) => ({ device_id: call.operand(0), force: call.isSet('force') }),
+    options: {
+      force: { help: 'forget it even if it does not answer' },
+      'whole-node': { help: 'remove everything behind the same bridge too, when DEVICE is one of several' },
+    },
+    params: (call) => ({ device_id: call.operand(0), force: call.isSet('force'), whole_node: call.isSet('whole-node') }),
+    sentence: ({ removed }, call) => {
+      const ids = Array.isArray(removed) ? removed.map(cellText) : [];
+      return ids.length === 1
+        ? `${ids[0]} is removed`
+        : `${call.operand(0)} is removed: ${ids.length} devices are gone (${ids.join(', ')})`;
+    },
+  },
+  {
+    name: 'device recognised',
+    summary: 'list devices that seem to have been in the home before they were removed',
+    examples: ['device recognised'],
+    tool: 'hub:recognised_devices',
+    columns: ['device', 'former', 'name'],
+    params: () => ({}),
+  },
+  {
+    name: 'device restore',
+    summary: 'give a device that was commissioned again its former id, with history, names, grants and rules',
+    examples: ['device restore living-room-lamp-2', 'device restore hall-bridge-2 --whole-node'],
+    tool: 'hub:restore_device',
+    operands: [DEVICE],
+    options: { 'whole-node': { help: 'also what is behind the same bridge, but for locks, valves and the like' } },
+    params: (call) => ({ device_id: call.operand(0), whole_node: call.isSet('whole-node') }),
+    sentence: ({ restored, left }) =>
+      [
+        ...(Array.isArray(restored) ? restored.filter(isJsonObject) : []).map(
+          ({ device_id: id, was_for_a_while: was }) => `${cellText(was)} is ${cellText(id)} again`,
+        ),
+        ...(Array.isArray(left) && left.length > 0 ? [`Restore these one by one, if they are the same: ${listed(left)}`] : []),
+      ].join('\n'),
   },
   {
     name: 'device diagnostics',
@@ -84,7 +146,7 @@ const VERBS: readonly ToolVerb[] = [
   },
   {
     name: 'device acl',
-    summary: 'what our fabric lets others do on a device',
+    summary: 'who may do what on a device, by the list that it keeps itself',
     examples: ['device acl living-room-lamp --json'],
     tool: 'hub:get_access_control',
     ...justDevice,
@@ -98,6 +160,38 @@ const VERBS: readonly ToolVerb[] = [
     params: async (call) => ({ device_id: call.operand(0), entries: jsonList(await readInput(call.operand(1), call.io), 'ENTRIES') }),
   },
 ];
+
+/** How the tools of a device are called after a rename, what goes on under the old names, and who else has the new one. */
+function namingLines({ tools_begin_with: prefix, former_beginnings: former, used_by: uses, warnings }: JsonObject): readonly string[] {
+  if (typeof prefix !== 'string') return [];
+  const old = Array.isArray(former) && former.length > 0 ? `; names that begin with ${listed(former)} still mean them` : '';
+  const users = usesText(uses);
+  return [
+    `The names of its tools begin with ${prefix}_${old}`,
+    ...(users === '' ? [] : [`Its names are used by ${users}; all of these go on working`]),
+    ...(Array.isArray(warnings) ? warnings.map((warning) => `Note: ${cellText(warning)}`) : []),
+  ];
+}
+
+function namesText({ device_id: id, name, is_removed: isRemoved, former_names: former, used_by: uses, ...rest }: JsonObject): string {
+  const called = Array.isArray(former) && former.length > 0 ? `, before ${listed(former)}` : '';
+  const beginnings = [rest.tools_begin_with, ...(Array.isArray(rest.former_beginnings) ? rest.former_beginnings : [])];
+  const users = usesText(uses);
+  return [
+    `${cellText(id)}${isRemoved === true ? ' (removed)' : ''}: ${cellText(name)}${called}`,
+    `  tools: ${beginnings.map((one) => `${cellText(one)}_…`).join(', ')}`,
+    ...(users === '' ? [] : [`  used by ${users}`]),
+  ].join('\n');
+}
+
+function usesText(uses: Json | undefined): string {
+  const known = Array.isArray(uses) ? uses.filter(isJsonObject) : [];
+  return known.map(({ kind, id }) => `${cellText(kind)} ${cellText(id)}`).join(', ');
+}
+
+function listed(texts: Json | undefined): string {
+  return Array.isArray(texts) ? texts.map(cellText).join(', ') : '';
+}
 
 /** Administration of single devices: each verb is one tool. */
 export const deviceAdminCommands = VERBS.map(commandOf);

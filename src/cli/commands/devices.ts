@@ -56,7 +56,7 @@ async function listElsewhere(call: Invocation): Promise<undefined> {
 function deviceRow(device: JsonObject): readonly unknown[] {
   const types = Array.isArray(device.device_types) ? device.device_types : [];
   const tools = Array.isArray(device.tools) ? device.tools.length : 0;
-  return [device.id, device.name, device.area, types[0], stateCell(device.reachability), ageText(device.age_ms), tools];
+  return [device.id, device.name, device.area, types[0], stateCell(device.reachability), seenText(device.age_ms), tools];
 }
 
 /** Whether a device answers, in the colour that says it. */
@@ -76,7 +76,7 @@ function deviceText(device: JsonObject): Printable {
       .join(' '),
   ]);
   return [
-    textPairs({ ...facts, vendor: nameIn(facts.vendor), product: nameIn(facts.product), age: ageText(age_ms) }),
+    textPairs({ ...facts, vendor: nameIn(facts.vendor), product: nameIn(facts.product), age: seenText(age_ms) }),
     heading('Readings'),
     textTable(['NAME', 'VALUE', 'AGE'], readings),
     heading('Tools'),
@@ -94,4 +94,9 @@ function nameIn(value: unknown): unknown {
 export function readingText(reading: JsonObject): string {
   const unit = reading.unit ? ` ${cellText(reading.unit)}` : '';
   return reading.value === null ? '-' : `${cellText(reading.value)}${unit}`;
+}
+
+/** A device that was never heard has no age. */
+function seenText(ageMs: unknown): string {
+  return typeof ageMs === 'number' ? ageText(ageMs) : 'never';
 }

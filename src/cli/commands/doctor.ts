@@ -10,6 +10,7 @@ import { clockCheck, memoryBoundCheck, nodeCheck, tokenCheck } from '../doctor/m
 import { stateChecks } from '../doctor/state-checks.ts';
 import { toolChecks } from '../doctor/tool-checks.ts';
 import { HubClient } from '../hub/hub-client.ts';
+import { meshIfAllowed } from '../mesh-facts.ts';
 import { isLoopback } from '../state-dir.ts';
 import { readInput } from '../terminal/text-input.ts';
 
@@ -18,7 +19,7 @@ const MESH_PORT = '8082';
 export const doctor: Command = {
   name: 'doctor',
   summary: 'look for what is wrong and say what to do; with TOOL, why an agent cannot use it',
-  examples: ['doctor', 'doctor living_room_lamp_on', 'doctor living_room_lamp_on --as @helper.token'],
+  examples: ['doctor', 'doctor living_room_lamp_turn_on', 'doctor living_room_lamp_turn_on --as @helper.token'],
   operands: [{ name: 'TOOL', help: 'check list of one tool', isOptional: true }],
   options: { as: { value: 'TOKEN', help: "with TOOL: look with this agent's token (its text, @FILE, or - for stdin)" } },
   async run(call) {
@@ -40,7 +41,7 @@ async function examine(call: Invocation, tool: string | undefined) {
   const isHubThere = answers.state !== 'failed';
   const own: CheckSection[] = [
     { title: 'Machine', checks: [nodeCheck(process.versions.node), clockCheck(Date.now()), memoryBoundCheck(), tokenCheck(io.env)] },
-    { title: 'Network', checks: (await io.networkChecks?.(portsOf(call, isHubThere))) ?? [] },
+    { title: 'Network', checks: (await io.networkChecks?.(await portsOf(call, isHubThere))) ?? [] },
     { title: 'State', checks: await stateChecks(io.env) },
   ];
   const sections = [
@@ -51,19 +52,31 @@ async function examine(call: Invocation, tool: string | undefined) {
   return { isHubThere, sections: [{ title: 'Hub', checks: [answers] }, ...sections] };
 }
 
-function portsOf({ hub, io }: Invocation, isHubThere: boolean): HubPorts {
+async function portsOf({ hub, io }: Invocation, isHubThere: boolean): Promise<HubPorts> {
   const { port, protocol } = new URL(hub.url);
   const http = Number(port) || (protocol === 'https:' ? 443 : 80);
-  return { ...(isLoopback(hub.url) && { http }), mesh: Number(io.env.ATMO_MESH_PORT || MESH_PORT), isHubThere };
+  const isInMesh = isHubThere ? await membership(hub) : undefined;
+  const mesh = Number(io.env.ATMO_MESH_PORT || MESH_PORT);
+  return { ...(isLoopback(hub.url) && { http }), mesh, isHubThere, ...(isInMesh !== undefined && { isInMesh }) };
+}
+
+/** Undefined where the hub does not say. */
+async function membership(hub: HubClient): Promise<boolean | undefined> {
+  try {
+    const mesh = await meshIfAllowed(hub);
+    return mesh && mesh.mesh_id !== undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 async function hubSections(hub: HubClient): Promise<readonly CheckSection[]> {
   const nowMs = Date.now();
-  const [home, access, doors] = await Promise.all([homeChecks(hub), accessChecks(hub, nowMs), doorChecks(hub, nowMs)]);
+  const [home, access, doors] = await Promise.all([homeChecks(hub, nowMs), accessChecks(hub, nowMs), doorChecks(hub, nowMs)]);
   return [
     { title: 'Home', checks: home },
     { title: 'Decisions', checks: access },
-    { title: 'Doors', checks: doors },
+    { title: 'Page and agents', checks: doors },
   ];
 }
 

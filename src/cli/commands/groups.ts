@@ -1,12 +1,16 @@
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject } from '../../core/json.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { type Invocation, usage } from '../command.ts';
-import { commandOf, endpointOf, type ToolVerb } from '../device-verbs.ts';
+import { commandOf, endpointOf, endpointTexts, type ToolVerb } from '../device-verbs.ts';
 import { jsonObject, readInput } from '../terminal/text-input.ts';
+import { cellText } from '../terminal/text-table.ts';
 
-const SOURCE = { name: 'SOURCE', help: 'DEVICE/ENDPOINT that sends, such as a switch' };
-const TARGET = { name: 'TARGET', help: 'DEVICE/ENDPOINT that is told what to do' };
-const CLUSTER = { cluster: { value: 'NAME', help: 'only this cluster, such as OnOff' } };
+const SOURCE = {
+  name: 'SOURCE',
+  help: 'device that sends, such as a switch; DEVICE/PART where it has several ("atmo devices DEVICE" numbers them)',
+};
+const TARGET = { name: 'TARGET', help: 'device that is told what to do, or DEVICE/PART' };
+const CLUSTER = { cluster: { value: 'NAME', help: 'only this function of Matter, such as OnOff ("atmo devices DEVICE" lists them)' } };
 const GROUP = { name: 'GROUP', help: 'number or unique name of the group' };
 
 const VERBS: readonly ToolVerb[] = [
@@ -46,30 +50,33 @@ const VERBS: readonly ToolVerb[] = [
   },
   {
     name: 'group create',
-    summary: 'make a group of devices that one frame reaches',
+    summary: 'make a group of devices that one message reaches',
     examples: ['group create evening living-room-lamp hall-lamp/1'],
     tool: 'hub:create_group',
     operands: [
       { name: 'NAME', help: 'what to call it' },
-      { name: 'MEMBER', help: 'DEVICE or DEVICE/ENDPOINT', isRepeated: true },
+      { name: 'MEMBER', help: 'DEVICE, or DEVICE/PART where it has several', isRepeated: true },
     ],
     params: ({ operands: [name = '', ...members] }) => ({ name, members: members.map(endpointOf) }),
+    sentence: groupSentence,
   },
   {
     name: 'group add',
     summary: 'add a device to a group',
     examples: ['group add evening kitchen-lamp'],
     tool: 'hub:add_group_member',
-    operands: [GROUP, { name: 'MEMBER', help: 'DEVICE or DEVICE/ENDPOINT' }],
+    operands: [GROUP, { name: 'MEMBER', help: 'DEVICE, or DEVICE/PART where it has several' }],
     params: async (call) => ({ group: await groupOf(call), ...endpointOf(call.operand(1)) }),
+    sentence: groupSentence,
   },
   {
     name: 'group drop',
     summary: 'take a device out of a group',
     examples: ['group drop evening kitchen-lamp'],
     tool: 'hub:remove_group_member',
-    operands: [GROUP, { name: 'MEMBER', help: 'DEVICE or DEVICE/ENDPOINT' }],
+    operands: [GROUP, { name: 'MEMBER', help: 'DEVICE, or DEVICE/PART where it has several' }],
     params: async (call) => ({ group: await groupOf(call), ...endpointOf(call.operand(1)) }),
+    sentence: groupSentence,
   },
   {
     name: 'group remove',
@@ -78,28 +85,39 @@ const VERBS: readonly ToolVerb[] = [
     tool: 'hub:delete_group',
     operands: [GROUP],
     params: async (call) => ({ group: await groupOf(call) }),
+    sentence: (_result, call) => `group ${call.operand(0)} is removed`,
   },
   {
     name: 'group call',
     summary: 'send one command to all members at once; nobody acknowledges it',
     examples: [
       'group call evening OnOff Off',
-      `group call evening LevelControl MoveToLevel --params '{"level": 80, "transitionTime": 10}'`,
+      `group call evening LevelControl MoveToLevel --params '{"level": 80, "transitionTime": 10, "optionsMask": {}, "optionsOverride": {}}'`,
     ],
     tool: 'hub:invoke_group',
-    operands: [GROUP, { name: 'CLUSTER', help: 'such as OnOff' }, { name: 'COMMAND', help: 'such as Off' }],
-    options: { params: { value: 'JSON', help: 'fields of the command, in raw Matter units' } },
+    operands: [
+      GROUP,
+      { name: 'CLUSTER', help: 'function of the devices by its name in Matter, such as OnOff ("atmo devices DEVICE" lists them)' },
+      { name: 'COMMAND', help: 'command of that function in Matter, such as Off' },
+    ],
+    options: { params: { value: 'JSON', help: 'fields of the command as Matter has them, in its units' } },
     params: async (call) => ({
       group: await groupOf(call),
       cluster: call.operand(1),
       command: call.operand(2),
       params: jsonObject(await readInput(call.text('params') ?? '{}', call.io), '--params'),
     }),
+    sentence: ({ members }) => `sent to ${members === 1 ? '1 device' : `${cellText(members)} devices`}; none of them says whether it came`,
   },
 ];
 
+function groupSentence({ id, name, members }: JsonObject): string {
+  const texts = endpointTexts(members);
+  return `group ${cellText(id)}, ${cellText(name)}: ${texts.length > 0 ? texts.join(', ') : 'nobody is in it'}`;
+}
+
 function bindingParams(source: string, target: string, cluster: string | undefined) {
-  if (source === target) throw usage('Source and target have to be different endpoints');
+  if (source === target) throw usage('SOURCE and TARGET have to be different');
   const { device_id, endpoint } = endpointOf(target);
   return { ...endpointOf(source), target_device_id: device_id, target_endpoint: endpoint, ...(cluster !== undefined && { cluster }) };
 }

@@ -30,8 +30,9 @@ export const read: Command = {
     const answer = await readHere(call, isNow ? { limit: 1 } : { ...range, limit });
     if (!answer) return readElsewhere(call);
     const sensor = isJsonObject(answer.sensor) ? answer.sensor : {};
+    if (isNow && sensor.reachability === undefined) throw removed(call.operand(0));
     if (isNow) {
-      call.output.answer(sensor, () => `${readingText(sensor)}  (${ageText(sensor.age_ms)} old, device ${sensor.reachability})`);
+      call.output.answer(sensor, () => `${readingText(sensor)}  (${oldText(sensor.age_ms)}, device ${sensor.reachability})`);
       return undefined;
     }
     const points = objectsIn(answer, 'points').map((point) => [point.at, readingText({ ...sensor, value: point.value ?? null })]);
@@ -39,6 +40,16 @@ export const read: Command = {
     return undefined;
   },
 };
+
+/** The hub has readings from before and no device that tells new ones. */
+function removed(sensor: string): AtmoError {
+  const device = sensor.split('/')[0];
+  return new AtmoError(
+    'SENSOR_NOT_FOUND',
+    `${sensor} tells nothing any more: the device ${device} was removed. What it told before is kept: atmo read ${sensor} --since 7d`,
+    { sensor },
+  );
+}
 
 /** Undefined when this hub has no such sensor but another one answers for it. */
 async function readHere(call: Invocation, query: Query): Promise<JsonObject | undefined> {
@@ -89,5 +100,9 @@ async function readElsewhere(call: Invocation): Promise<undefined> {
 
 function nowText({ age_seconds: seconds, reachability }: JsonObject, value: unknown): string {
   const age = typeof seconds === 'number' ? seconds * 1000 : undefined;
-  return `${value ?? '-'}  (${ageText(age)} old, device ${reachability})\n`;
+  return `${value ?? '-'}  (${oldText(age)}, device ${reachability})\n`;
+}
+
+function oldText(ageMs: unknown): string {
+  return typeof ageMs === 'number' ? `${ageText(ageMs)} old` : 'of unknown age';
 }

@@ -46,7 +46,7 @@ const check: Command = {
 const test: Command = {
   name: 'rules test',
   summary: 'tell which rule would decide about a call, and why; nothing runs',
-  examples: ['rules test front_door_lock_unlock', 'rules test living_room_lamp_set_brightness brightness=40'],
+  examples: ['rules test front_door_unlock', 'rules test living_room_lamp_set_brightness brightness=40'],
   operands: [
     { name: 'TOOL', help: 'tool name, as atmo tools lists it' },
     { name: 'KEY=VALUE', help: "parameters, typed by the tool's schema", isOptional: true, isRepeated: true },
@@ -138,12 +138,14 @@ function trialText(trial: JsonObject): string {
   const what = kind === 'approve' ? `needs the approval of ${cellText(persons)}` : kind === 'deny' ? 'is denied' : 'is allowed';
   const why = [rule === undefined ? '' : ` by ${JSON.stringify(rule)}`, reason === undefined ? '' : ` (${cellText(reason)})`].join('');
   const lines = objectsIn(trial, 'effects').flatMap((effect) => [
-    `  ${cellText(effect.target ?? trial.tool)}: ${cellText(effect.decision)}${effect.rule === undefined ? '' : ` by ${JSON.stringify(effect.rule)}`}\n`,
+    `  ${cellText(effect.target ?? effect.tool ?? trial.tool)}: ${cellText(effect.decision)}${effect.rule === undefined ? '' : ` by ${JSON.stringify(effect.rule)}`}\n`,
     ...(Array.isArray(effect.because) ? effect.because.map((because) => `    ${cellText(because)}\n`) : []),
   ]);
   const when = trial.at === undefined ? '' : ` at ${cellText(trial.at)}`;
   const danger = trial.dangerous === true && kind === 'allow' ? '; it is dangerous, so that a person has to approve each call' : '';
-  return `${cellText(trial.tool)}${when} ${what}${why}${danger}\n${lines.join('')}`;
+  const later = Array.isArray(trial.judged_later) ? trial.judged_later : [];
+  const rest = later.map((tool) => `  ${cellText(tool)}: judged when it runs, by the results of the steps before it\n`);
+  return `${cellText(trial.tool)}${when} ${what}${why}${danger}\n${lines.join('')}${rest.join('')}`;
 }
 
 function asObject(value: Json | undefined): JsonObject {

@@ -1,3 +1,4 @@
+import { LONGEST_TOKEN_SECONDS } from '../../core/access/token-authority.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
@@ -5,13 +6,14 @@ import { commandOf } from '../device-verbs.ts';
 import { durationSeconds, ratePerMinute } from '../duration.ts';
 import { grantCheck } from '../grant-check.ts';
 import { lintGrants } from '../grant-lint.ts';
-import { objectsIn } from '../hub/json-list.ts';
+import { idThatBegins, objectsIn } from '../hub/json-list.ts';
 import { hubIdOf } from '../mesh-facts.ts';
+import { findCredential, isOwnersToken } from '../state-dir.ts';
 import { readInput } from '../terminal/text-input.ts';
 import { textPairs, textTable } from '../terminal/text-table.ts';
 import { allTools } from '../tool-pages.ts';
 
-const ALLOW = { value: 'PERMISSION', help: 'what it may do, such as device:control:lamp; may be repeated', isRepeated: true } as const;
+const ALLOW = { value: 'PERMISSION', help: 'what it may do, such as device:control:DEVICE; may be repeated', isRepeated: true } as const;
 const MORE = { name: 'PERMISSION', help: 'more of what --allow began', isOptional: true, isRepeated: true } as const;
 
 const mint: Command = {
@@ -19,7 +21,7 @@ const mint: Command = {
   summary: 'make a token for an agent; its text is all that stdout gets, and is told this once',
   examples: [
     'token mint --agent kitchen-assistant --allow device:control:@area/kitchen --ttl 30d',
-    'token mint --agent reader --allow sensor:read --rate 30/min',
+    "token mint --agent reader --allow 'sensor:read:*' --rate 30/min",
   ],
   operands: [MORE],
   options: {
@@ -70,6 +72,9 @@ const list: Command = {
   },
 };
 
+/** Beside its brothers, where people look for it. */
+const tokenList: Command = { ...list, name: 'token list', examples: ['token list'] };
+
 const revoke = commandOf({
   name: 'token revoke',
   summary: 'end a token and all that come from it',
@@ -99,12 +104,12 @@ const rotateOwner = commandOf({
 const check: Command = {
   name: 'token check',
   summary: 'whether permissions would allow something; needs no hub (exit code 0 yes, 3 no)',
-  examples: ["token check --allow 'device:control:*' --require device:control:lamp"],
+  examples: ["token check --allow 'device:control:*' --require device:control:living-room-lamp"],
   operands: [MORE],
   options: { allow: ALLOW, require: { value: 'PERMISSION', help: 'what would be needed; may be repeated', isRepeated: true } },
   async run(call) {
     const required = call.texts('require');
-    if (required.length === 0) throw usage('--require is missing: name what would be needed, such as device:control:lamp');
+    if (required.length === 0) throw usage('--require is missing: name what would be needed, such as --require device:control:DEVICE');
     const verdict = grantCheck(allowed(call), required);
     call.output.answer(verdict, () => (verdict.allowed ? 'yes\n' : `no: ${verdict.missing.join(', ')}\n`));
     if (verdict.note !== undefined) call.output.note(verdict.note);
@@ -112,17 +117,36 @@ const check: Command = {
   },
 };
 
+/** Where the token of this command line is from, in words. */
+const SOURCES = { environment: 'ATMO_TOKEN', login: 'atmo login', owner: "the owner's token of this machine" } as const;
+
+const whoami: Command = {
+  name: 'whoami',
+  summary: 'as whom these commands speak to the hub, and what that allows',
+  examples: ['whoami'],
+  async run(call) {
+    const credential = findCredential(call.io.env);
+    if (!credential) throw new AtmoError('UNAUTHENTICATED', 'Nobody: there is no token; log in with "atmo login", or set ATMO_TOKEN');
+    const { token, source } = credential;
+    const facts = isOwnersToken(token)
+      ? { agent_id: 'owner', permissions: ['*', 'admin:*'] }
+      : await call.hub.call('hub:show_token', { token });
+    const answer = { hub: call.hub.url, by: SOURCES[source], ...(isJsonObject(facts) && facts) };
+    call.output.answer(answer, () => textPairs(answer));
+    return undefined;
+  },
+};
+
 /** Tokens: made, looked at, ended. */
-export const tokenCommands: readonly Command[] = [mint, show, list, revoke, check, rotateOwner];
+export const tokenCommands: readonly Command[] = [mint, show, list, tokenList, revoke, check, rotateOwner, whoami];
 
 /** What `--allow` says, however it was written: repeated, as words that follow, or with commas. */
 function allowed(call: Invocation): readonly string[] {
   const texts = [...call.texts('allow'), ...call.operands].flatMap((text) => text.split(',')).filter((text) => text !== '');
   if (texts.length > 0 || call.text('role') !== undefined) return texts;
-  throw usage('--allow is missing: name what the token may do, such as --allow device:control:lamp');
+  throw usage('--allow is missing: name what the token may do, such as --allow device:control:DEVICE');
 }
 
-const LONGEST_SECONDS = 400 * 86_400;
 const FULL_ID = /^[0-9a-f]{32}$/;
 
 async function fullId(call: Invocation): Promise<string> {
@@ -130,16 +154,12 @@ async function fullId(call: Invocation): Promise<string> {
   if (FULL_ID.test(start)) return start;
   const answer = await call.hub.call('hub:list_tokens', {});
   const ids = (isJsonObject(answer) ? objectsIn(answer, 'tokens') : []).map(({ token_id: id }) => String(id));
-  const [found, ...more] = ids.filter((id) => id.startsWith(start));
-  if (found !== undefined && more.length === 0 && start !== '') return found;
-  throw usage(
-    `${found === undefined ? 'No token' : 'More than one token'} begins with ${JSON.stringify(start)}; atmo tokens lists the ids`,
-  );
+  return idThatBegins(ids, start, { what: 'token', listedBy: 'atmo tokens' });
 }
 
 function lifetimeSeconds(text: string): number {
   const seconds = durationSeconds(text, '--ttl');
-  if (seconds >= 60 && seconds <= LONGEST_SECONDS) return seconds;
+  if (seconds >= 60 && seconds <= LONGEST_TOKEN_SECONDS) return seconds;
   throw usage(`--ttl takes 1m to 400d, not ${JSON.stringify(text)}`);
 }
 

@@ -54,23 +54,41 @@ async function find(call: Invocation, search: string): Promise<undefined> {
   const answer = await call.hub.get('/api/v1/tools', { ...filterOf(call), q: search });
   const [tools, near] = [objectsIn(answer, 'tools'), objectsIn(answer, 'near_misses')];
   const labels = await labelsFor(call, [...tools, ...near]);
+  const readings = objectsIn(answer, 'readings');
   const rows = (list: readonly JsonObject[], why: (tool: JsonObject) => string) => list.map((tool) => matchRow(tool, why(tool), labels));
-  call.output.answer({ tools, near_misses: near, total: tools.length }, () => [
+  call.output.answer({ ...answer, tools, near_misses: near, total: tools.length }, () => [
+    ...(typeof answer.note === 'string' ? [`${answer.note}\n`] : []),
     tools.length > 0
       ? textTable(
-          ['TOOL', 'SCORE', 'DOES', 'WHY', 'HUB'],
+          ['TOOL', 'SURE', 'DOES', 'WHY', 'HUB'],
           rows(tools, (tool) => reasonsOf(tool).join(', ')),
         )
       : 'Nothing fits; "atmo tools" lists all there are\n',
-    ...(near.length > 0 ? [heading('Almost'), textTable(['TOOL', 'SCORE', 'DOES', 'LACKS', 'HUB'], rows(near, lackOf))] : []),
+    ...(tools.length > 0 && answer.unsure === true ? ['None of them is sure: name the room and the thing\n'] : []),
+    ...whichOne(answer),
+    ...(readings.length > 0 ? [heading('Readings'), textTable(['SENSOR', 'SURE', 'NAME', 'AREA'], readings.map(readingRow))] : []),
+    ...(near.length > 0 ? [heading('Almost'), textTable(['TOOL', 'SURE', 'DOES', 'LACKS', 'HUB'], rows(near, lackOf))] : []),
   ]);
 }
 
-/** Scores mean something only beside each other. */
+/** Several devices that are meant as well as the first. */
+function whichOne({ which_one: which }: JsonObject) {
+  if (!isJsonObject(which)) return [];
+  const rows = objectsIn(which, 'candidates').map(({ device, area, tool }) => [device, area ?? '', tool]);
+  return [heading(String(which.question)), textTable(['DEVICE', 'AREA', 'TOOL'], rows)];
+}
+
+function readingRow({ id, confidence, name, area }: JsonObject): readonly unknown[] {
+  return [id, sureText(confidence), name, area ?? ''];
+}
+
+function sureText(confidence: Json | undefined): string {
+  return typeof confidence === 'number' ? `${Math.round(100 * confidence)} %` : '';
+}
+
 function matchRow(tool: JsonObject, why: string, labels: ReadonlyMap<string, string>): readonly unknown[] {
   const metadata = isJsonObject(tool.metadata) ? tool.metadata : {};
-  const score = typeof tool.score === 'number' ? tool.score.toFixed(2) : '';
-  return [tool.id, score, metadata.title, why, hubNames(tool, labels)];
+  return [tool.id, sureText(tool.confidence), metadata.title, why, hubNames(tool, labels)];
 }
 
 function reasonsOf({ reasons }: JsonObject): readonly string[] {
@@ -114,9 +132,10 @@ function toolRow(tool: JsonObject, labels: ReadonlyMap<string, string>): readonl
   return [tool.id, metadata.category, metadata.title, hubNames(tool, labels), standing(tool)];
 }
 
-function standing({ available, missing_setting: missingSetting }: JsonObject): string {
+function standing({ available, missing_setting: missingSetting, metadata }: JsonObject): string {
   if (missingSetting !== undefined) return 'not configured';
-  return available === false ? 'away' : '';
+  if (available !== false) return '';
+  return isJsonObject(metadata) && metadata.device !== undefined ? 'away' : 'cannot run';
 }
 
 function hubNames({ nodes }: JsonObject, labels: ReadonlyMap<string, string>): string {
@@ -140,6 +159,7 @@ function toolText(tool: JsonObject): Printable {
       category: metadata.category,
       hubs: tool.nodes,
       needs: needsText(tool.requires),
+      'not now': tool.unavailable_reason,
     }),
     heading('Parameters'),
     textTable(['NAME', 'REQUIRED', 'MEANS', 'SCHEMA'], rows),

@@ -13,7 +13,7 @@ const ENDING_DAYS = 14;
 const PROTOCOL = '2026-07-28';
 const ASSET = /(?:src|href)="(\/assets\/[^"]+)"/g;
 
-/** The doors for people and agents: TLS, the page, MCP. */
+/** What people and agents reach the hub by: TLS, the page, MCP. */
 export function doorChecks(hub: HubClient, nowMs: number): Promise<readonly CheckResult[]> {
   return Promise.all([
     guardedCheck('TLS certificate', async () => certificateFinding(await hub.get('/api/v1/tls'), nowMs)),

@@ -26,13 +26,13 @@ export async function hubCheck(hub: HubClient): Promise<CheckResult> {
 }
 
 /** The devices and tools of the home, its agents, and the other hubs. */
-export function homeChecks(hub: HubClient): Promise<readonly CheckResult[]> {
+export function homeChecks(hub: HubClient, nowMs: number): Promise<readonly CheckResult[]> {
   return Promise.all([
     guardedCheck('token is accepted', async () => acceptedFinding(hub)),
     guardedCheck('devices', async () => devicesFinding(await hub.get('/api/v1/devices'))),
-    guardedCheck('half commissioned devices', async () => halfCommissionedFinding(await hub.call('hub:half_commissioned', {}))),
+    guardedCheck('half commissioned devices', () => halfCommissionedFinding(hub)),
     guardedCheck('tool schemas', async () => schemasFinding(await hub.get('/api/v1/tools', { limit: PAGE }))),
-    guardedCheck('agents', async () => agentsFinding(await hub.call('list_agents', {}))),
+    guardedCheck('agents', async () => agentsFinding(await hub.call('list_agents', {}), nowMs)),
     guardedCheck('mesh', async () => meshFinding(await hub.get('/api/v1/mesh'))),
   ]);
 }
@@ -51,11 +51,27 @@ function devicesFinding(answer: JsonObject): Finding {
   return { state: 'warning', found: `${away.length} of ${devices.length} not reachable: ${away.join(', ')}`, advice };
 }
 
-function halfCommissionedFinding(answer: unknown): Finding {
+async function halfCommissionedFinding(hub: HubClient): Promise<Finding> {
+  const answer = await ofMatter(hub, () => hub.call('hub:half_commissioned', {}));
+  if (answer === MATTER_IS_OFF) return { state: 'ok', found: 'Matter is off (matter.enabled)' };
   const devices = Array.isArray(answer) ? answer.filter(isJsonObject) : [];
   if (devices.length === 0) return { state: 'ok', found: 'none' };
   const advice = devices.map((device) => device.advice).join('; ');
   return { state: 'warning', found: devices.map((device) => device.id).join(', '), advice };
+}
+
+const MATTER_IS_OFF = Symbol('Matter is off');
+
+/** What a tool answers that comes with Matter: without it nobody has the tool, whatever the token. */
+async function ofMatter(hub: HubClient, ask: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await ask();
+  } catch (thrown) {
+    if (toAtmoError(thrown).code !== 'TOOL_NOT_FOUND') throw thrown;
+    const capabilities = objectsIn(await hub.get('/api/v1/capabilities'), 'capabilities');
+    if (capabilities.some(({ type }) => type === 'matter_bridge')) throw thrown;
+    return MATTER_IS_OFF;
+  }
 }
 
 function schemasFinding(answer: JsonObject): Finding {
@@ -65,16 +81,51 @@ function schemasFinding(answer: JsonObject): Finding {
   return { state: 'warning', found: `${wrong.length} of ${tools.length} tools`, advice: `atmo doctor ${wrong[0]}` };
 }
 
-function agentsFinding(answer: unknown): Finding {
+/** Who fails, who ends soon and who has ended by itself; whoever was killed is no business of anybody any more. */
+function agentsFinding(answer: unknown, nowMs: number): Finding {
   const agents = isJsonObject(answer) ? objectsIn(answer, 'agents') : [];
-  const failing = agents.filter(({ last_error: error, status }) => isJsonObject(error) || status === 'failed');
-  if (failing.length === 0) return { state: 'ok', found: `${agents.length} in all` };
-  const [first] = failing;
-  const reason = isJsonObject(first?.last_error) ? `${first.last_error.code}: ${first.last_error.message}` : String(first?.reason ?? '');
-  const names = failing.map(({ agent_id: id }) => id).join(', ');
-  return {
-    state: 'warning',
-    found: `${names} failed last: ${reason}`,
-    advice: 'atmo agents lists them; atmo audit tail --agent ID tells what they did',
-  };
+  const living = agents.filter((agent) => isLiving(agent) && !hasExpired(agent, nowMs));
+  const failing = living.filter(({ last_error: error, status }) => isJsonObject(error) || status === 'failing');
+  const expired = agents.filter((agent) => hasExpired(agent, nowMs) && nowMs - msOf(agent.expires_at) < TOLD_AFTER_END_MS);
+  const ending = living.filter((agent) => endsSoon(agent, nowMs));
+  const problems = [
+    ...(failing.length > 0 ? [`${idsOf(failing)} failed last: ${failureOf(failing[0])}`] : []),
+    ...(expired.length > 0 ? [`${idsOf(expired)} has ended, its time is over`] : []),
+    ...ending.map(({ agent_id: id, expires_at: at }) => `${id} ends at ${at}`),
+  ];
+  if (problems.length === 0) return { state: 'ok', found: `${living.length} at work` };
+  const renew = expired.length + ending.length > 0 ? ['atmo agent spawn NAME --ttl TIME makes one anew'] : [];
+  const look = failing.length > 0 ? ['atmo agents lists them; atmo audit tail --agent ID tells what they did'] : [];
+  return { state: 'warning', found: problems.join('; '), advice: [...look, ...renew].join('; ') };
+}
+
+const DAY_MS = 86_400_000;
+/** An agent that ended by itself is told of for so long. */
+const TOLD_AFTER_END_MS = 30 * DAY_MS;
+const SOON_MS = 3 * DAY_MS;
+
+function isLiving({ status }: JsonObject): boolean {
+  return status !== 'killed' && status !== 'expired';
+}
+
+function hasExpired({ status, expires_at: at }: JsonObject, nowMs: number): boolean {
+  return status === 'expired' || (status !== 'killed' && msOf(at) <= nowMs);
+}
+
+/** In three days; of an agent that lives shorter, in the last quarter of its time. */
+function endsSoon({ created_at: from, expires_at: at }: JsonObject, nowMs: number): boolean {
+  const lifeMs = msOf(at) - msOf(from);
+  return msOf(at) - nowMs <= (Number.isNaN(lifeMs) ? SOON_MS : Math.min(SOON_MS, lifeMs / 4));
+}
+
+function msOf(time: unknown): number {
+  return typeof time === 'string' ? Date.parse(time) : Number.NaN;
+}
+
+function idsOf(agents: readonly JsonObject[]): string {
+  return agents.map(({ agent_id: id }) => id).join(', ');
+}
+
+function failureOf(agent: JsonObject | undefined): string {
+  return isJsonObject(agent?.last_error) ? `${agent.last_error.code}: ${agent.last_error.message}` : String(agent?.reason ?? '');
 }

@@ -13,6 +13,8 @@ const EARLIEST_TIME_MS = Date.UTC(2026, 0, 1);
 /** systemd-timesyncd makes it at its first answer after each boot. */
 const SYNCHRONISED_FILE = '/run/systemd/timesync/synchronized';
 const ASK_MS = 2_000;
+/** The smallest Debian has nothing that asks the network for the time, and timedatectl refuses to switch it on. */
+const KEEP_TIME = 'sudo timedatectl set-ntp true; where it says that NTP is not supported, first sudo apt install systemd-timesyncd';
 
 /** Node's own version against the oldest that runs the hub. */
 export function nodeCheck(version: string): CheckResult {
@@ -26,7 +28,7 @@ export function nodeCheck(version: string): CheckResult {
 export function clockCheck(nowMs: number): CheckResult {
   const found = new Date(nowMs).toISOString();
   if (nowMs >= EARLIEST_TIME_MS) return { check: 'clock', state: 'ok', found };
-  return { check: 'clock', state: 'failed', found, advice: 'set the time: sudo timedatectl set-ntp true' };
+  return { check: 'clock', state: 'failed', found, advice: `set the time: ${KEEP_TIME}` };
 }
 
 /** Whether the network keeps the clock; `ask` answers what timedatectl says, undefined where there is none. */
@@ -36,7 +38,7 @@ export async function networkTimeCheck(ask: () => Promise<string | undefined> = 
   const answer = await ask();
   if (answer === undefined) return { check, state: 'ok', found: 'not known here: no timedatectl (the hub says below what it believes)' };
   if (answer.trim() === 'yes') return { check, state: 'ok', found: 'synchronised' };
-  return { check, state: 'warning', found: 'not synchronised', advice: 'sudo timedatectl set-ntp true; it needs a way to the internet' };
+  return { check, state: 'warning', found: 'not synchronised', advice: `${KEEP_TIME}; it needs a way to the internet` };
 }
 
 async function askTimedatectl(): Promise<string | undefined> {

@@ -15,13 +15,13 @@ const PROBE_MS = 1_000;
 const MDNS_PORT = 5353;
 
 /** Whether devices and other hubs can be reached from this machine. Nothing that is sent leaves it. */
-export async function networkChecks({ http, mesh, isHubThere }: HubPorts): Promise<readonly CheckResult[]> {
+export async function networkChecks({ http, mesh, isHubThere, isInMesh }: HubPorts): Promise<readonly CheckResult[]> {
   return Promise.all([
     interfaceCheck(),
     multicastCheck(),
     mdnsPortCheck(),
     ...(http === undefined ? [] : [portCheck('HTTP', http, isHubThere)]),
-    portCheck('mesh', mesh, isHubThere),
+    isInMesh === false ? unusedPort(mesh) : portCheck('mesh', mesh, isHubThere),
     networkTimeCheck(),
   ]);
 }
@@ -61,6 +61,10 @@ async function mdnsPortCheck(): Promise<CheckResult> {
   } finally {
     socket.close();
   }
+}
+
+function unusedPort(mesh: number): CheckResult {
+  return { check: `mesh port ${mesh}`, state: 'ok', found: 'not used: this hub is in no mesh' };
 }
 
 /** A TCP port of the hub, which has it when it runs and finds it free when it does not. */

@@ -1,17 +1,6 @@
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, fsyncSync, openSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeAll } from '../../core/storage/durable-file.ts';
 import type { CliIo } from '../cli-io.ts';
 import { stateDirs } from '../state-dir.ts';
 import type { CheckResult } from './check-result.ts';
@@ -24,6 +13,7 @@ const SLOWEST_WRITE_MS = 2_000;
 const LARGEST_CHECKED_BYTES = 256 * MIB;
 const MOST_ENTRIES = 5_000;
 const DATABASE = /\.(db|sqlite)$/;
+const SET_ASIDE = /\.(corrupt|damaged)-|^matter\/quarantine\//;
 
 /** The state directory: whom it belongs to, who can read it, and whether the disk below it is well. */
 export async function stateChecks(env: CliIo['env']): Promise<readonly CheckResult[]> {
@@ -35,7 +25,14 @@ export async function stateChecks(env: CliIo['env']): Promise<readonly CheckResu
   const directory = directoryCheck(dir);
   if (!canUse(dir, constants.R_OK | constants.X_OK)) return [directory, notOurs(dir)];
   const files = entriesIn(dir);
-  return [directory, permissionCheck(dir, files), spaceCheck(dir), writeCheck(dir), await databaseCheck(dir, files)];
+  return [
+    directory,
+    permissionCheck(dir, files),
+    setAsideCheck(dir, files),
+    spaceCheck(dir),
+    writeCheck(dir),
+    await databaseCheck(dir, files),
+  ];
 }
 
 function directoryCheck(dir: string): CheckResult {
@@ -62,6 +59,15 @@ function permissionCheck(dir: string, files: readonly string[]): CheckResult {
   const isClosed = (statSync(dir).mode & 0o077) === 0;
   if (open.length === 0 || isClosed) return { check, state: 'ok', found: `${files.length}, for their user alone` };
   return { check, state: 'failed', found: `others can read ${shortList(dir, open)}`, advice: `chmod -R go= ${dir}` };
+}
+
+/** What a start found damaged stays beside its copy until somebody has looked at it. */
+function setAsideCheck(dir: string, files: readonly string[]): CheckResult {
+  const check = 'damaged files';
+  const aside = files.filter((file) => SET_ASIDE.test(file.slice(dir.length + 1)));
+  if (aside.length === 0) return { check, state: 'ok', found: 'none were set aside' };
+  const advice = 'the log of that start says what was lost; delete them when nothing is missing, and think of another card or disk';
+  return { check, state: 'warning', found: `${shortList(dir, aside)} set aside`, advice };
 }
 
 function spaceCheck(dir: string): CheckResult {
@@ -93,7 +99,7 @@ function timeToWrite(file: string): number {
   const startMs = performance.now();
   const descriptor = openSync(file, 'wx', 0o600);
   try {
-    writeSync(descriptor, Buffer.alloc(MIB));
+    writeAll({ path: file, descriptor, bytes: Buffer.alloc(MIB) });
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);

@@ -116,7 +116,8 @@ export class HubClient {
   #missingRight(error: unknown, tool: string): unknown {
     const isHidden = error instanceof AtmoError && error.code === 'TOOL_NOT_FOUND' && error.message.startsWith(`There is no tool ${tool}`);
     const source = this.#credential()?.source;
-    if (!isHidden || source === undefined || source === 'owner') return error;
+    if (!isHidden || source === undefined) return error;
+    if (source === 'owner') return absentOn(error);
     const whose = source === 'login' ? 'your login' : 'the token in ATMO_TOKEN';
     const name = /^There is no tool "([^"]*)"/.exec(error.message)?.[1] ?? tool;
     return new AtmoError(
@@ -243,4 +244,10 @@ export function codeIn({ code }: JsonObject): ErrorCode | undefined {
 function wayToApprove({ approval_id: id, node_id: hubId, node_name: name = hubId }: JsonObject): string {
   if (typeof hubId !== 'string') return `a person agrees with "atmo approve ${id}"`;
   return `there a person agrees with "atmo approve ${id}", or here, with a key enrolled there, with "atmo approve ${id} --hub ${name}"`;
+}
+
+/** The owner sees every tool of the hub: one that is not there belongs to a part that is off, or to another version. */
+function absentOn(error: AtmoError): AtmoError {
+  const reason = 'its Matter part is off (matter.enabled in the configuration), or it is older than this atmo';
+  return new AtmoError('TOOL_NOT_FOUND', `The hub has nothing behind this command: ${reason}`, error.details, { cause: error });
 }

@@ -8,7 +8,7 @@ import type { CliIo } from '../cli-io.ts';
 import { configDir, homeOf } from '../login-file.ts';
 import { stateDirs } from '../state-dir.ts';
 
-const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 /** Codes of Node and OpenSSL for a certificate that no trusted authority has made. */
 const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|CERT_|ERR_TLS_CERT)/;
 

@@ -1,7 +1,15 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { usage } from '../command.ts';
 
 /** The objects in a member of an answer; empty when the hub sent something else. */
 export function objectsIn(answer: JsonObject, member: string): readonly JsonObject[] {
   const list = answer[member];
   return Array.isArray(list) ? list.filter(isJsonObject) : [];
+}
+
+/** The one id that begins with what somebody typed; a mistake where none does, or several. */
+export function idThatBegins(ids: readonly string[], start: string, { what, listedBy }: { what: string; listedBy: string }): string {
+  const [found, ...more] = ids.filter((id) => id.startsWith(start));
+  if (found !== undefined && more.length === 0 && start !== '') return found;
+  throw usage(`${found === undefined ? 'No' : 'More than one'} ${what} begins with ${JSON.stringify(start)}; ${listedBy} lists the ids`);
 }

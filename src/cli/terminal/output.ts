@@ -1,11 +1,11 @@
 import { type AtmoError, ERROR_CODES } from '../../core/errors.ts';
+import { terminalText } from '../../core/foreign-text.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { nextStep } from '../next-step.ts';
 import { inkFor } from './ink.ts';
 import { type Paper, type Printable, rendered } from './page.ts';
 import { everyInterval, Spinner, type Ticker } from './spinner.ts';
-import { terminalText } from './terminal-text.ts';
 import type { TextSink } from './text-sink.ts';
 
 interface OutputWorld {

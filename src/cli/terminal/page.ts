@@ -1,5 +1,5 @@
+import { terminalText } from '../../core/foreign-text.ts';
 import type { Ink, Tone } from './ink.ts';
-import { terminalText } from './terminal-text.ts';
 import { wrapText } from './text-width.ts';
 
 /** Where text for people is shown. */

@@ -1,4 +1,4 @@
-import { terminalText } from './terminal-text.ts';
+import { terminalText } from '../../core/foreign-text.ts';
 import type { TextSink } from './text-sink.ts';
 import { cutText } from './text-width.ts';
 

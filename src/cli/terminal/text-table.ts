@@ -1,6 +1,6 @@
+import { terminalText } from '../../core/foreign-text.ts';
 import type { Ink } from './ink.ts';
 import { type Block, type Paper, Toned } from './page.ts';
-import { terminalText } from './terminal-text.ts';
 import { cutText, padText, textWidth, wrapText } from './text-width.ts';
 
 const PLAIN: Paper = { columns: undefined, ink: (text) => text };
@@ -113,9 +113,9 @@ function plainText(value: unknown): string {
   return isListOfTexts ? value.join(', ') : JSON.stringify(value);
 }
 
-/** An age for people: `12 s`, `5 min`, `3 h`, `2 d`. */
+/** An age for people: `12 s`, `5 min`, `3 h`, `2 d`; `unknown` where there is none. */
 export function ageText(ageMs: unknown): string {
-  if (typeof ageMs !== 'number') return 'never';
+  if (typeof ageMs !== 'number') return 'unknown';
   const seconds = Math.round(ageMs / 1000);
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;

@@ -1,24 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { homeNameTools } from '../../../src/tools/builtin/devices/home-name-tools.ts';
+import { NameUses, type Writing } from '../../../src/tools/places/name-uses.ts';
+import { KeptHomeNames } from '../../../src/tools/search/kept-home-names.ts';
 import { makeDevice, makeGateway } from '../../gateway/gateway-room.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { atmo, fetchFrom } from '../cli-room.ts';
 
 /** A home whose names are kept in this process by the tools that the hub has. */
 function makeHome() {
-  const kept = { devices: new Map<string, readonly string[]>(), areas: new Map<string, { floor?: string; aliases: readonly string[] }>() };
-  const names = {
-    revision: 0,
-    deviceAliases: (device: string) => kept.devices.get(device) ?? [],
-    areaNames: (area: string) => kept.areas.get(area) ?? { aliases: [] },
-    setDeviceAliases: (device: string, aliases: readonly string[]) => {
-      kept.devices.set(device, aliases);
-      return aliases;
-    },
-    describeArea: (area: string, described: { floor?: string; aliases: readonly string[] }) => {
-      kept.areas.set(area, described);
-      return described;
-    },
-  };
+  const names = new KeptHomeNames(new MemoryKeyValueStore(new ManualClock()));
   const room = makeGateway({ homeNames: names });
   room.directory.devices = [
     makeDevice('bed-lamp', { area: 'Bedroom' }),
@@ -27,9 +18,18 @@ function makeHome() {
     makeDevice('gate'),
   ];
   const devices = { resolve: (name: string) => name };
-  for (const tool of homeNameTools({ names, devices, directory: room.directory } as never)) room.registry.register(tool);
+  const written: Writing[] = [];
+  const uses = new NameUses();
+  uses.add(() => written);
+  const administration = {
+    setArea: (id: string, area: string) => {
+      room.directory.devices = room.directory.devices.map((device) => (device.id === id ? { ...device, area } : device));
+    },
+  };
+  const parts = { names, devices, directory: room.directory, administration, uses };
+  for (const tool of homeNameTools(parts as never)) room.registry.register(tool);
   const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(room.gateway) });
-  return { kept, run, heard: room.heard };
+  return { names, run, written, heard: room.heard };
 }
 
 describe('areas', () => {
@@ -47,27 +47,96 @@ describe('areas', () => {
     expect(heard).toEqual([]);
   });
 
+  test('get another name with all that is in them, and the old one goes on meaning them', async () => {
+    const { names, run, written } = makeHome();
+    await run('area', 'floor', 'Bedroom', 'Upstairs');
+    written.push({ kind: 'rule', id: 'quiet', content: { area: 'bedroom' } });
+    written.push({ kind: 'token', id: 'guest', content: ['device:control:@area/bedroom'] });
+    expect((await run('area', 'rename', 'bedroom', 'Guest room')).out).toBe(
+      'The room is called Guest room now; 2 devices moved along\nGo on naming it as before: rule quiet, token guest\n',
+    );
+    expect((await run('areas', '--json')).json().areas).toEqual([
+      { area: 'Bath', floor: null, aliases: [], devices: ['tap'] },
+      { area: 'Guest room', floor: 'Upstairs', aliases: ['Bedroom'], devices: ['bed-lamp', 'fan'] },
+    ]);
+    expect(names.areaNames('Bedroom')).toEqual({ aliases: [] });
+    expect((await run('area', 'floor', 'Bedroom', 'Attic')).out).toBe('Bedroom is on Attic\n');
+    expect(names.areaNames('Guest room').floor).toBe('Attic');
+  });
+
+  test('stay as they are where that is their name already', async () => {
+    const { run } = makeHome();
+    await run('area', 'alias', 'Bedroom', 'the den');
+    expect((await run('area', 'rename', 'the den', 'Bedroom')).out).toBe('The room is called Bedroom already\n');
+  });
+
+  test('become one only where that is asked for, and not while something names the one that goes', async () => {
+    const { names, run, written } = makeHome();
+    const devicesOf = async () => (await run('areas', '--json')).json().areas;
+    expect((await run('area', 'rename', 'Bath', 'bedroom')).err).toMatch(/There is a room Bedroom already\..*with merge/s);
+    written.push({ kind: 'token', id: 'guest', content: ['device:control:@area/bath'] });
+    expect((await run('area', 'rename', 'Bath', 'bedroom', '--merge')).err).toContain(
+      'Bath is named by token guest. Write Bedroom there first',
+    );
+    expect(await devicesOf()).toMatchObject([{ area: 'Bath' }, { area: 'Bedroom' }]);
+    written.length = 0;
+    expect((await run('area', 'rename', 'Bath', 'bedroom', '--merge')).out).toBe('The room is called Bedroom now; 1 device moved along\n');
+    expect(await devicesOf()).toEqual([{ area: 'Bedroom', floor: null, aliases: ['Bath'], devices: ['bed-lamp', 'fan', 'tap'] }]);
+    expect([names.areaToday('bath'), names.areaMeant('bath')]).toEqual(['Bedroom', 'bath']);
+  });
+
+  test('keep a former name until it is freed', async () => {
+    const { names, run, written } = makeHome();
+    await run('area', 'rename', 'Bedroom', 'Guest room');
+    expect((await run('area', 'rename', 'Bath', 'Bedroom')).err).toContain('There is a room Guest room already');
+    written.push({ kind: 'rule', id: 'quiet', content: { area: 'bedroom' } });
+    expect((await run('area', 'free-name', 'bedroom')).err).toContain('bedroom is still used by rule quiet. Write Guest room there first');
+    expect((await run('area', 'free-name', 'bedroom', '--confirm')).out).toBe('bedroom means Guest room no more\n');
+    expect((await run('area', 'free-name', 'bedroom')).err).toContain('"bedroom" is not a former name of a room');
+    expect((await run('area', 'rename', 'Bath', 'Bedroom')).code).toBe(0);
+    expect([names.areaToday('bedroom'), names.areaToday('bath'), names.areaNames('Guest room')]).toEqual([
+      'bedroom',
+      'Bedroom',
+      { aliases: [] },
+    ]);
+  });
+
+  test('keep a former name while something of the board is configured in it, which moves along with the room', async () => {
+    const { run, written } = makeHome();
+    const placed = { kind: 'setting', id: 'sensors.devices.probe.area', content: 'Guest Bath', isPlace: true } as const;
+    await run('area', 'rename', 'Bath', 'Guest Bath');
+    written.push(placed);
+    expect((await run('area', 'rename', 'guest-bath', 'Bedroom', '--merge')).out).toBe(
+      'The room is called Bedroom now; 1 device moved along\nGo on naming it as before: setting sensors.devices.probe.area\n',
+    );
+    expect((await run('area', 'free-name', 'guest-bath')).err).toContain(
+      'guest-bath is still used by setting sensors.devices.probe.area. Write Bedroom there first',
+    );
+    written[0] = { ...placed, content: 'Bedroom' };
+    expect((await run('area', 'free-name', 'guest-bath')).out).toBe('guest-bath means Bedroom no more\n');
+  });
+
   test('lose their floor and names again, one without the other', async () => {
-    const { kept, run } = makeHome();
+    const { names, run } = makeHome();
     await run('area', 'floor', 'Bath', 'Ground floor');
     await run('area', 'alias', 'Bath', 'Bad');
     expect((await run('area', 'floor', 'Bath')).out).toBe('Bath is on no floor\n');
-    expect(kept.areas.get('Bath')).toEqual({ aliases: ['Bad'] });
+    expect(names.areaNames('Bath')).toEqual({ aliases: ['Bad'] });
     expect((await run('area', 'alias', 'Bath')).out).toBe('Bath has no other names\n');
-    expect(kept.areas.get('Bath')).toEqual({ aliases: [] });
+    expect(names.areaNames('Bath')).toEqual({ aliases: [] });
   });
 
   test('that no device is in are an error that suggests', async () => {
     const { run } = makeHome();
-    expect(await run('area', 'floor', 'Bat', 'x')).toMatchObject({ code: 2, err: expect.stringContaining('there is Bath') });
+    expect(await run('area', 'floor', 'Bat', 'x')).toMatchObject({ code: 2, err: expect.stringContaining('there is "Bath"') });
     expect(await run('area', 'alias', 'Bath', '')).toMatchObject({ code: 2, err: expect.stringContaining('cannot be empty') });
   });
 });
 
 test('a device gets other names', async () => {
-  const { kept, run } = makeHome();
+  const { names, run } = makeHome();
   expect((await run('device', 'alias', 'bed-lamp', 'Leselampe')).out).toBe('bed-lamp is also called Leselampe\n');
-  expect(kept.devices.get('bed-lamp')).toEqual(['Leselampe']);
+  expect(names.deviceAliases('bed-lamp')).toEqual(['Leselampe']);
   await run('device', 'alias', 'bed-lamp');
-  expect(kept.devices.get('bed-lamp')).toEqual([]);
+  expect(names.deviceAliases('bed-lamp')).toEqual([]);
 });

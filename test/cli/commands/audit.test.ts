@@ -13,6 +13,7 @@ import { defineTool } from '../../../src/tools/definition/define-tool.ts';
 import { p } from '../../../src/tools/schema/parameter-builder.ts';
 import { makeGateway, TOKEN } from '../../gateway/gateway-room.ts';
 import { AuditFixture } from '../../journal/audit-fixture.ts';
+import { makeTool } from '../../tools/tool-room.ts';
 import { fetchFrom, withDirectory } from '../cli-room.ts';
 
 /** A journal with `calls` calls behind a real gateway; `run` is `atmo` on it. */
@@ -51,6 +52,18 @@ describe('atmo audit tail', () => {
       '7  2026-01-01T00:00:00.000Z  outcome  lamp-bot  matter:lamp_turn_on@1.0.0  ok, 1.5 ms',
     ]);
     expect((await run(['tail', '--agent', 'nobody'])).out).toBe('(none)\n');
+  });
+
+  test('--tool finds the calls of a tool that is gone, and those of its earlier versions, by its name alone', async () => {
+    await using fixture = new AuditFixture();
+    const { run, room } = await hubWith(fixture, 2);
+    const outcomes = async (tool: string) =>
+      (await run(['tail', '--tool', tool])).lines().filter((line) => line.includes('outcome')).length;
+    expect(await outcomes('lamp_turn_on')).toBe(2);
+    expect(await outcomes('matter:lamp_turn_on')).toBe(2);
+    room.registry.register(makeTool({ name: 'lamp_turn_on', namespace: 'matter', version: '1.2.0' }));
+    expect(await outcomes('lamp_turn_on')).toBe(2);
+    expect(await outcomes('matter:lamp_turn_on@1.2.0')).toBe(0);
   });
 
   test('--follow goes on with each new row once, until it is ended', async () => {

@@ -1,12 +1,15 @@
 import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { CommissionRequest, DeviceAdministration } from '../../../src/core/devices/device-administration.ts';
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { DeviceId } from '../../../src/core/ids.ts';
 import { deviceAdminTools } from '../../../src/tools/builtin/devices/device-admin-tools.ts';
-import { makeDevice, makeGateway } from '../../gateway/gateway-room.ts';
+import type { NamingPorts } from '../../../src/tools/builtin/devices/device-name-tools.ts';
+import { makeDevice, makeGateway, TOKEN } from '../../gateway/gateway-room.ts';
 import { approvalsSaying } from '../../tools/approvals-saying.ts';
+import { NO_NAMING } from '../../tools/builtin/devices/naming-fixture.ts';
 import { settled } from '../../tools/tool-room.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-room.ts';
 
@@ -14,8 +17,17 @@ const LAMP = makeDevice('lamp');
 const V1 = { number: 1, text: '' };
 const V2 = { number: 2, text: 'v2' };
 
+test('a hub without Matter says so to its owner, and names no tool', async () => {
+  await withDirectory(async (dir) => {
+    writeFileSync(join(dir, 'owner.token'), TOKEN, { mode: 0o600 });
+    const { code, err } = await atmo(['device', 'updates'], { fetch: fetchFrom(makeGateway().gateway), env: { ATMO_STATE_DIR: dir } });
+    expect([code, err]).toEqual([2, expect.stringContaining('nothing behind this command: its Matter part is off (matter.enabled')]);
+    expect(err).not.toContain('hub:');
+  });
+});
+
 /** An administration that remembers what it was asked, over the hub's real tools. */
-function makeHub(answers: Partial<DeviceAdministration> = {}) {
+function makeHub(answers: Partial<DeviceAdministration> = {}, node: readonly string[] = [], naming: NamingPorts = NO_NAMING) {
   const asked: unknown[][] = [];
   const defaults: Record<string, unknown> = {
     halfCommissioned: [{ id: 'h1', startedAtMs: 0, step: 'join', advice: 'reset it' }],
@@ -57,13 +69,16 @@ function makeHub(answers: Partial<DeviceAdministration> = {}) {
   const devices = { resolve: (text: string) => text as DeviceId };
   const bounds = {
     ownerOf: (id: DeviceId) => id,
-    nodeOf: (id: DeviceId) => [id],
+    nodeOf: (id: DeviceId) => (node.length > 0 ? (node as readonly DeviceId[]) : [id]),
+    wholeOf: (id: DeviceId) => (node[0] as DeviceId | undefined) ?? id,
+    isGuarded: () => false,
+    servedClusters: () => [],
     riskOn: () => 'low' as const,
     riskOfCommand: () => 'none' as const,
     outcomeOf: () => ({}),
     valuesOn: () => [],
   };
-  for (const tool of deviceAdminTools({ administration, devices, bounds, riskOf: () => 'low' })) room.registry.register(tool);
+  for (const tool of deviceAdminTools({ administration, devices, bounds, riskOf: () => 'low', naming })) room.registry.register(tool);
   room.directory.devices = [LAMP];
   const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(room.gateway), ...io });
   return { ...room, asked, run };
@@ -73,6 +88,7 @@ describe('administration of devices', () => {
   test.each([
     ['device rename lamp Sun', ['rename', 'lamp', 'Sun']],
     ['device area lamp Hall', ['setArea', 'lamp', 'Hall']],
+    ['device move lamp Hall', ['setArea', 'lamp', 'Hall']],
     ['device area lamp', ['setArea', 'lamp', null]],
     ['device identify lamp --seconds 3', ['identify', 'lamp', 3]],
     ['device ping lamp', ['ping', 'lamp']],
@@ -82,6 +98,7 @@ describe('administration of devices', () => {
     ['device fabrics lamp', ['fabrics', 'lamp']],
     ['device remove-fabric lamp 2', ['removeFabric', 'lamp', 2]],
     ['device remove lamp', ['decommission', 'lamp', expect.objectContaining({ isForced: false })]],
+    ['device remove lamp --whole-node', ['decommission', 'lamp', expect.objectContaining({ isForced: false })]],
     ['device remove lamp --force', ['decommission', 'lamp', expect.objectContaining({ isForced: true })]],
     ['device diagnostics lamp', ['diagnostics', 'lamp']],
     ['device updates', ['updates']],
@@ -128,6 +145,45 @@ describe('administration of devices', () => {
     expect(out.match(/█|▀|▄/g)?.length).toBeGreaterThan(100);
     expect(out).toMatch(/Manual code {2}34970112332/);
     expect((await run(['device', 'share', 'lamp', '--json'])).json()).toMatchObject({ manual_code: '34970112332' });
+  });
+
+  test('what is behind a bridge is shared and removed with the bridge only, and people are told how many devices that are', async () => {
+    const { run, asked } = makeHub({ decommission: async () => ['bridge', 'door', 'lamp'] as unknown as readonly DeviceId[] }, [
+      'bridge',
+      'door',
+      'lamp',
+    ]);
+    expect((await run(['device', 'share', 'door'])).out).toMatch(
+      /^door cannot be shared alone: this opens bridge with all its 3 devices\n/,
+    );
+    expect((await run(['device', 'share', 'door', '--close'])).out).toBe(
+      'Pairing of bridge with all its 3 devices is closed: no further controller can join\n',
+    );
+    const refused = await run(['device', 'remove', 'door']);
+    expect(refused.code).not.toBe(0);
+    expect(refused.err).toMatch(/door cannot leave alone: it belongs to bridge, and this would remove 3 devices/);
+    expect(asked.map(([name]) => name)).not.toContain('decommission');
+    expect((await run(['device', 'remove', 'bridge'])).out).toBe('bridge is removed: 3 devices are gone (bridge, door, lamp)\n');
+  });
+
+  test('a rename tells how the tools are called now, what uses the former names and who else has the new one', async () => {
+    const kept = { device: LAMP.id, names: ['Sun', 'Lamp'], prefixes: ['sun_2', 'lamp'], tools: ['sun_2_on', 'lamp_on'] };
+    const register = { ...NO_NAMING.register, namesOf: () => kept, all: () => [kept], holderOfWanted: () => 'star' as DeviceId };
+    const uses = { of: () => [{ kind: 'automation', id: 'night', as: ['lamp_on'] } as const] };
+    const { run } = makeHub({ rename: async () => ({ ...LAMP, name: 'Sun' }) }, [], { ...NO_NAMING, register, uses });
+    expect((await run(['device', 'rename', 'lamp', 'Sun'])).out).toBe(
+      [
+        'lamp is called Sun',
+        'The names of its tools begin with sun_2_; names that begin with lamp still mean them',
+        'Its names are used by automation night; all of these go on working',
+        'Note: That name belongs to the tools of star: the tools of lamp begin with sun_2_',
+        '',
+      ].join('\n'),
+    );
+    expect((await run(['device', 'names'])).out).toBe(
+      'lamp (removed): Sun, before Lamp\n  tools: sun_2_…, lamp_…\n  used by automation night\n',
+    );
+    expect((await run(['device', 'free-name', 'lamp'])).err).toContain('lamp is still used by automation night');
   });
 
   test('an update is a job whose steps people see, and ends with what the device tells', async () => {
@@ -203,7 +259,7 @@ describe('commission', () => {
   }
 
   test('takes the code as argument, from stdin and from a file, tells each step and then the tools', async () => {
-    const { requests, run, addTool } = makeCommissioner(async () => ({ nodeId: '7', devices: [LAMP], findings: [] }));
+    const { requests, run, addTool } = makeCommissioner(async () => ({ nodeId: '7', devices: [LAMP], findings: [], recognised: [] }));
     addTool({ name: 'lamp_on', namespace: 'matter', metadata: { title: 'Turn the lamp on', device: 'lamp' } });
     const { code, out, err } = await run(['commission', CODE, '--name', 'Sun', '--area', 'Hall', '--wifi', 'home']);
     expect([code, out]).toEqual([0, expect.stringMatching(/lamp is lamp\n.*\nmatter:lamp_on@1\.0\.0/)]);

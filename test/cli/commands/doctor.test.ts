@@ -23,6 +23,7 @@ describe('checks of the machine', () => {
 
   test.skipIf(existsSync('/run/systemd/timesync/synchronized'))('a clock that the network does not keep is told', async () => {
     const stateFor = async (answer: string | undefined) => (await networkTimeCheck(async () => answer)).state;
+    expect((await networkTimeCheck(async () => 'no\n')).advice).toContain('apt install systemd-timesyncd');
     expect([await stateFor('yes\n'), await stateFor('no\n'), await stateFor(undefined)]).toEqual(['ok', 'warning', 'ok']);
   });
 
@@ -58,8 +59,10 @@ describe('checks of the state directory', () => {
       database.exec('CREATE TABLE t (x); INSERT INTO t VALUES (1)');
       chmodSync(`${dir}/state.db`, 0o600);
       const all = await states(dir);
-      expect(Object.keys(all)).toEqual(['state directory', 'state files', 'free space', 'writing', 'databases']);
+      expect(Object.keys(all)).toEqual(['state directory', 'state files', 'damaged files', 'free space', 'writing', 'databases']);
       expect(new Set(Object.values(all))).toEqual(new Set(['ok']));
+      writeFileSync(`${dir}/state.db.corrupt-2026`, 'x', { mode: 0o600 });
+      expect(await states(dir)).toMatchObject({ 'damaged files': 'warning', databases: 'ok' });
     });
     expect(await states('/no/such/dir')).toEqual({ 'state directory': 'failed' });
   });
@@ -161,6 +164,77 @@ describe('doctor', () => {
     expect(states({ type: 'object', properties: { a: { type: 'string', description: 'x' } } })).toEqual(['ok', 'ok']);
     expect(states({ type: 'array' })).toEqual(['failed', 'ok']);
     expect(states({ type: 'object', properties: { a: { type: 'string' }, b: { description: 'x' } } })).toEqual(['ok', 'warning']);
+  });
+});
+
+describe('a hub without Matter', () => {
+  test('is told as one: no token could ask for what only Matter has', async () => {
+    const { gateway, capabilities } = makeGateway();
+    const found = async () => {
+      const io = { fetch: fetchFrom(gateway), env: { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' } };
+      const { checks } = (await atmo(['doctor', '--json'], io)).json();
+      return checks.find(({ check }: CheckResult) => check === 'half commissioned devices');
+    };
+    expect(await found()).toMatchObject({ state: 'ok', found: 'Matter is off (matter.enabled)' });
+    capabilities.add({ type: 'matter_bridge', description: () => 'bridge', hasDevices: true });
+    expect(await found()).toMatchObject({ state: 'warning', found: 'this token may not ask' });
+  });
+
+  test('and in no mesh looks for nobody at its mesh port', async () => {
+    const asked: object[] = [];
+    const networkChecks = async (ports: object) => {
+      asked.push(ports);
+      return [];
+    };
+    const env = { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' };
+    const { gateway, addTool } = makeGateway();
+    addTool({ name: 'mesh_status', namespace: 'hub', handler: async () => ({ state: 'none' }) });
+    addTool({ name: 'mesh_peers', namespace: 'hub', handler: async () => [] });
+    await atmo(['doctor'], { fetch: fetchFrom(gateway), env, networkChecks });
+    expect(asked).toEqual([{ http: 8081, mesh: 8082, isHubThere: true, isInMesh: false }]);
+  });
+});
+
+describe('agents', () => {
+  const HOUR_MS = 3_600_000;
+  const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString();
+  const agentOf = (id: string, status: string, [from, to]: readonly [number, number], extra = {}) => ({
+    agent_id: id,
+    status,
+    created_at: inHours(from),
+    expires_at: inHours(to),
+    ...extra,
+  });
+
+  async function told(agents: readonly object[]) {
+    const { gateway, addTool } = makeGateway();
+    addTool({ name: 'list_agents', handler: async () => ({ agents: JSON.parse(JSON.stringify(agents)) }) });
+    const io = { fetch: fetchFrom(gateway), env: { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' } };
+    const { checks } = (await atmo(['doctor', '--json'], io)).json();
+    return checks.find(({ check }: CheckResult) => check === 'agents');
+  }
+
+  test('that were killed, ended long ago or have time left are no business of anybody', async () => {
+    const problem = { last_error: { code: 'CONFLICT', message: 'busy' } };
+    expect(
+      await told([
+        agentOf('killed', 'killed', [-50, 500], problem),
+        agentOf('forgotten', 'expired', [-2_000, -1_000], problem),
+        agentOf('day', 'active', [-1, 23]),
+        agentOf('month', 'active', [-24, 29 * 24]),
+      ]),
+    ).toMatchObject({ state: 'ok', found: '2 at work' });
+  });
+
+  test('that end soon or have ended by themselves are told with what to do', async () => {
+    const check = await told([
+      agentOf('day', 'active', [-20, 4]),
+      agentOf('month', 'active', [-28 * 24, 2 * 24]),
+      agentOf('gone', 'expired', [-25, -1]),
+      agentOf('over', 'active', [-25, -1]),
+    ]);
+    expect(check).toMatchObject({ state: 'warning', advice: expect.stringContaining('atmo agent spawn') });
+    expect(check.found).toMatch(/^gone, over has ended, its time is over; day ends at .*; month ends at /);
   });
 });
 

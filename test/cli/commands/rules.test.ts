@@ -5,10 +5,12 @@ import { RuleBook } from '../../../src/access/rules/rule-book.ts';
 import { checkRulesFile } from '../../../src/access/rules/rule-check.ts';
 import type { CliIo } from '../../../src/cli/cli-io.ts';
 import { NO_DEVICE_FACTS } from '../../../src/core/devices/device-facts.ts';
+import { HubProblems } from '../../../src/core/hub-problems.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { ruleTools } from '../../../src/tools/builtin/access/rule-tools.ts';
 import { makeDevice, makeGateway } from '../../gateway/gateway-room.ts';
+import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { listAuthorizer, makeTool } from '../../tools/tool-room.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-room.ts';
 
@@ -29,7 +31,19 @@ async function withHub<T>(run: (atmoOf: (...argv: string[]) => ReturnType<typeof
     const { clock, events, registry, validator } = room;
     const time = { now: () => clock.now(), isTrusted: () => true };
     const audit = { record: async () => {} };
-    await using book = new RuleBook({ clock, time, facts: NO_DEVICE_FACTS, events, audit, logger: silentLogger }, file);
+    await using book = new RuleBook(
+      {
+        clock,
+        time,
+        facts: NO_DEVICE_FACTS,
+        events,
+        audit,
+        problems: new HubProblems(),
+        store: new MemoryKeyValueStore(clock),
+        logger: silentLogger,
+      },
+      file,
+    );
     await book.start();
     room.directory.devices = [makeDevice('lamp')];
     const device = parseDeviceId('lamp');

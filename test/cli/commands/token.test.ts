@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { makeGateway } from '../../gateway/gateway-room.ts';
+import { AGENT_TOKEN, makeGateway } from '../../gateway/gateway-room.ts';
 import { atmo, fetchFrom } from '../cli-room.ts';
 
 const MINTED = {
@@ -178,5 +178,20 @@ describe('atmo token check', () => {
 
   test('without a requirement it is wrong usage', async () => {
     expect((await check('a:b')).code).toBe(2);
+  });
+});
+
+describe('atmo whoami', () => {
+  test('tells the agent of a token with what it allows, and where the token is from', async () => {
+    const { run, asked } = makeHub();
+    const { code, json } = await run(['whoami', '--json'], { env: { ATMO_TOKEN: AGENT_TOKEN } });
+    expect([code, json()]).toEqual([0, { hub: expect.stringContaining('http'), by: 'ATMO_TOKEN', state: 'revoked', agent_id: 'helper' }]);
+    expect(asked).toEqual([['show_token', { token: AGENT_TOKEN }]]);
+  });
+
+  test('says that there is no token where there is none', async () => {
+    const { run } = makeHub();
+    const { code, err } = await run(['whoami'], { env: { ATMO_URL: 'http://10.0.0.9:8081' } });
+    expect([code, err]).toEqual([3, expect.stringContaining('atmo login')]);
   });
 });

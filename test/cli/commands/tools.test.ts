@@ -32,15 +32,25 @@ test('a device that is not there is an error, and one that the token may not see
 
 test('a search tells the score, why, and what almost fits', async () => {
   const found = {
-    tools: [{ id: 'matter:dim@1.0.0', score: 1.914, reasons: ['area: hall', 'tag: bright'], metadata: { title: 'Set brightness' } }],
-    near_misses: [{ id: 'matter:attic@1.0.0', score: 0.4, reasons: ['action: dim', 'missing: hall'], metadata: { title: 'Dim' } }],
+    tools: [
+      {
+        id: 'matter:dim@1.0.0',
+        score: 1.914,
+        confidence: 0.93,
+        reasons: ['area: hall', 'tag: bright'],
+        metadata: { title: 'Set brightness' },
+      },
+    ],
+    near_misses: [
+      { id: 'matter:attic@1.0.0', score: 0.4, confidence: 0.31, reasons: ['action: dim', 'missing: hall'], metadata: { title: 'Dim' } },
+    ],
   };
   const asked: string[] = [];
   const search = (answer: object, ...options: string[]) =>
     atmo(['tools', '--search', 'dim the hall', ...options], { fetch: answering(asked, answer) });
   const { out } = await search(found, '--category', 'acting');
-  expect(out).toMatch(/matter:dim@1\.0\.0 +1\.91 +Set brightness +area: hall, tag: bright/);
-  expect(out).toMatch(/Almost\n.*LACKS[\s\S]*matter:attic@1\.0\.0 +0\.40 +Dim +hall/);
+  expect(out).toMatch(/matter:dim@1\.0\.0 +93 % +Set brightness +area: hall, tag: bright/);
+  expect(out).toMatch(/Almost\n.*LACKS[\s\S]*matter:attic@1\.0\.0 +31 % +Dim +hall/);
   expect(asked[0]).toMatch(/\/api\/v1\/tools\?category=acting&q=dim\+the\+hall$/);
   expect((await search(found, '--json')).json()).toEqual({ ...found, total: 1 });
   expect((await search({ tools: [], near_misses: [] })).out).toBe('Nothing fits; "atmo tools" lists all there are\n');

@@ -29,9 +29,10 @@ describe('the address of a hub on this machine', () => {
 
 test('the authority of a hub of this machine is trusted without asking, that of another is not known', () => {
   const stateDir = join(home, 'state');
-  const { authority } = new OwnCertificates(new TlsFiles(join(stateDir, 'tls')), { all: () => ['hub.local'], configured: [] }).current(
-    Date.now(),
-  );
+  const { authority } = new OwnCertificates(new TlsFiles(join(stateDir, 'tls'), () => {}), {
+    all: () => ['hub.local'],
+    configured: [],
+  }).current(Date.now());
   const url = new URL('https://hub.local:8081');
   expect(trustedAuthority({ HOME: home, ATMO_STATE_DIR: stateDir }, url)).toBe(authority);
   expect(trustedAuthority({ HOME: home, ATMO_STATE_DIR: join(home, 'none') }, url)).toBeUndefined();

@@ -26,7 +26,7 @@ describe('text for people', () => {
 
   test('ages have one unit', () => {
     expect([undefined, 400, 119_000, 121_000, 7_300_000, 200_000_000].map(ageText)).toEqual([
-      'never',
+      'unknown',
       '0 s',
       '119 s',
       '2 min',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Output } from '../../../src/cli/terminal/output.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 
-const HOSTILE = 'door\u001b]0;owned\u0007 \u009b2J \u202etxt.exe\u202c';
+const HOSTILE = 'door\u001b]0;owned\u0007 \u009b2J \u202etxt.exe\u202c \u{e0041}\u200b\u3164';
 
 function printed(isJson: boolean, print: (output: Output) => void): string {
   let text = '';
@@ -19,7 +19,7 @@ describe('what a device or a hub says cannot steer the terminal', () => {
       output.note(HOSTILE);
       output.fail(new AtmoError('CLUSTER_STATUS', HOSTILE));
     });
-    expect(text).not.toMatch(/(?!\n)\p{Cc}|\u202e|\u202c/u);
+    expect(text).not.toMatch(/(?!\n)\p{C}|\p{Default_Ignorable_Code_Point}/u);
     expect(text).toContain('\\u009b2J');
   });
 
