@@ -1,15 +1,18 @@
 import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { spelledOut } from '../core/foreign-text.ts';
 import { canDecide, decide } from './api/decide.ts';
 import { messageOf } from './api/hub-error.ts';
 import type { CallEnd, WaitingCall } from './api/waiting-calls.ts';
 import type { Monitor } from './app.ts';
 import { PAGES, type Page } from './pages.ts';
+import './parts/steady-buttons.ts';
 import { closeMine, modal } from './parts/dialog.ts';
 import { icon } from './parts/icon.ts';
 import type { Notice, PageElement } from './parts/page-element.ts';
 import { signInView } from './sign-in.ts';
 import { titleOf } from './title.ts';
 
+const HEALTH_MS = 60_000;
 const NOTICE_MS = 5_000;
 const CONNECTION_WORDS = { live: 'Live', connecting: 'Connecting …', lost: 'No connection' } as const;
 
@@ -23,6 +26,7 @@ export class Shell extends LitElement {
   readonly #asked = new Set<string>();
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
   #clock: ReturnType<typeof setInterval> | undefined;
+  #health: ReturnType<typeof setInterval> | undefined;
 
   constructor() {
     super();
@@ -34,11 +38,13 @@ export class Shell extends LitElement {
     super.connectedCallback();
     // Requests expire without an event.
     this.#clock = setInterval(() => this.#retitle(), 1_000);
+    this.#health = setInterval(() => void this.app?.store.lookAtHealth(), HEALTH_MS);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     clearInterval(this.#clock);
+    clearInterval(this.#health);
   }
 
   protected override createRenderRoot(): HTMLElement {
@@ -54,6 +60,7 @@ export class Shell extends LitElement {
     store.subscribe(() => this.requestUpdate());
     router.subscribe(() => this.#follow());
     this.#follow();
+    void store.lookAtHealth();
   }
 
   protected override render(): TemplateResult {
@@ -64,7 +71,7 @@ export class Shell extends LitElement {
       <a class="skip" href="#main" @click=${this.#skip}>Skip to content</a>
       <div class="frame">
         ${this.#navigation(app)}
-        <main id="main" tabindex="-1">${this.#shown ?? html`<p class="quiet center">One moment …</p>`}</main>
+        <main id="main" tabindex="-1">${this.#problems(app)}${this.#shown ?? html`<p class="quiet center">One moment …</p>`}</main>
       </div>
       ${this.isMenuOpen ? this.#menu() : nothing} ${this.#question(app)} ${this.#offer(app)}
       <div class="notices" role="status" aria-live="polite">
@@ -94,6 +101,11 @@ export class Shell extends LitElement {
         </div>
       </nav>
     `;
+  }
+
+  #problems({ store }: Monitor): TemplateResult | typeof nothing {
+    if (store.hubProblems.length === 0) return nothing;
+    return html`<ul class="hub-problems" role="alert">${store.hubProblems.map((problem) => html`<li>${problem}</li>`)}</ul>`;
   }
 
   #link(page: Page): TemplateResult {
@@ -145,10 +157,11 @@ export class Shell extends LitElement {
     return modal(
       { title: call.label, onClose },
       html`<p>This is dangerous, so a person has to approve it before it happens. The request waits until ${until}.</p>
+        ${call.willDo.length > 0 ? html`<ul class="will-do">${call.willDo.map((line) => html`<li>${spelledOut(line)}</li>`)}</ul>` : nothing}
         ${canSign ? nothing : html`<p class="quiet">Somebody with an approver key can do so here, or with <code>atmo approve ${call.approvalId}</code>.</p>`}
         <footer>
           <button type="button" class="button" @click=${closeMine}>${canSign ? 'Leave it for somebody else' : 'Fine'}</button>
-          ${canSign ? html`<button type="button" class="button primary" @click=${() => void this.#approve(app, call)}>Approve and do it</button>` : nothing}
+          ${canSign ? html`<atmo-steady about=${call.approvalId}><button type="button" class="button primary" @click=${() => void this.#approve(app, call)}>Approve and do it</button></atmo-steady>` : nothing}
         </footer>`,
     );
   }

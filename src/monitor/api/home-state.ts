@@ -58,10 +58,10 @@ export function readingsOf(state: HomeState, deviceId: string): ReadonlyMap<stri
 function withReading(state: HomeState, { subject, data, time }: EventView): HomeState {
   const known = state.readings.get(subject);
   if (!known) return state;
-  const at = typeof data.at_ms === 'number' ? new Date(data.at_ms).toISOString() : time;
+  const at = data.at_ms === null ? null : typeof data.at_ms === 'number' ? new Date(data.at_ms).toISOString() : time;
   const value: Json = data.value ?? null;
-  const readings = new Map(state.readings).set(subject, { ...known, value, at, age_ms: 0 });
-  return withLastSeen({ ...state, readings }, known.device, at);
+  const readings = new Map(state.readings).set(subject, { ...known, value, at, age_ms: at === null ? null : 0 });
+  return at === null ? { ...state, readings } : withLastSeen({ ...state, readings }, known.device, at);
 }
 
 function withLastSeen(state: HomeState, deviceId: string, at: string): HomeState {

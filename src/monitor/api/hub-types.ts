@@ -65,6 +65,10 @@ export interface ApprovalView {
   readonly agent_id: string;
   readonly title: string;
   readonly summary: string;
+  /** The program or the steps that will run, a line for each; absent from an older hub. */
+  readonly will_do?: readonly string[];
+  /** What is touched, by the names that the devices have; absent from an older hub. */
+  readonly devices?: readonly { readonly id: string; readonly name: string }[];
   readonly tool: string;
   readonly params: JsonObject;
   readonly effects: readonly { readonly permission: string; readonly risk: string; readonly target: string }[];

@@ -18,6 +18,7 @@ export class HomeStore extends Observable {
   #isLoaded = false;
   #problem: string | undefined;
   #refreshing: Promise<void> | undefined;
+  #hubProblems: readonly string[] = [];
 
   constructor(hub: HubClient) {
     super();
@@ -40,6 +41,22 @@ export class HomeStore extends Observable {
   /** Why the home could not be asked for, for people; undefined when it could. */
   get problem(): string | undefined {
     return this.#problem;
+  }
+
+  /** What is wrong with the hub itself, one line each. */
+  get hubProblems(): readonly string[] {
+    return this.#hubProblems;
+  }
+
+  /** Asks the hub how it is; what cannot be asked changes nothing, since the connection tells of it. */
+  async lookAtHealth(): Promise<void> {
+    try {
+      const { problems } = await this.#hub.get('/healthz');
+      this.#hubProblems = Array.isArray(problems) ? problems.map(String) : [];
+      this.changed();
+    } catch {
+      // A hub that starts or stops answers with an error.
+    }
   }
 
   /** Requests that wait for a person now. */

@@ -12,6 +12,8 @@ export interface WaitingCall {
   /** What the person wanted, such as `Unlock Front door`. */
   readonly label: string;
   readonly expiresAt: string;
+  /** The program or the steps that it is going to run. */
+  readonly willDo: readonly string[];
 }
 
 /** How a call of this page ended that people had to agree to. */
@@ -45,9 +47,10 @@ export class WaitingCalls extends Observable {
   /** Remembers the call if this error says that it waits; true when it does. */
   keep(error: unknown, wish: Pick<WaitingCall, 'tool' | 'params' | 'label'>): boolean {
     if (!(error instanceof HubError) || error.code !== 'APPROVAL_REQUIRED') return false;
-    const { approval_id: approvalId, expires_at: expiresAt } = error.details;
+    const { approval_id: approvalId, expires_at: expiresAt, will_do: lines } = error.details;
     if (typeof approvalId !== 'string' || typeof expiresAt !== 'string') return false;
-    this.#calls.set(approvalId, { ...wish, approvalId, expiresAt });
+    const willDo = Array.isArray(lines) ? lines.filter((line) => typeof line === 'string') : [];
+    this.#calls.set(approvalId, { ...wish, approvalId, expiresAt, willDo });
     this.changed();
     return true;
   }

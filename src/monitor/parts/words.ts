@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 
 /** How long ago something was, such as `2 min ago`; `never` without a time. */
 export function ageWords(at: string | null, nowMs: number): string {
-  if (at === null) return 'never';
+  if (at === null) return 'unknown';
   const ageMs = Math.max(0, nowMs - Date.parse(at));
   if (ageMs < 10_000) return 'just now';
   if (ageMs < MINUTE_MS) return `${Math.floor(ageMs / 1000)} s ago`;

@@ -45,6 +45,21 @@ describe('the store of the home', () => {
     expect([store.isLoaded, store.problem]).toEqual([true, undefined]);
   });
 
+  test('knows what is wrong with the hub itself, and keeps it while the hub cannot be asked', async () => {
+    const hub = slowHub();
+    const store = new HomeStore(hub.client);
+    for (const bodies of [{ '/healthz': { status: 'degraded', problems: ['state.db is empty'] } }, {}]) {
+      const looking = store.lookAtHealth();
+      hub.answerAll(bodies);
+      await looking;
+      expect(store.hubProblems).toEqual(['state.db is empty']);
+    }
+    const looking = store.lookAtHealth();
+    hub.answerAll({ '/healthz': { status: 'ok', problems: [] } });
+    await looking;
+    expect(store.hubProblems).toEqual([]);
+  });
+
   test('says why when the home cannot be had, and forgets that afterwards', async () => {
     const hub = slowHub();
     const store = new HomeStore(hub.client);

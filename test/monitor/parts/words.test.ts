@@ -7,7 +7,7 @@ const ago = (ageMs: number): string => new Date(NOW - ageMs).toISOString();
 describe('words for people', () => {
   test('say how old something is', () => {
     expect([null, ago(0), ago(42_000), ago(150_000), ago(7_300_000), ago(260_000_000)].map((at) => ageWords(at, NOW))).toEqual([
-      'never',
+      'unknown',
       'just now',
       '42 s ago',
       '2 min ago',

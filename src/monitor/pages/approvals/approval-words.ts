@@ -1,3 +1,4 @@
+import { spelledOut } from '../../../core/foreign-text.ts';
 import type { Json, JsonSchema } from '../../../core/json.ts';
 import { isJsonObject } from '../../../core/json.ts';
 import type { ApprovalView, DeviceView } from '../../api/hub-types.ts';
@@ -10,6 +11,8 @@ export interface ApprovalWords {
   readonly what: string;
   /** Names of the devices that are touched, each once. */
   readonly devices: readonly string[];
+  /** The same in a few words: names, or how many there are. */
+  readonly where: string;
   /** What happens to them, each once, such as `Unlock door`. */
   readonly effects: readonly string[];
   /** Every argument with its name and unit. */
@@ -19,7 +22,8 @@ export interface ApprovalWords {
 /** What the hub tells in the place of a secret. */
 const SECRET = '[secret]';
 
-const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+/** More devices than these are counted. */
+const MAX_NAMED = 3;
 
 /** How a request ended, in a word. */
 export const STATE_WORDS: Readonly<Record<ApprovalView['state'], string>> = {
@@ -39,16 +43,19 @@ export function byWords({ approved_by: approvedBy, denied_by: deniedBy }: Pick<A
 /** A request in words; `schema` are the tool's parameters, for their units. */
 export function approvalWords(approval: ApprovalView, devices: readonly DeviceView[], schema?: JsonSchema): ApprovalWords {
   const targets = approval.effects.map(({ target }) => target.split('/'));
-  const touched = targets.map(([id = '']) => devices.find((device) => device.id === id)?.name).filter((name) => name !== undefined);
+  const known = [...(approval.devices ?? []), ...devices];
+  const touched = targets.map(([id = '']) => known.find((device) => device.id === id)?.name).filter((name) => name !== undefined);
   const named =
     typeof approval.params.device_id === 'string' ? devices.find(({ id }) => id === approval.params.device_id)?.name : undefined;
+  const names = [...new Set([...touched, ...(named === undefined ? [] : [named])])].map(spelledOut);
   return {
     who: approval.agent_id,
-    what: capital(visible(approval.title)),
-    devices: [...new Set([...touched, ...(named === undefined ? [] : [named])])].map(visible),
+    what: capital(spelledOut(approval.title)),
+    devices: names,
+    where: names.length > MAX_NAMED ? `${names.length} devices` : names.join(', '),
     effects: [...new Set(targets.filter((target) => target.length > 2).map((target) => typeWords(target.at(-1) ?? '')))],
     arguments: Object.entries(approval.params).map(([name, value]) => ({
-      name: capital(humanWords(visible(name))),
+      name: capital(humanWords(spelledOut(name))),
       value: withUnit(name, value, schema),
     })),
   };
@@ -73,12 +80,7 @@ function withUnit(name: string, value: Json, schema: JsonSchema | undefined): st
 
 /** Nothing is rounded, and two values that are not the same never look it: the person signs what stands here. */
 function exactWords(value: Json): string {
-  if (typeof value === 'string') return visible(value);
+  if (typeof value === 'string') return spelledOut(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return value === null ? 'nothing' : visible(JSON.stringify(value));
-}
-
-/** What nobody sees, or what turns the direction of the text, is written out. */
-function visible(text: string): string {
-  return text.replace(UNSEEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return value === null ? 'nothing' : spelledOut(JSON.stringify(value));
 }

@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
+import { spelledOut } from '../../../core/foreign-text.ts';
 import type { JsonSchema } from '../../../core/json.ts';
 import { canDecide, decide } from '../../api/decide.ts';
 import type { ApprovalView, ToolView } from '../../api/hub-types.ts';
@@ -7,6 +8,7 @@ import { icon } from '../../parts/icon.ts';
 import { PageElement } from '../../parts/page-element.ts';
 import { ageWords, countdown } from '../../parts/words.ts';
 import { type ApprovalWords, approvalWords, byWords, STATE_WORDS, shareLeft } from './approval-words.ts';
+import '../../parts/steady-buttons.ts';
 import './browser-key-card.ts';
 
 const SOON_MS = 60_000;
@@ -59,12 +61,12 @@ export class ApprovalsPage extends PageElement {
     const now = Date.now();
     const isLate = Date.parse(approval.expires_at) - now < SOON_MS;
     return html`
-      <article class="card request" aria-label="${words.who} wants: ${words.what} ${words.devices.join(', ')}">
+      <article class="card request" aria-label="${words.who} wants: ${words.what} ${words.where}">
         <header>
           <span class="request-icon">${icon('shield')}</span>
           <div class="request-title">
             <p class="quiet"><strong>${words.who}</strong> wants to</p>
-            <h2>${words.what}${words.devices.length > 0 ? html` <span class="request-device">${words.devices.join(', ')}</span>` : nothing}</h2>
+            <h2>${words.what}${words.where === '' ? nothing : html` <span class="request-device">${words.where}</span>`}</h2>
           </div>
           <p class="chip ${isLate ? 'bad' : 'warm'} number" title="Time left">${icon('clock')}${countdown(approval.expires_at, now)}</p>
         </header>
@@ -75,8 +77,11 @@ export class ApprovalsPage extends PageElement {
   }
 
   #facts(approval: ApprovalView, words: ApprovalWords): TemplateResult {
+    const work = approval.will_do ?? [];
     return html`<dl class="facts">
+      ${work.length > 0 ? html`<dt>Will do</dt><dd><ul class="will-do">${work.map((line) => html`<li>${spelledOut(line)}</li>`)}</ul></dd>` : nothing}
       ${words.arguments.map(({ name, value }) => html`<dt>${name}</dt><dd>${value}</dd>`)}
+      ${words.devices.join(', ') !== words.where ? html`<dt>Devices</dt><dd>${words.devices.join(', ')}</dd>` : nothing}
       ${words.effects.length > 0 ? html`<dt>Does</dt><dd>${words.effects.join(', ')}</dd>` : nothing}
       <dt>Tool</dt><dd><code>${approval.tool}</code></dd>
       <dt>Asked</dt><dd>${ageWords(approval.created_at, Date.now())}</dd>
@@ -91,11 +96,11 @@ export class ApprovalsPage extends PageElement {
         <code>atmo approve ${approval.approval_id}</code> on the hub.</p>`;
     }
     const isBusy = this.busy.has(approval.approval_id);
-    return html`<footer class="row">
+    return html`<footer><atmo-steady class="row" about=${approval.approval_id}>
       <button type="button" class="button primary" ?disabled=${isBusy} @click=${() => void this.#decide(approval, 'approve')}>${icon('check')}Approve</button>
       <button type="button" class="button" ?disabled=${isBusy} @click=${() => void this.#decide(approval, 'deny')}>${icon('close')}Deny</button>
       <span class="quiet small">Signed as ${login?.person}</span>
-    </footer>`;
+    </atmo-steady></footer>`;
   }
 
   async #decide(approval: ApprovalView, decision: 'approve' | 'deny'): Promise<void> {
@@ -120,7 +125,7 @@ export class ApprovalsPage extends PageElement {
     const words = approvalWords(approval, this.app.store.state.devices);
     const isGood = approval.state === 'used' || approval.state === 'approved';
     return html`<li>
-      <span><strong>${words.what}</strong> ${words.devices.join(', ')} <span class="quiet">for ${words.who}</span></span>
+      <span><strong>${words.what}</strong> ${words.where} <span class="quiet">for ${words.who}</span></span>
       <span class="chip ${isGood ? 'good' : ''}">${STATE_WORDS[approval.state]}${byWords(approval)}</span>
       <span class="quiet small">${ageWords(approval.created_at, Date.now())}</span>
     </li>`;

@@ -1,5 +1,5 @@
 import { html, LitElement, nothing, type TemplateResult } from 'lit';
-import { isJsonObject, type Json } from '../../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
 import { messageOf } from '../../api/hub-error.ts';
 import type { DeviceView } from '../../api/hub-types.ts';
 import type { Monitor } from '../../app.ts';
@@ -16,11 +16,25 @@ type Check = (typeof CHECKS)[number];
 
 /** What a device is, and how it does. */
 export class DeviceAbout extends LitElement {
-  static override properties = { app: { attribute: false }, device: { attribute: false }, busy: { state: true }, found: { state: true } };
+  static override properties = {
+    app: { attribute: false },
+    device: { attribute: false },
+    busy: { state: true },
+    found: { state: true },
+    names: { state: true },
+  };
   declare app: Monitor;
   declare device: DeviceView;
   declare busy: Check | undefined;
+  /** What it was called, for who administers the hub. */
+  declare names: JsonObject | undefined;
   declare found: { readonly check: Check; readonly answer?: Json; readonly problem?: string } | undefined;
+
+  protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
+    const before: unknown = changes.get('device');
+    const isSame = isJsonObject(before as Json) && (before as unknown as DeviceView).name === this.device.name;
+    if (changes.has('device') && !isSame) void this.#loadNames();
+  }
 
   protected override createRenderRoot(): HTMLElement {
     return this;
@@ -37,8 +51,11 @@ export class DeviceAbout extends LitElement {
 
   #facts(): TemplateResult {
     const { device } = this;
+    const users = listIn(this.names, 'used_by').filter(isJsonObject);
     const facts: readonly (readonly [string, string | undefined])[] = [
       ['Also called', device.aliases?.join(', ')],
+      ['Was called', listIn(this.names, 'former_names').map(String).join(', ')],
+      ['Its names are used by', users.map(({ kind, id }) => `${String(kind)} ${String(id)}`).join(', ')],
       ['Floor', device.floor ?? undefined],
       ['Kind', device.device_types.map(typeWords).join(', ')],
       ['Made by', device.vendor.name],
@@ -51,6 +68,12 @@ export class DeviceAbout extends LitElement {
       ['Sleeps', device.is_sleepy ? 'yes, it answers late to save its battery' : undefined],
     ];
     return html`<dl class="facts">${facts.map(([name, value]) => (value === undefined || value === '' ? nothing : html`<dt>${name}</dt><dd>${value}</dd>`))}</dl>`;
+  }
+
+  /** Only who administers the hub is told. */
+  async #loadNames(): Promise<void> {
+    const answer = await this.app.hub.get(`/api/v1/device-names?name=${encodeURIComponent(this.device.id)}`).catch(() => ({}));
+    this.names = listIn(answer, 'devices').find(isJsonObject);
   }
 
   #button(check: Check): TemplateResult {
@@ -79,6 +102,11 @@ export class DeviceAbout extends LitElement {
     }
     this.busy = undefined;
   }
+}
+
+function listIn(answer: JsonObject | undefined, member: string): readonly Json[] {
+  const list = answer?.[member];
+  return Array.isArray(list) ? list : [];
 }
 
 /** A value with its members by name, as deep as they go. */

@@ -11,14 +11,16 @@ export interface ShareCode {
   readonly qrCode: string;
   readonly manualCode: string;
   readonly expiresAt: string;
+  /** How many devices the codes open: all that are behind the same bridge. */
+  readonly devices: number;
 }
 
 /** The codes that `hub:share_device` answered; undefined for anything else. */
 export function shareCodeOf(result: Json | undefined): ShareCode | undefined {
   if (!isJsonObject(result)) return undefined;
-  const { qr_code: qrCode, manual_code: manualCode, expires_at: expiresAt } = result;
+  const { qr_code: qrCode, manual_code: manualCode, expires_at: expiresAt, devices } = result;
   const isWhole = typeof qrCode === 'string' && typeof manualCode === 'string' && typeof expiresAt === 'string';
-  return isWhole ? { qrCode, manualCode, expiresAt } : undefined;
+  return isWhole ? { qrCode, manualCode, expiresAt, devices: typeof devices === 'number' ? devices : 1 } : undefined;
 }
 
 interface EditOptions {
@@ -50,13 +52,26 @@ export function editDialog({ device, areas, onClose, onSave }: EditOptions): Tem
 
 interface RemoveOptions {
   readonly device: DeviceView;
+  /** All that leaves with it: the device itself, and what is behind the same bridge or in the same device. */
+  readonly leaving: readonly DeviceView[];
   readonly onClose: () => void;
   readonly onRemove: (options: { readonly isForced: boolean }) => void;
 }
 
-/** Whether the device is really to go. */
-export function removeDialog({ device, onClose, onRemove }: RemoveOptions): TemplateResult {
+const NAMED_LEAVING = 8;
+
+/** All devices that leave the home together with one: those of its Matter node. */
+export function leavingWith(device: DeviceView, all: readonly DeviceView[]): readonly DeviceView[] {
+  const others = all.filter(({ id, matter_node_id: node }) => id !== device.id && node === device.matter_node_id);
+  return [device, ...others];
+}
+
+/** Whether the device, and everything that can only leave with it, is really to go. */
+export function removeDialog({ device, leaving, onClose, onRemove }: RemoveOptions): TemplateResult {
   const isAway = device.reachability === 'unreachable';
+  const [, ...others] = leaving;
+  const named = others.slice(0, NAMED_LEAVING).map(({ name }) => name);
+  const more = others.length - named.length;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (!(event.currentTarget instanceof HTMLFormElement)) return;
@@ -65,8 +80,14 @@ export function removeDialog({ device, onClose, onRemove }: RemoveOptions): Temp
     onRemove({ isForced });
   };
   return modal(
-    { title: `Remove ${device.name}?`, onClose },
+    { title: others.length === 0 ? `Remove ${device.name}?` : `Remove ${leaving.length} devices?`, onClose },
     html`<form class="stack" @submit=${submit}>
+      ${
+        others.length === 0
+          ? nothing
+          : html`<p>${device.name} cannot leave alone. With it go ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}.</p>
+        <label class="check"><input type="checkbox" required /><span>Remove all ${leaving.length} devices</span></label>`
+      }
       <p>The device leaves this home and forgets it. Its tools end; its history stays. To come back it has to be added anew with its code.</p>
       ${isAway ? html`<label class="check"><input type="checkbox" name="force" /><span>It does not answer: forget it here all the same. The device still believes to belong here until it is reset.</span></label>` : nothing}
       <footer><button type="button" class="button" @click=${closeMine}>Keep it</button><button type="submit" class="button danger">Remove</button></footer>
@@ -89,6 +110,7 @@ export function shareDialog({
   return modal(
     { title: `Share ${device.name}`, onClose },
     html`<div class="share">
+      ${code.devices > 1 ? html`<p>${device.name} cannot be shared alone: the other system gets all ${code.devices} devices of its bridge.</p>` : nothing}
       ${qrFigure(code.qrCode, { label: `QR code to add ${device.name} elsewhere`, hub })}
       <p>Scan it with the other system, or type <strong class="mono number">${code.manualCode}</strong></p>
       <p class="quiet">${Date.parse(code.expiresAt) > Date.now() ? `Can be used for ${countdown(code.expiresAt, Date.now())} more.` : 'It has expired; share the device again.'}</p>

@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit';
+import { isJsonObject, type Json, type JsonObject } from '../../../core/json.ts';
 import { readingsOf } from '../../api/home-state.ts';
 import type { DeviceView, ReadingView } from '../../api/hub-types.ts';
 import type { CallEnd } from '../../api/waiting-calls.ts';
@@ -10,7 +11,7 @@ import { SecretQuestion } from '../home/secret-question.ts';
 import type { TileCall } from '../home/tile-controls.ts';
 import { tileOf } from '../home/tile-model.ts';
 import './device-about.ts';
-import { editDialog, removeDialog, type ShareCode, shareCodeOf, shareDialog } from './device-dialogs.ts';
+import { editDialog, leavingWith, removeDialog, type ShareCode, shareCodeOf, shareDialog } from './device-dialogs.ts';
 import './device-tools.ts';
 import './raw-clusters.ts';
 import { readingsCard } from './readings-card.ts';
@@ -20,6 +21,7 @@ type Tab = keyof typeof TABS;
 /** What the board itself has was not commissioned: there is nothing to share, to name or to look into but the configuration. */
 const BOARD_TABS: readonly Tab[] = ['now', 'tools'];
 const SHARE_TOOL = 'hub:share_device';
+const RESTORE_TOOL = 'hub:restore_device';
 
 /** One device: how it is, what it can do, what it is made of. */
 export class DevicePage extends PageElement {
@@ -29,12 +31,15 @@ export class DevicePage extends PageElement {
     dialog: { state: true },
     shown: { state: true },
     code: { state: true },
+    formerly: { state: true },
   };
   declare tab: Tab;
   declare dialog: 'edit' | 'remove' | 'share' | undefined;
   /** Name of the reading whose history is shown. */
   declare shown: string | undefined;
   declare code: ShareCode | undefined;
+  /** Who it seems to be, of those that were removed. */
+  declare formerly: JsonObject | undefined;
   #stop: (() => void) | undefined;
   #clock: ReturnType<typeof setInterval> | undefined;
   readonly #secrets = new SecretQuestion({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
@@ -59,6 +64,8 @@ export class DevicePage extends PageElement {
     this.shown = undefined;
     this.code = undefined;
     this.dialog = undefined;
+    this.formerly = undefined;
+    void this.#recognise();
   }
 
   protected override render(): TemplateResult {
@@ -67,7 +74,7 @@ export class DevicePage extends PageElement {
     if (!device) return store.isLoaded ? gone() : html`<p class="quiet center">${store.problem ?? 'One moment …'}</p>`;
     const readings = readingsOf(store.state, device.id);
     return html`
-      ${this.#head(device)}
+      ${this.#head(device)} ${this.#offer(device)}
       <div class="tabs device-tabs" role="group" aria-label="About this device">${tabsOf(device).map(
         ([tab, title]) =>
           html`<button type="button" aria-pressed=${tab === this.tab} @click=${() => {
@@ -90,6 +97,18 @@ export class DevicePage extends PageElement {
         ${device.kind === 'board' ? nothing : this.#actions(device)}
       </header>
     `;
+  }
+
+  /** A serial number is only a claim: who holds the device in the hand decides. */
+  #offer(device: DeviceView): TemplateResult | typeof nothing {
+    if (!this.formerly) return nothing;
+    const { former, name, removed_at_ms: removedAtMs } = this.formerly;
+    const since = typeof removedAtMs === 'number' ? ` until ${new Date(removedAtMs).toLocaleDateString()}` : '';
+    const restore = () => void this.#run(device, { tool: RESTORE_TOOL, label: `Restore ${device.name}` });
+    return html`<div class="alert" role="group" aria-label="It was here before">${icon('info')}<div>
+      <p>By what it says of itself, this is <bdi>${String(name ?? former)}</bdi>, which was here${since}. If it is the same device, it can have
+        its former history, names and rights again.</p>
+      <p><button type="button" class="button" @click=${restore}>It is the same device</button></p></div></div>`;
   }
 
   #actions(device: DeviceView): TemplateResult {
@@ -124,9 +143,14 @@ export class DevicePage extends PageElement {
       return editDialog({ device, areas, onClose, onSave: (change) => void this.#save(device, change) });
     }
     if (this.dialog === 'remove') {
+      const leaving = leavingWith(device, this.app.store.state.devices);
       const remove = ({ isForced }: { readonly isForced: boolean }) =>
-        void this.#run(device, { tool: 'hub:remove_device', label: `Remove ${device.name}`, ...(isForced && { params: { force: true } }) });
-      return removeDialog({ device, onClose, onRemove: remove });
+        void this.#run(device, {
+          tool: 'hub:remove_device',
+          label: `Remove ${device.name}`,
+          params: { whole_node: leaving.length > 1, ...(isForced && { force: true }) },
+        });
+      return removeDialog({ device, leaving, onClose, onRemove: remove });
     }
     return this.dialog === 'share' && this.code ? shareDialog({ device, code: this.code, hub: this.app.hub, onClose }) : nothing;
   }
@@ -136,10 +160,11 @@ export class DevicePage extends PageElement {
   }
 
   async #save(device: DeviceView, { name, area }: { readonly name: string; readonly area: string }): Promise<void> {
-    if (name !== device.name) await this.#run(device, { tool: 'hub:rename_device', label: `Rename ${device.name}`, params: { name } });
     if (area !== (device.area ?? '')) {
       await this.#run(device, { tool: 'hub:set_device_area', label: `Move ${device.name}`, ...(area !== '' && { params: { area } }) });
     }
+    // Last, since its notice says what a person has to know.
+    if (name !== device.name) await this.#run(device, { tool: 'hub:rename_device', label: `Rename ${device.name}`, params: { name } });
     await this.app.store.refresh('devices');
   }
 
@@ -151,17 +176,52 @@ export class DevicePage extends PageElement {
     const result = await this.wish({ tool, label, params: { device_id: device.id, ...params } });
     if (result === undefined) return;
     if (tool === SHARE_TOOL) this.#share(shareCodeOf(result));
-    else this.say(`${label}: done`);
+    else if (tool === RESTORE_TOOL) this.#restored(result);
+    else this.say([`${label}: done`, ...namingWords(result)].join('. '));
+  }
+
+  async #recognise(): Promise<void> {
+    const { id } = this.params;
+    const offers = await this.app.hub.get<Json>('/api/v1/recognised-devices').catch(() => []);
+    const found = (Array.isArray(offers) ? offers : []).filter(isJsonObject).find(({ device }) => device === id);
+    if (id === this.params.id) this.formerly = found;
+  }
+
+  #restored(result: Json | undefined): void {
+    const restored = isJsonObject(result) && Array.isArray(result.restored) ? result.restored.filter(isJsonObject) : [];
+    const [first] = restored;
+    if (!first) return;
+    this.formerly = undefined;
+    this.say(`It is ${String(first.device_id)} again, with its history, names and rights`);
+    location.hash = `#/devices/${encodeURIComponent(String(first.device_id))}`;
   }
 
   #hear({ call, result }: CallEnd): void {
-    if (call.params.device_id === this.params.id && call.tool === SHARE_TOOL) this.#share(shareCodeOf(result));
+    if (call.params.device_id !== this.params.id) return;
+    if (call.tool === SHARE_TOOL) this.#share(shareCodeOf(result));
+    else if (call.tool === RESTORE_TOOL) this.#restored(result);
   }
 
   #share(code: ShareCode | undefined): void {
     this.code = code;
     this.dialog = code ? 'share' : undefined;
   }
+}
+
+/** What a person has to know about a name that was just given. */
+function namingWords(result: Json | undefined): readonly string[] {
+  if (!isJsonObject(result)) return [];
+  const { tools_begin_with: tools, former_names: former, used_by: usedBy, warnings } = result;
+  const listed = (list: Json | undefined) => (Array.isArray(list) ? list : []);
+  const users = listed(usedBy)
+    .filter(isJsonObject)
+    .map(({ kind, id }) => `${String(kind)} ${String(id)}`);
+  return [
+    ...(typeof tools === 'string' ? [`Its tools begin with ${tools}`] : []),
+    ...(listed(former).length > 0 ? [`It can still be called ${listed(former).map(String).join(', ')}`] : []),
+    ...(users.length > 0 ? [`Its names are used by ${users.join(', ')}, which go on`] : []),
+    ...listed(warnings).map(String),
+  ];
 }
 
 function reachability({ reachability: state }: DeviceView): TemplateResult {

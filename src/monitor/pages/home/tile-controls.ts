@@ -135,7 +135,7 @@ function sliderOf(source: TileSource): SliderControl | undefined {
     label: `Set ${source.device.name} to ${wanted} %`,
   });
   // A lamp of brightness 0 is off, which its switch says.
-  const min = name === 'brightness' || name === 'volume' ? 1 : 0;
+  const min = name === 'brightness' ? 1 : 0;
   return {
     kind: 'slider',
     label: `${capital(name === 'open_percent' ? 'position' : name)} of ${source.device.name}`,

@@ -4,6 +4,8 @@ import type { ToolView } from '../../api/hub-types.ts';
 export interface MatchView extends ToolView {
   /** Higher is better; comparable within one answer only. */
   readonly score?: number;
+  /** How sure it is that this is meant, 0 to 1. */
+  readonly confidence?: number;
   readonly reasons?: readonly string[];
 }
 
@@ -11,6 +13,14 @@ export interface MatchView extends ToolView {
 export interface ToolPage {
   readonly tools: readonly MatchView[];
   readonly near_misses?: readonly MatchView[];
+  /** Nothing that was found is sure. */
+  readonly unsure?: boolean;
+  readonly note?: string;
+  readonly which_one?: {
+    readonly question: string;
+    readonly candidates: readonly { readonly device: string; readonly area: string | null }[];
+  };
+  readonly readings?: readonly { readonly id: string; readonly name: string; readonly area?: string; readonly confidence: number }[];
   readonly total?: number;
   readonly next_cursor?: string;
 }
@@ -50,8 +60,7 @@ export function isAgentMade(metadata: ToolView['metadata']): boolean {
   return metadata?.created_by === 'agent';
 }
 
-/** How good a match is beside the best one of its answer, 0 to 100. */
-export function strengthPercent({ score = 0 }: MatchView, best: MatchView | undefined): number {
-  const top = best?.score ?? 0;
-  return top <= 0 ? 0 : Math.round((100 * score) / top);
+/** How sure a match is, 0 to 100. */
+export function surePercent({ confidence = 0 }: MatchView): number {
+  return Math.round(100 * confidence);
 }

@@ -13,6 +13,7 @@ import { type MatchView, questionOf, type ToolPage, type ToolQuestion, toolsPath
 
 /** A person types faster than answers come. */
 const PAUSE_MS = 250;
+const MAX_READINGS = 6;
 
 /** Every tool of this hub and its mesh: found by a sentence, with the reasons, and tried on the spot. */
 export class ToolsPage extends PageElement {
@@ -48,10 +49,12 @@ export class ToolsPage extends PageElement {
     `;
   }
 
-  #matches({ tools, near_misses: nearMisses = [], total, next_cursor: cursor }: ToolPage): TemplateResult {
+  #matches(page: ToolPage): TemplateResult {
+    const { tools, near_misses: nearMisses = [], total, next_cursor: cursor } = page;
     return html`
       <p class="quiet">${total === undefined ? countWords(tools.length) : `${total} tools`}</p>
       ${tools.length === 0 ? html`<p class="empty">${icon('search')}${this.#nothingWords()}</p>` : nothing}
+      ${asideView(page)}
       ${this.#list(tools)}
       ${nearMisses.length === 0 ? nothing : html`<section aria-label="Almost"><h2 class="section-title">Almost</h2>${this.#list(nearMisses)}</section>`}
       ${cursor === undefined ? nothing : html`<p class="center"><button type="button" class="button" @click=${() => this.#more(cursor)}>More tools</button></p>`}
@@ -63,7 +66,7 @@ export class ToolsPage extends PageElement {
       ${repeat(
         tools,
         ({ id }) => id,
-        (tool) => html`<li>${toolCard(tool, { best: tools[0], isOpen: tool.id === this.#open, page: this })}</li>`,
+        (tool) => html`<li>${toolCard(tool, { isOpen: tool.id === this.#open, page: this })}</li>`,
       )}
     </ul>`;
   }
@@ -136,6 +139,17 @@ export class ToolsPage extends PageElement {
 }
 
 customElements.define('atmo-page-tools', ToolsPage);
+
+/** What a search says beside the tools: that it is not sure, which device may be meant, and what can be read. */
+function asideView({ tools, unsure, note, which_one: which, readings = [] }: ToolPage): TemplateResult {
+  const shown = readings.slice(0, MAX_READINGS);
+  return html`
+    ${note === undefined ? nothing : html`<p class="quiet">${note}</p>`}
+    ${unsure && tools.length > 0 ? html`<p class="quiet">None of these is sure. Name the room and the thing.</p>` : nothing}
+    ${which === undefined ? nothing : html`<p class="row"><strong>${which.question}</strong> ${which.candidates.map(({ device, area }) => html`<span class="chip">${device}${area === null ? nothing : html` · ${area}`}</span>`)}</p>`}
+    ${shown.length === 0 ? nothing : html`<p class="row"><span class="quiet small">Readings</span> ${shown.map(({ id, name }) => html`<a class="chip" href="#/devices/${encodeURIComponent(id.split('/')[0] ?? '')}">${name}</a>`)}</p>`}
+  `;
+}
 
 function countWords(matches: number): string {
   return matches === 1 ? 'One match' : `${matches} best matches`;

@@ -18,6 +18,7 @@ describe('a request for approval', () => {
       who: 'claude',
       what: 'Open',
       devices: ['Garden valve'],
+      where: 'Garden valve',
       effects: ['Open'],
       arguments: [
         { name: 'Open percent', value: '50 %' },
@@ -25,6 +26,14 @@ describe('a request for approval', () => {
         { name: 'Note', value: 'snake_case stays' },
       ],
     });
+  });
+
+  test('counts many devices, by the names that the hub tells of those that this page does not know', () => {
+    const many = Array.from({ length: 113 }, (_, index) => ({ id: `d${index}`, name: `Lamp ${index}` }));
+    const effects = many.map(({ id }) => ({ permission: '', risk: 'dangerous', target: `${id}/1/OnOff/On` }));
+    const words = approvalWords(approvalView({ effects, devices: many }), []);
+    expect(words.where).toBe('113 devices');
+    expect(words.devices).toHaveLength(113);
   });
 
   test('names those who agreed, or who refused, each once', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isRegistered, type MatchView, questionOf, strengthPercent, toolsPath } from '../../../../src/monitor/pages/tools/tool-match.ts';
+import { isRegistered, type MatchView, questionOf, surePercent, toolsPath } from '../../../../src/monitor/pages/tools/tool-match.ts';
 
 test('words are a search, no words the registry page by page', () => {
   expect(toolsPath(questionOf({ q: 'make it bright & warm' }))).toBe('/api/v1/tools?q=make+it+bright+%26+warm&limit=20');
@@ -19,9 +19,8 @@ test('only what was registered while the hub ran can be removed', () => {
   expect(isRegistered(tool('matter:lamp_turn_on@1.0.0', 'system'))).toBe(false);
 });
 
-test('a match is as strong as it is beside the best one', () => {
-  const match = (score?: number) => ({ id: 'a', ...(score !== undefined && { score }) }) as unknown as MatchView;
-  expect(strengthPercent(match(8), match(8))).toBe(100);
-  expect(strengthPercent(match(2), match(8))).toBe(25);
-  expect(strengthPercent(match(), undefined)).toBe(0);
+test('a match is as strong as the search is sure of it', () => {
+  const match = (confidence?: number) => ({ id: 'a', ...(confidence !== undefined && { confidence }) }) as MatchView;
+  expect(surePercent(match(0.934))).toBe(93);
+  expect(surePercent(match())).toBe(0);
 });
