@@ -13,7 +13,7 @@ export function errorTable(): string {
   );
   return `# Errors
 
-Every door answers a failed call with \`{"code","message","details","retryable"}\`. The message says what failed, which
+Every interface answers a failed call with \`{"code","message","details","retryable"}\`. The message says what failed, which
 thing, and what to do. This page is written by \`npm run docs\` from \`src/core/errors.ts\`.
 
 | code | HTTP status | exit code of \`atmo\` | advice | meaning |

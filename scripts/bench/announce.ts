@@ -1,7 +1,7 @@
 import { encodeCbor } from '../../src/wire/cbor.ts';
 import { hubIdOf } from '../../src/wire/hub-id.ts';
-import { announcementJson } from '../../src/wire/messages/announcement-json.ts';
 import { announce, homeWithTools } from './announced-home.ts';
+import { announcementJson } from './announcement-json.ts';
 import type { BenchFigure } from './figure.ts';
 
 const COUNTS = [10, 40, 100];

@@ -46,10 +46,10 @@ export async function homeWithTools(count: number): Promise<AnnouncedHome> {
   const tools = devices
     .flatMap(({ device }) => generated.filter(({ definition }) => definition.metadata.device === device.id))
     .slice(0, count)
-    .map(({ id, definition }) => {
-      const { hash } = offeredDefinition(definition);
-      definitions.set(hash, toPublicDefinition(definition));
-      return { id, hash, capability: 0 };
+    .map((tool) => {
+      const { hash } = offeredDefinition(tool);
+      definitions.set(hash, toPublicDefinition(tool.definition));
+      return { id: tool.id, hash, capability: 0 };
     });
   const state: HubState = {
     name: 'Living room hub',

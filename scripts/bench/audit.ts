@@ -13,6 +13,7 @@ import { HistoryStore } from '../../src/journal/history/history-store.ts';
 import { StateStore } from '../../src/journal/state-store.ts';
 import { basicTools } from '../../src/tools/builtin/basic-tools.ts';
 import type { CallPipeline } from '../../src/tools/calls/call-pipeline.ts';
+import { journalParts } from '../../test/journal/journal-parts.ts';
 import { owner } from '../../test/tools/tool-room.ts';
 import { benchDoor } from './bench-door.ts';
 import type { BenchFigure } from './figure.ts';
@@ -95,7 +96,7 @@ const LOADS: readonly Load[] = [
 /** Calls of `echo` per second with the journal on, divided by those with it off, taken in turns. */
 export async function run(): Promise<BenchFigure[]> {
   using workspace = new Workspace();
-  const collaborators = { clock: systemClock, logger: silentLogger, events: { emit() {} } };
+  const collaborators = { clock: systemClock, logger: silentLogger, events: { emit() {} }, ...journalParts(workspace.dir) };
   const places = { directory: workspace.dir, snapshotDirectory: join(workspace.dir, 'snapshots') };
   await using store = new StateStore(collaborators, places);
   await store.start();

@@ -2,6 +2,7 @@ import { NO_HOME_NAMES } from '../../src/core/devices/home-names.ts';
 import { NO_DEVICES } from '../../src/core/devices/no-devices.ts';
 import type { ReadingStore } from '../../src/core/devices/reading-store.ts';
 import type { EventBus } from '../../src/core/events.ts';
+import { HubProblems } from '../../src/core/hub-problems.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { AuditSink } from '../../src/core/storage/audit-sink.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
@@ -44,12 +45,20 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
   const tools = new KnownTools({ registry, self: { id: SELF, name: 'bench' } });
   const parts = { registry, tools, validator, authorizer: listAuthorizer, clock, logger, events, jobs };
   const idempotency = new IdempotencyStore({ store, clock });
-  const pipeline = new CallPipeline({ ...parts, nodeId: SELF, capabilities: () => [], idempotency, ...(audit && { audit }) });
+  const pipeline = new CallPipeline({
+    ...parts,
+    standstill: { waitedMs: 0 },
+    nodeId: SELF,
+    capabilities: () => [],
+    idempotency,
+    ...(audit && { audit }),
+  });
   const health = { status: 'ok', nodeId: SELF, version: '0', startedAtMs: 0, problems: [] } as const;
   const door = new HttpGateway(
     {
       ...parts,
       outlook: new MeshOutlook(() => undefined),
+      store,
       jobs: jobsHere(jobs),
       pipeline,
       capabilities: new CapabilityCatalogue(registry),
@@ -61,6 +70,7 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
       authenticator: { authenticate: async () => ({ principal: owner }), isStillValid: () => true },
       metrics: new MetricRegistry(),
       health: { health: () => health },
+      problems: new HubProblems(),
     },
     { host: '127.0.0.1', port: 0 },
   );

@@ -11,13 +11,15 @@ import { Workspace } from './workspace.ts';
 
 const DEVICES = 11;
 const IDLE_MS = 30_000;
+const EMPTY_IDLE_MS = 60_000;
 const SAMPLES = 5;
 const SAMPLE_EVERY_MS = 2_000;
 const BAR = 1.25;
 
-/** Resident memory with 11 devices of its own, idle, against the bare controller with 11 of the same kinds. */
+/** Resident memory without devices, and with 11 of its own, idle, against the bare controller with 11 of the same kinds. */
 export async function run(): Promise<BenchFigure[]> {
   await Promise.all([HubProgram.build(), BareProgram.build()]);
+  const emptyMegabytes = await withoutDevices();
   using workspace = new Workspace();
   const types = fleet(DEVICES).devices.map((device) => device.type);
   await using home = await VirtualHome.start({ spec: fleetOf([...types, ...types]), dir: join(workspace.dir, 'home') });
@@ -42,6 +44,19 @@ export async function run(): Promise<BenchFigure[]> {
       vs: 'bare matter.js controller with an HTTP server, same bundler and flags',
     },
     { ...common, name: 'memory.hub', value: hubMegabytes, vs: `RSS, ${DEVICES} devices, idle` },
+    { ...common, name: 'memory.empty', value: emptyMegabytes, vs: 'RSS of a new hub without devices, a minute after its start' },
     { ...common, name: 'memory.bare', value: bareMegabytes, vs: `RSS, ${DEVICES} devices, idle` },
   ];
+}
+
+async function withoutDevices(): Promise<number> {
+  using workspace = new Workspace();
+  await using hub = await HubProgram.start(workspace.dir);
+  await sleep(EMPTY_IDLE_MS);
+  const samples: number[] = [];
+  for (let count = 0; count < SAMPLES; count++) {
+    await sleep(SAMPLE_EVERY_MS);
+    samples.push(hub.process.rssMegabytes);
+  }
+  return median(samples);
 }

@@ -3,11 +3,16 @@ import { normalizeDefinition } from '../../src/tools/definition/normalize-defini
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { toolId } from '../../src/tools/definition/tool-name.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
+import { wordsOf } from '../../src/tools/search/words/words.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
+import { toolNotFound } from '../../src/tools/tool-suggestion.ts';
 import type { BenchFigure } from './figure.ts';
+import { mansion } from './search-mansion.ts';
 import { median } from './statistics.ts';
 
 const TOOLS = 10_000;
+const SUGGESTED_AMONG = 8_000;
+const SUGGESTION_BAR = 1.5;
 const ROUNDS = 50;
 const LIST_BAR_MS = 20;
 const ROOMS = ['kitchen', 'hall', 'bath', 'attic', 'office', 'garage', 'garden', 'cellar', 'studio', 'lounge'];
@@ -58,6 +63,7 @@ export async function run(): Promise<BenchFigure[]> {
       { ...batch, bar: LIST_BAR_MS },
     ),
     ...validationFigures(registry),
+    suggestionFigure(),
   ];
 }
 
@@ -72,6 +78,24 @@ function validationFigures(registry: ToolRegistry): BenchFigure[] {
     figure('registry.validate_same_kind', timed(check(same)), { ...once, vs: 'another tool of the same kind: compiled already' }),
     figure('registry.validate_again', repeated(check(first)), { unit: 'ms', samples: ROUNDS, vs: 'compiled' }),
   ];
+}
+
+/** An unknown name among the tools of a large home, which begins like no device of it, beside reading what their texts say once. */
+function suggestionFigure(): BenchFigure {
+  const { tools } = mansion(SUGGESTED_AMONG);
+  const suggestMs = repeated(() => toolNotFound('pantry_lamp_turn_on', tools));
+  const readMs = repeated(() => {
+    for (const { definition } of tools) {
+      const { title, tags } = definition.metadata;
+      for (const text of [title, tags.join(' '), definition.name.replaceAll('_', ' ')]) wordsOf(text);
+    }
+  });
+  return figure('registry.suggestion', suggestMs / readMs, {
+    unit: '',
+    samples: ROUNDS,
+    vs: `reading the words of ${SUGGESTED_AMONG} tools once`,
+    bar: SUGGESTION_BAR,
+  });
 }
 
 function fill(registry: ToolRegistry): void {

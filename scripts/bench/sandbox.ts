@@ -45,6 +45,12 @@ export async function run(): Promise<BenchFigure[]> {
   return figuresOf(new Map([...taken].map(([name, times]) => [name, median(times)])));
 }
 
+const definition = normalizeDefinition({
+  name: 'bench',
+  description: 'Bench',
+  execution: { side_effects: false, max_memory_bytes: MEMORY },
+});
+
 function kindsOf(directory: string): Readonly<Record<string, Work>> {
   const specifier = pathToFileURL(join(directory, 'module.mjs')).href;
   writeFileSync(join(directory, 'module.mjs'), MODULE);
@@ -52,7 +58,7 @@ function kindsOf(directory: string): Readonly<Record<string, Work>> {
   const config = { factor: 2 };
   const context = () => ({ principal: OWNER, signal: AbortSignal.timeout(30_000) }) as unknown as ToolContext;
   const code = { specifier, entry: 'createTool', config };
-  const isolated = isolatedHandler({ ...code, maxMemoryBytes: MEMORY });
+  const isolated = isolatedHandler({ ...code, maxMemoryBytes: MEMORY }, definition);
   const scripts = new ScriptThreads({ clock: systemClock });
   const script = { kind: 'js', code: new TextEncoder().encode(CODE), params, config, maxMemoryBytes: MEMORY } as const;
   return {
@@ -79,11 +85,6 @@ function sandboxKinds({
   if (bubblewrap === undefined) return {};
   const settings = camelKeys(new SchemaValidator().parameters(SANDBOX_SECTION, { bubblewrap }), SANDBOX_SECTION) as SandboxConfig;
   const programs = openProgramSandbox(settings, { stateDir: `${directory}-state`, env: process.env });
-  const definition = normalizeDefinition({
-    name: 'bench',
-    description: 'Bench',
-    execution: { side_effects: false, max_memory_bytes: MEMORY },
-  });
   const sandboxed = sandboxedModule({ ...code, powers: [], visible: [directory] }, definition, programs);
   return {
     sandbox_sh: async () => {
@@ -92,6 +93,7 @@ function sandboxKinds({
         program: '/bin/sh',
         args: ['-c', 'echo 42'],
         powers: [],
+        confirm: () => {},
         caller: OWNER,
         signal: context().signal,
       });

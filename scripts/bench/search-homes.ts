@@ -48,6 +48,45 @@ const TITLES: Readonly<Record<string, readonly string[]>> = {
   Unlock: ['Unlock'],
 };
 
+/** Types that can do the same for somebody are of one kind. */
+const KINDS: Readonly<Record<string, string>> = {
+  'light-dimmable': 'light',
+  'smart-tv': 'media',
+  'smart-speaker': 'media',
+  'smart-plug': 'switch',
+  'heat-pump': 'climate',
+  hvac: 'climate',
+  'smart-sprinkler': 'water',
+  'water-valve': 'water',
+  'exhaust-fan': 'fan',
+  'fan-oscilating': 'fan',
+};
+
+/** Titles of the tools that do the opposite of what an action of the rows means. */
+const OPPOSITES: Readonly<Record<string, readonly string[]>> = {
+  'Turn on': ['Turn off', 'Close', 'Stop fan', 'Stop'],
+  'Turn off': ['Turn on', 'Turn on for a time', 'Open', 'Start'],
+  Open: ['Close', 'Lock'],
+  Close: ['Open', 'Unlock', 'Unbolt'],
+  Lock: ['Unlock', 'Unlock for a time', 'Unbolt', 'Open'],
+  Unlock: ['Lock', 'Close'],
+  Pause: ['Play', 'Resume'],
+  Unpause: ['Pause', 'Stop'],
+  'Next track': ['Previous', 'Rewind', 'Skip backward'],
+  'Previous track': ['Next', 'Fast forward', 'Skip forward'],
+  Start: ['Stop', 'Pause', 'Go home'],
+};
+
+/** What kind of thing a device of the rows is. */
+export function kindOf({ type }: RowDevice): string {
+  return KINDS[type] ?? type;
+}
+
+/** True when a tool with this title does the opposite of what the row means. */
+export function meansOpposite(row: ActionRow, title: string): boolean {
+  return (OPPOSITES[row.action] ?? []).includes(title);
+}
+
 /** Id of a device of the rows; two in different areas may have one name. */
 export function rowDeviceId({ device, area, type }: RowDevice): string {
   const tail = sha256Hex(`${device}/${area}/${type}`).slice(0, 6);
@@ -64,6 +103,7 @@ export function isRelative(row: ActionRow, title: string): boolean {
   const relative: Readonly<Record<string, string>> = {
     'Set brightness': 'Make brighter or darker',
     'Set temperature': 'Make warmer or colder',
+    'Set volume': 'Make louder or quieter',
   };
   return relative[row.action] === title && /(er|up|down|more|less|dim|raise|lower|increase|reduce|decrease)\b/i.test(row.utterance);
 }

@@ -6,15 +6,16 @@ import { NO_HOME_NAMES } from '../../src/core/devices/home-names.ts';
 import type { DeviceId } from '../../src/core/ids.ts';
 import { rememberedInTurn } from '../../src/tools/calls/turn-memo.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
+import { SURE_FROM } from '../../src/tools/search/confidence.ts';
 import { LexicalEntitySearch } from '../../src/tools/search/lexical-entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/lexical-tool-search.ts';
 import { mayCallTool } from '../../src/tools/visibility.ts';
 import { sha256Hex } from '../../src/wire/hashes.ts';
 import { ToolHarness } from '../../test/profiles/tool-harness.ts';
 import type { BenchFigure } from './figure.ts';
-import { describeRowDevice, isRelative, meansAction, rowDeviceId } from './search-homes.ts';
+import { describeRowDevice, isRelative, kindOf, meansAction, meansOpposite, rowDeviceId } from './search-homes.ts';
 import { mansion } from './search-mansion.ts';
-import { type ActionRow, type SearchRows, searchRows } from './search-rows.ts';
+import { type ActionRow, type RowDevice, type SearchRows, searchRows } from './search-rows.ts';
 import { thingHome } from './search-things.ts';
 import { median } from './statistics.ts';
 
@@ -39,6 +40,19 @@ const SENTENCES = [
 const WARM_UPS = 5;
 const ROUNDS = 25;
 
+const KEPT_SHARE = 0.9;
+const PASSING_BAR = 0.03;
+const CURVE = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8];
+/** Of 256. */
+const UNSERVABLE_SHARE = 64;
+
+/** A home of the rows, ready to be searched. */
+interface RowHome {
+  readonly devices: readonly RowDevice[];
+  readonly search: LexicalToolSearch;
+  readonly tools: readonly RegisteredTool[];
+}
+
 /** Where the right answer stood, 0 first, -1 not among ten; the half of the rows that nobody looks at is `held`. */
 interface Place {
   readonly at: number;
@@ -50,26 +64,85 @@ interface Place {
 export async function run(): Promise<BenchFigure[]> {
   const rows = searchRows();
   if (!rows) console.error('search: no rows on this machine (ATMO_BENCH_DATA); quality skipped');
-  const quality = rows ? [...qualityFigures('tool', await toolPlaces(rows)), ...qualityFigures('entity', entityPlaces(rows))] : [];
+  const quality = rows ? await rowFigures(rows) : [];
   const times: BenchFigure[] = [];
   for (const [count, barMs] of TIMED) times.push(...(await timeFigures(count, barMs)));
   return [...quality, ...times];
 }
 
-async function toolPlaces({ actions, actionHomes }: SearchRows): Promise<readonly Place[]> {
-  const places: Place[] = [];
-  const byHome = Map.groupBy(actions, (row) => row.home);
-  for (const [home, devices] of Object.entries(actionHomes)) {
-    const hub = await new ToolHarness(...devices.map(describeRowDevice)).start();
-    const search = new LexicalToolSearch({ names: NO_HOME_NAMES, device: (id) => hub.home.get(id as DeviceId) });
-    const tools = hub.registry.all();
-    for (const row of byHome.get(home) ?? []) places.push(toolPlace(row, search, tools));
-    await hub.sync[Symbol.asyncDispose]();
-  }
-  return places;
+async function rowFigures(rows: SearchRows): Promise<BenchFigure[]> {
+  const homes = await rowHomes(rows);
+  const places = rows.actions.flatMap((row) => {
+    const home = homes.get(row.home);
+    return home ? [toolPlace(row, home)] : [];
+  });
+  return [...qualityFigures('tool', places), ...sureFigures(rows, homes), ...qualityFigures('entity', entityPlaces(rows))];
 }
 
-function toolPlace(row: ActionRow, search: LexicalToolSearch, tools: readonly RegisteredTool[]): Place {
+/** The homes of the rows with the tools that profiles make of their devices. */
+async function rowHomes({ actionHomes }: SearchRows): Promise<ReadonlyMap<string, RowHome>> {
+  const homes = new Map<string, RowHome>();
+  for (const [name, devices] of Object.entries(actionHomes)) {
+    const hub = await new ToolHarness(...devices.map(describeRowDevice)).start();
+    const search = new LexicalToolSearch({ names: NO_HOME_NAMES, device: (id) => hub.home.get(id as DeviceId) });
+    homes.set(name, { devices, search, tools: hub.registry.all() });
+    await hub.sync[Symbol.asyncDispose]();
+  }
+  return homes;
+}
+
+/**
+ * Whether the search knows when it does not know: sentences of their own home against sentences of one home in those homes that have
+ * nothing of the kind; and whether a tool that does the opposite ever comes first.
+ */
+function sureFigures({ actions }: SearchRows, homes: ReadonlyMap<string, RowHome>): BenchFigure[] {
+  const sureness = (home: RowHome, text: string) => home.search.search({ text }, home.tools).matches[0]?.confidence ?? 0;
+  const own = actions.flatMap((row) => {
+    const home = homes.get(row.home);
+    return home ? [sureness(home, row.utterance)] : [];
+  });
+  const foreign = unservable(actions, homes).map(([row, home]) => sureness(home, row.utterance));
+  const opposites = actions.filter((row) => {
+    const home = homes.get(row.home);
+    const [first] = home?.search.search({ text: row.utterance }, home.tools).matches ?? [];
+    return first !== undefined && meansOpposite(row, first.tool.definition.metadata.title);
+  });
+  const shareFrom = (values: readonly number[], least: number) => values.filter((one) => one >= least).length / values.length;
+  const keeping = own.toSorted((a, b) => a - b)[Math.floor(own.length * (1 - KEPT_SHARE))] ?? 0;
+  const [kept, unmet] = [
+    { samples: own.length, vs: 'sentences of their own home' },
+    { samples: foreign.length, vs: 'sentences of homes that have such a thing, in homes that have none' },
+  ];
+  const passing = shareFrom(foreign, keeping);
+  return [
+    atLeast('search.sure.kept', shareFrom(own, SURE_FROM), { ...kept, bar: KEPT_SHARE }),
+    {
+      ...reported('search.sure.unservable_passing', shareFrom(foreign, SURE_FROM), unmet),
+      bar: PASSING_BAR,
+      ok: shareFrom(foreign, SURE_FROM) <= PASSING_BAR,
+    },
+    { ...reported('search.sure.unservable_at_90_kept', passing, unmet), bar: PASSING_BAR, ok: passing <= PASSING_BAR },
+    ...CURVE.flatMap((least) => [
+      reported(`search.sure.kept_${least}`, shareFrom(own, least), kept),
+      reported(`search.sure.unservable_${least}`, shareFrom(foreign, least), unmet),
+    ]),
+    { ...reported('search.tool.opposite_first', opposites.length, kept), bar: 0, ok: opposites.length === 0 },
+  ];
+}
+
+/** Each sentence in every home that has nothing of the kind, neither by type nor by name; some of them, always the same. */
+function unservable(actions: readonly ActionRow[], homes: ReadonlyMap<string, RowHome>): readonly (readonly [ActionRow, RowHome])[] {
+  const sentences = [...new Map(actions.map((row) => [`${row.home} ${row.utterance}`, row])).values()];
+  return sentences.flatMap((row) =>
+    [...homes].flatMap(([name, home]) => {
+      const isLacking = name !== row.home && home.devices.every((device) => kindOf(device) !== kindOf(row) && device.device !== row.device);
+      const isChosen = Number.parseInt(sha256Hex(name + row.utterance).slice(0, 2), 16) < UNSERVABLE_SHARE;
+      return isLacking && isChosen ? [[row, home] as const] : [];
+    }),
+  );
+}
+
+function toolPlace(row: ActionRow, { search, tools }: RowHome): Place {
   const found = search.search({ text: row.utterance }, tools).matches.map(({ tool }) => tool.definition.metadata);
   const device = rowDeviceId(row);
   const isRight = (title: string) => meansAction(row, title) || (isRelative(row, title) && !/\d/.test(row.utterance));

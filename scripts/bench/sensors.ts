@@ -16,6 +16,8 @@ import type { GpioInputConfig } from '../../src/sensors/gpio/gpio-config.ts';
 import { openGpio } from '../../src/sensors/gpio/open-gpio.ts';
 import { SimChip } from '../../src/sensors/gpio/sim-chip.ts';
 import { kernelSources } from '../../src/sensors/kernel-sources.ts';
+import { KeptHomeNames } from '../../src/tools/search/kept-home-names.ts';
+import { journalParts } from '../../test/journal/journal-parts.ts';
 import { benchDoor } from './bench-door.ts';
 import type { BenchFigure } from './figure.ts';
 import { quantile } from './statistics.ts';
@@ -59,7 +61,7 @@ async function startBoard(dir: string): Promise<Board> {
   events.listen(({ type }) => {
     if (type === 'sensor.reading') toldCount += 1;
   });
-  const ground = { clock: systemClock, logger: silentLogger, events };
+  const ground = { clock: systemClock, logger: silentLogger, events, ...journalParts(dir) };
   const places = { directory: dir, snapshotDirectory: join(dir, 'snapshots') };
   const store = stack.use(new StateStore(ground, places));
   const readings = stack.use(new HistoryStore(ground, places));
@@ -67,7 +69,10 @@ async function startBoard(dir: string): Promise<Board> {
   const gpio = openGpio({ ...ground, store, openChip: async () => chip }, { backend: 'sim', inputs: inputs(), outputs: {} });
   const sources = [...kernelSources(systemClock, sysfs), gpio.source];
   const settings = { discover: true, pollSeconds: POLL_SECONDS, sysfs, devices: {}, serial: {} };
-  const sensors = new BoardSensors({ ...ground, readings, sources, devices: new BoardDevices(ground) }, settings);
+  const sensors = new BoardSensors(
+    { ...ground, readings, sources, devices: new BoardDevices(ground), areas: new KeptHomeNames(store) },
+    settings,
+  );
   const { door } = benchDoor({ events, readings, store });
   for (const service of [store, readings, gpio.service, sensors, door]) await service.start();
   for (const service of [gpio.service, sensors, door]) stack.use(service);

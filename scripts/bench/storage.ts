@@ -5,6 +5,7 @@ import { parseSensorId, type SensorId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { ManualClock } from '../../src/core/time/clock.ts';
 import { DEFAULT_HISTORY_SNAPSHOT_MS, DEFAULT_RETENTION_MS, HistoryStore } from '../../src/journal/history/history-store.ts';
+import { journalParts } from '../../test/journal/journal-parts.ts';
 import type { BenchFigure } from './figure.ts';
 
 const SENSORS = 50;
@@ -69,7 +70,7 @@ export async function run(): Promise<BenchFigure[]> {
 
 async function simulateDay(directory: string): Promise<Day> {
   const clock = new ManualClock();
-  const collaborators = { clock, logger: silentLogger, events: { emit() {} } };
+  const collaborators = { clock, logger: silentLogger, events: { emit() {} }, ...journalParts(directory) };
   // Commits are called here, once a minute, to time and measure each; the store's own timer is set beyond the day.
   const store = new HistoryStore(collaborators, {
     directory,

@@ -2,6 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/config.ts';
 import { AtmoError } from '../../src/core/errors.ts';
+import { HubProblems } from '../../src/core/hub-problems.ts';
 import { parseSensorId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { ServiceStack } from '../../src/core/service.ts';
@@ -69,7 +70,7 @@ async function dayOf(life: Life): Promise<{ readonly bytes: number; readonly his
   const config = loadConfig({}, workspace.dir);
   const clock = new ManualClock(Date.now());
   await using stack = new ServiceStack();
-  const ground = await openGround({ clock, logger: silentLogger, mesh: () => undefined }, config, stack);
+  const ground = await openGround({ clock, logger: silentLogger, problems: new HubProblems(), mesh: () => undefined }, config, stack);
   const workshop = await openWorkshop(ground, config, stack);
   for (const tool of basicTools) workshop.registry.register(tool);
   const live = life({ clock, ground, workshop });

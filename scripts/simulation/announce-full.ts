@@ -15,7 +15,7 @@ export function announceFull(authority: SimulatedAuthority, tools: readonly Regi
     addresses: ['192.168.1.20:8082'],
     links: [],
     capabilities: [{ type: 'light_control', description: 'Lights' }],
-    tools: inOrder(tools.map(({ id, definition }) => ({ id, hash: offeredDefinition(definition).hash }))),
+    tools: inOrder(tools.map((tool) => ({ id: tool.id, hash: offeredDefinition(tool).hash }))),
     devices: null,
   };
   const header = { hubId: identity.hubId, epoch: 1, sequence: 1, timeMs: 0, ttlSeconds: 300, digest: stateDigest(state) };

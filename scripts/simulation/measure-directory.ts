@@ -23,12 +23,12 @@ export function measureDirectory({ hubs, tools }: { readonly hubs: number; reado
   const before = heapBytes();
   for (let index = 0; index < hubs; index++) {
     const offered = Array.from({ length: tools }, (_, tool) => simulatedTool(tool, tool % 2 === 0 ? 'any' : `light-${index}`));
-    for (const { definition } of offered) blobs.add(blobOf(Uint8Array.from(offeredDefinition(definition).blob.bytes)));
+    for (const tool of offered) blobs.add(blobOf(Uint8Array.from(offeredDefinition(tool).blob.bytes)));
     directory.receive(announceFull(authority, offered), neighbour);
   }
   const known = heapBytes() - before;
   const definitions = new DefinitionBook({ blobs, validator: new SchemaValidator(), drops, logger: silentLogger });
-  const listed = new MeshCatalogue({ directory, definitions }).all().length;
+  const listed = new MeshCatalogue({ directory, definitions, clock }).all().length;
   return {
     hubs: directory.hubs().length,
     listed,

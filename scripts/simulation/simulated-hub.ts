@@ -41,6 +41,8 @@ export interface SimulatedHubOptions {
   readonly statements?: readonly StatementSource[];
   readonly identity?: SimulatedIdentity;
   readonly store?: KeyValueStore;
+  /** Whether it has a network; it has when absent. */
+  readonly isOnline?: () => boolean;
 }
 
 /** A hub that only gossips: the real announcer, directory and exchanges over an engine in memory. */
@@ -63,6 +65,7 @@ export class SimulatedHub {
       statements = [],
       identity = makeIdentity(),
       store = new MemoryKeyValueStore(world.clock),
+      isOnline = () => true,
     }: SimulatedHubOptions,
   ) {
     const { clock, network, authority, random, open, steps, validator, limits } = world;
@@ -85,6 +88,7 @@ export class SimulatedHub {
         registry: this.registry,
         devices,
         capabilities: () => [{ type: 'light_control', description: `Lights of a home with ${devices.list().length} devices` }],
+        isOnline,
         addresses: () => [`${name}:1`],
         validator,
         store,
