@@ -30,6 +30,7 @@ export default defineConfig({
           name: 'live',
           root,
           include: ['test/live/**/*.test.ts'],
+          setupFiles: ['test/live/failure-logs.ts'],
           pool: 'forks',
           fileParallelism: false,
           // They measure time on machines that others share; what fails twice is wrong.

@@ -6,13 +6,14 @@ import { silentLogger } from '../../src/core/logger.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
 import { systemClock } from '../../src/core/time/clock.ts';
 import { StateStore } from '../../src/journal/state-store.ts';
+import { journalParts } from '../journal/journal-parts.ts';
 import { CommissioningHub } from '../matter/commissioning-hub.ts';
 
 /** State on the disk in the way that a hub keeps it. */
 export function stateStore(directory: string): StateStore {
   const events = new EventBus('test', systemClock);
   return new StateStore(
-    { clock: systemClock, logger: silentLogger, events },
+    { clock: systemClock, logger: silentLogger, events, ...journalParts(directory) },
     { directory, snapshotDirectory: join(directory, 'state-snapshots') },
   );
 }

@@ -4,11 +4,15 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { silentLogger } from '../../src/core/logger.ts';
+import { systemClock } from '../../src/core/time/clock.ts';
 import type { StateStore } from '../../src/journal/state-store.ts';
+import { MatterDevices } from '../../src/matter/devices/matter-devices.ts';
 import type { DeviceSpec } from '../home/home-spec.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
 import { CommissioningHub } from '../matter/commissioning-hub.ts';
+import { MemoryStore } from '../matter/memory-store.ts';
 import { builtProgram } from './built-program.ts';
 import { stateStore } from './commission-crash-hub.ts';
 
@@ -22,6 +26,7 @@ const POINTS: readonly (readonly [point: string, delayMs?: number])[] = [
   ['stage credentials'],
   ['attest: giving the device an identity in this home', 60],
   ['stage commissioned'],
+  ['stage commissioned', 160],
   ['interview: naming the home on the device'],
   // Here a device keeps its fabric only until its fail-safe runs out: not long before the hub comes back.
   ['attest: giving this hub control'],
@@ -38,6 +43,10 @@ let dir: string;
 let home: VirtualHome;
 let store: StateStore;
 let hub: CommissioningHub;
+let devices: MatterDevices;
+
+/** One device for each point. */
+const nameOf = ([point, delayMs]: (typeof POINTS)[number]): string => (delayMs === 160 ? `${point} + ${delayMs} ms` : point);
 
 const lampFor = (name: string, number: number): DeviceSpec => ({
   name,
@@ -71,6 +80,14 @@ async function isControlled(device: VirtualDevice): Promise<boolean> {
   return false;
 }
 
+/** What the directory of devices knows of a device, from which its tools are made. */
+function clustersOf(serial: string): readonly string[] {
+  const known = devices.list().find((device) => device.serial === serial);
+  return known === undefined
+    ? []
+    : (devices.describe(known.id)?.endpoints ?? []).flatMap(({ clusters }) => clusters.map(({ name }) => name));
+}
+
 async function fabricsOf(device: VirtualDevice): Promise<number> {
   return Number(await device.get(0, 'OperationalCredentials', 'CommissionedFabrics'));
 }
@@ -78,9 +95,13 @@ async function fabricsOf(device: VirtualDevice): Promise<number> {
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'commission-crash-'));
   mkdirSync(join(dir, 'hub'));
-  home = await VirtualHome.start({ spec: { devices: POINTS.map(([point], number) => lampFor(point, number)) }, dir: join(dir, 'home') });
+  home = await VirtualHome.start({
+    spec: { devices: POINTS.map((point, number) => lampFor(nameOf(point), number)) },
+    dir: join(dir, 'home'),
+  });
 });
 afterAll(async () => {
+  await devices[Symbol.asyncDispose]();
   await hub[Symbol.asyncDispose]();
   await store[Symbol.asyncDispose]();
   await home[Symbol.asyncDispose]();
@@ -88,16 +109,21 @@ afterAll(async () => {
 });
 
 describe('a hub that dies while it commissions', () => {
-  test.each(POINTS.map(([point, delayMs = 0]) => ({ point, delayMs })))('is killed at $point + $delayMs ms', async ({ point, delayMs }) => {
-    expect(await commissionAndDie(home.device(point).pairing.qrCode, point, delayMs)).toBe('SIGKILL');
-    diedAtMs.set(point, Date.now());
-  });
+  test.each(POINTS.map((at) => ({ name: nameOf(at), point: at[0], delayMs: at[1] ?? 0 })))(
+    'is killed at $point + $delayMs ms',
+    async ({ name, point, delayMs }) => {
+      expect(await commissionAndDie(home.device(name).pairing.qrCode, point, delayMs)).toBe('SIGKILL');
+      diedAtMs.set(name, Date.now());
+    },
+  );
 
   test('takes over or forgets every device at its next start, and knows each one that has its fabric', async () => {
     store = stateStore(join(dir, 'hub'));
     await store.start();
     hub = new CommissioningHub({ stateDir: join(dir, 'hub', 'matter'), store, discoveryTimeoutMs: 5_000 });
     await hub.start();
+    devices = new MatterDevices({ matterNode: hub.node, store: new MemoryStore(), clock: systemClock, logger: silentLogger });
+    await devices.start();
     await expect
       .poll(() => store.entries('commissioning').filter(({ value }) => !JSON.stringify(value).includes('"fault"')), { timeout: 90_000 })
       .toEqual([]);
@@ -113,8 +139,12 @@ describe('a hub that dies while it commissions', () => {
   });
 
   test('adopted what had its fabric when it died, under the name that was wished', async () => {
-    const late = POINTS.map(([point]) => point).slice(POINTS.findIndex(([point]) => point === 'stage commissioned'));
-    for (const point of late) expect.soft([point, await isControlled(home.device(point))]).toEqual([point, true]);
+    const late = POINTS.slice(POINTS.findIndex(([point]) => point === 'stage commissioned')).map(nameOf);
+    for (const name of late) {
+      expect.soft([name, await isControlled(home.device(name))]).toEqual([name, true]);
+      const serial = await home.device(name).get(0, 'BasicInformation', 'SerialNumber');
+      await expect.poll(() => clustersOf(String(serial)), { timeout: 20_000, message: name }).toContain('OnOff');
+    }
     expect([...hub.recorded.values()].map(({ name }) => name)).toEqual(expect.arrayContaining(['record: making its tools']));
   });
 

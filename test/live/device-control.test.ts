@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -230,3 +230,25 @@ function checkValues(ajv: Ajv2020, device: Device): number {
   }
   return values;
 }
+
+describe('a close of matter.js that does not end', () => {
+  test('costs a second, leaves no lock behind, and what was read from the devices is there at the next start', async () => {
+    const { node } = hub.node;
+    const lockIn = (root: string) => existsSync(join(root, 'matter.lock'));
+    const root = join(dir, 'hub', 'hub');
+    expect(lockIn(root)).toBe(true);
+    node.close = async () => {
+      await node.cancel();
+      await new Promise(() => {});
+    };
+    const startedMs = performance.now();
+    await hub[Symbol.asyncDispose]();
+    expect(performance.now() - startedMs).toBeLessThan(1_500);
+    expect(lockIn(root)).toBe(false);
+    const { store } = hub;
+    hub = new DeviceHub(dir, { store });
+    await hub.start();
+    expect(hub.devices.list().map((device) => device.id)).toEqual(expect.arrayContaining([...ids.values()]));
+    await until(() => hub.devices.get(id('Living room lamp'))?.reachability === 'reachable');
+  });
+});

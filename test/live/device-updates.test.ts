@@ -102,8 +102,8 @@ test('the list tells who has newer software, and why other files fit nobody', as
   );
   const unfit = Object.fromEntries((list.unfit as readonly JsonObject[]).map(({ file, reason }) => [String(file), String(reason)]));
   expect(unfit['other-maker.ota']).toBe('no device here is vendor 0xFFF2 product 0x8000');
-  expect(unfit['old.ota']).toContain('Door runs version 1');
-  expect(unfit['old.ota']).toContain('Drawer takes no software over Matter');
+  expect(unfit['old.ota']).toContain('"Door" runs version 1');
+  expect(unfit['old.ota']).toContain('"Drawer" takes no software over Matter');
   expect(unfit['damaged.ota']).toMatch(/^damaged\.ota cannot be used: OTA file digest mismatch/);
   expect(unfit['text.ota']).toContain('it is no Matter software image');
 });

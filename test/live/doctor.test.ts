@@ -17,6 +17,8 @@ describe('the network of this machine', () => {
     });
     expect(named(checks, 'multicast')).toMatchObject({ state: 'ok', found: 'heard on eth0' });
     expect(named(checks, 'UDP port 5353')).toMatchObject({ state: 'ok' });
+    const alone = await networkChecks({ ...ports, isHubThere: true, isInMesh: false });
+    expect(named(alone, 'mesh port 8082')).toMatchObject({ state: 'ok', found: 'not used: this hub is in no mesh' });
   });
 
   test('is not when a program holds the port of mDNS alone', async () => {

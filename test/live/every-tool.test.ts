@@ -12,6 +12,7 @@ import { MEDIA } from './every-tool/rows/media-rows.ts';
 import { MOVING } from './every-tool/rows/moving-rows.ts';
 import { SENSORS } from './every-tool/rows/sensor-rows.ts';
 import { describeStructure } from './every-tool/structure.ts';
+import { describeTexts } from './every-tool/texts.ts';
 
 const DEVICES = [...LIGHTS, ...ENERGY, ...CLIMATE, ...SENSORS, ...APPLIANCES, ...MOVING, ...MEDIA];
 
@@ -44,6 +45,7 @@ describe('every tool of every device', () => {
   });
 });
 
+describeTexts(() => owned);
 describeReadings(() => owned);
 describeClassTools(() => owned);
 describeEvents(() => owned);

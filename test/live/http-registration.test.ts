@@ -81,6 +81,26 @@ describe('a tool that is registered with a running hub', () => {
     expect((await home.request('/api/v1/tools/say', { method: 'DELETE', headers: asHelper })).status).toBe(200);
   });
 
+  test("of an agent takes no name that the owner's files give, also while what they describe cannot run", async () => {
+    const waiting = { ...say, id: 'greet', steps: [{ tool: 'hall_lamp_turn_on' }] };
+    writeFileSync(join(stateDir, 'tools_bootstrap.json'), JSON.stringify([waiting]), { mode: 0o600 });
+    writeFileSync(join(stateDir, 'tools.yaml'), 'tools:\n  - name: bell\n    source: file:./absent.mjs\n', { mode: 0o600 });
+    const home = await start({ ALLOWED_TOOL_PERMS: 'net:read, sensor:*' });
+    const minted = await home.result('mint_token', { agent_id: 'helper', permissions: ['tool:register', 'sequence:run'] });
+    const asHelper = { authorization: `Bearer ${minted.token}` };
+    for (const id of ['greet', 'bell'])
+      expect(await post(home, '/api/v1/tools', { ...say, id }, asHelper)).toMatchObject({ status: 409, json: { code: 'CONFLICT' } });
+    expect(await post(home, '/api/v1/tools', say, asHelper)).toMatchObject({ status: 201 });
+  });
+
+  test('in a file that the configuration names and that is not there is missed by log and health, and by nothing else', async () => {
+    hub = await RunningHub.start({ stateDir, config: { matter: { enabled: false }, tools: { manifest: 'mine.yaml' } } });
+    const missing = `tools.manifest in the configuration names ${join(stateDir, 'mine.yaml')}, which does not exist`;
+    expect(await hub.get('/healthz')).toMatchObject({ status: 'degraded', problems: [expect.stringContaining(missing)] });
+    expect(hub.log.join('\n')).toContain(missing);
+    expect(await hub.result('echo', { value: 1 })).toBe(1);
+  });
+
   test('stands in the bootstrap file, or needs more than ALLOWED_TOOL_PERMS', async () => {
     writeFileSync(join(stateDir, 'tools_bootstrap.json'), JSON.stringify([say]), { mode: 0o600 });
     const home = await start({ ALLOWED_TOOL_PERMS: 'net:read, sensor:*' });

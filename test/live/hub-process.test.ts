@@ -1,6 +1,18 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,6 +21,7 @@ import type { Json, JsonObject } from '../../src/core/json.ts';
 import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import { homeOf, standardHome } from '../home/home-spec.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
+import { unsweptOf } from '../journal/swept-files.ts';
 import { until } from '../matter/device-hub.ts';
 import { THREAD_DATASET } from '../matter/thread-dataset.ts';
 import { hasEnded } from './hub-child.ts';
@@ -179,6 +192,13 @@ function storedBytes(): readonly string[] {
   return [...stored, epochKey, Buffer.from(epochKey, 'base64').toString('hex')];
 }
 
+test('a hub keeps no file that the sweep of damages does not know', () => {
+  const entries = readdirSync(stateDir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const files = entries.map(({ parentPath, name }) => join(parentPath, name).slice(stateDir.length + 1));
+  expect(files.length).toBeGreaterThan(10);
+  expect(unsweptOf(files)).toEqual([]);
+});
+
 describe('damage', () => {
   const garbage = Buffer.alloc(64 * 1024, 0x5a);
   const matterFile = (): string => join(stateDir, 'matter/hub/storage.db');
@@ -214,6 +234,40 @@ describe('damage', () => {
     await expect(RunningHub.start({ stateDir })).rejects.toThrow(/ended with 4.*STORAGE_FAILED.*your own copy of the state directory/s);
     rmSync(stateDir, { recursive: true });
     execFileSync('cp', ['-a', whole, stateDir]);
+  });
+
+  test('of the settings and of the list of tools costs neither: those that counted last hold, and the hub says so', async () => {
+    await hub.stop();
+    const edited = { 'config.yaml': '{tools: {disabled: [echo]}}', 'tools_bootstrap.json': '{"tools": []}' };
+    for (const [name, text] of Object.entries(edited)) writeFileSync(join(stateDir, name), text, { mode: 0o600 });
+    hub = await start();
+    await hub.stop();
+    for (const name of Object.keys(edited)) truncateSync(join(stateDir, name), 0);
+    hub = await start();
+    expect(hub.log.join('\n')).toContain('config.refused');
+    expect(await (await hub.request('/healthz')).json()).toMatchObject({
+      status: 'degraded',
+      problems: expect.arrayContaining([
+        expect.stringMatching(/config\.yaml is empty; to have the defaults/),
+        expect.stringMatching(/tools_bootstrap\.json is empty; to have no tools/),
+      ]),
+    });
+    expect(codeOf(await hub.call('core:echo'))).toBe('RULE_BLOCKED');
+    await hub.stop();
+    for (const name of Object.keys(edited)) writeFileSync(join(stateDir, name), '{}', { mode: 0o600 });
+    hub = await start();
+    expect(await (await hub.request('/healthz')).json()).toMatchObject({ status: 'ok' });
+  });
+
+  test('in the middle of a restore is made good before the settings are read, which lie among what is put in its place', async () => {
+    const half = join(dir, 'half-restored');
+    mkdirSync(join(half, 'restore.new'), { recursive: true, mode: 0o700 });
+    writeFileSync(join(half, 'restore.new/config.yaml'), '{matter: {enabled: false}, tools: {disabled: [echo]}}', { mode: 0o600 });
+    writeFileSync(join(half, 'restore.pending'), JSON.stringify({ step: 'place', aside: 'before-restore-now' }), { mode: 0o600 });
+    const restored = await RunningHub.start({ stateDir: half });
+    hubs.push(restored);
+    expect(codeOf(await restored.call('core:echo'))).toBe('RULE_BLOCKED');
+    expect(await restored.stop()).toBe(0);
   });
 
   async function deviceIds(): Promise<readonly string[]> {

@@ -1,7 +1,12 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Device } from '../../src/core/devices/device-model.ts';
 import type { AtmoError } from '../../src/core/errors.ts';
+import { homeOf, standardHome } from '../home/home-spec.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
+import { VirtualHome } from '../home/virtual-home.ts';
 import { type DeviceHub, until } from '../matter/device-hub.ts';
 import { type OneDevice, startOneDevice } from '../matter/one-device.ts';
 
@@ -81,5 +86,25 @@ describe('a device whose link drops', () => {
     }
     expect(await is('reachable', 5_000)).toBeLessThan(5_000);
     expect((await attempt()).end).toBe('done');
+  });
+});
+
+describe('a device on batteries that listens all the time', () => {
+  test('is unreachable after the first call without an answer', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'reachability-'));
+    await using made = new AsyncDisposableStack();
+    made.defer(() => rmSync(dir, { recursive: true, force: true }));
+    const home = made.use(await VirtualHome.start({ spec: homeOf(standardHome(), ['Kitchen window']), dir }));
+    const virtual = home.device('Kitchen window');
+    const [window = expect.unreachable('no device came')] = await hub.commission(virtual);
+    const path = { device: window.id, endpoint: 1, cluster: 'BooleanState', attribute: 'StateValue' };
+    const read = () => hub.devices.read([path], { signal: new AbortController().signal });
+    expect((await read()).map(({ reachability }) => reachability)).toEqual(['reachable']);
+    await virtual.powerOff();
+    const startedMs = performance.now();
+    await expect(read()).rejects.toMatchObject({ code: 'DEVICE_UNREACHABLE' });
+    await until(() => hub.devices.get(window.id)?.reachability === 'unreachable', 5_000);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+    expect(hub.devices.get(window.id)?.isSleepy).toBe(false);
   });
 });

@@ -5,7 +5,7 @@ import type { LabHost } from '../../scripts/network-lab/lab-host.ts';
 import { ownerDecision } from '../../src/cli/identity/owner-consent.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
-import { endProcess, untilReady, writeConfig } from './hub-child.ts';
+import { endOf, endProcess, hasEnded, untilReady, writeConfig } from './hub-child.ts';
 import { MAIN } from './main-program.ts';
 
 interface RunningHubOptions {
@@ -92,7 +92,11 @@ export class RunningHub implements AsyncDisposable {
   }
 
   request(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
-    return fetch(`${this.url}${path}`, { ...init, headers: { authorization: `Bearer ${this.#token}`, ...init.headers } });
+    const sent = fetch(`${this.url}${path}`, { ...init, headers: { authorization: `Bearer ${this.#token}`, ...init.headers } });
+    return sent.catch((cause: unknown) => {
+      if (!hasEnded(this.process)) throw cause;
+      throw new Error(`${path}: the hub ${endOf(this.process)}; its log ends with\n${this.log.slice(-20).join('\n')}`, { cause });
+    });
   }
 
   /** Stops it as systemd does; answers the exit code. */

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts';
+import { portableSchema } from '../../src/tools/forms/portable-schema.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
+import { answerMistakes, schemaMistakes } from '../tools/forms/model-rules.ts';
 import { RunningHub } from './running-hub.ts';
 
 interface ListedTool {
@@ -12,6 +14,15 @@ interface ListedTool {
   readonly parameters: JsonObject;
   readonly returns: JsonObject;
   readonly metadata: { readonly examples?: readonly { readonly params: JsonObject }[] };
+}
+
+/** A tool in one of the forms of model APIs. */
+interface Exported {
+  readonly name?: string;
+  readonly function?: { readonly name: string; readonly parameters: JsonObject };
+  readonly input_schema?: JsonObject;
+  readonly inputSchema?: JsonObject;
+  readonly outputSchema?: JsonObject;
 }
 
 const stateDir = mkdtempSync(join(tmpdir(), 'definitions-'));
@@ -56,6 +67,31 @@ describe('every tool that a hub brings along', () => {
     expect(refused).toEqual([]);
   });
 
+  test.each(['openai', 'anthropic', 'mcp'])(
+    'breaks no rule of a model server in the form of %s, with a name of its own',
+    async (format) => {
+      const exported = (await pagesOf(`&format=${format}`)) as unknown as readonly Exported[];
+      expect(exported.length).toBeGreaterThan(50);
+      const names = exported.map((tool) => tool.function?.name ?? tool.name);
+      expect(new Set(names).size).toBe(names.length);
+      const mistakes = exported.flatMap((tool, index) => {
+        const input = tool.function?.parameters ?? tool.input_schema ?? tool.inputSchema ?? {};
+        return [...schemaMistakes(input), ...answerMistakes(tool.outputSchema ?? {})].map((mistake) => `${names[index]} ${mistake}`);
+      });
+      expect(mistakes).toEqual([]);
+    },
+  );
+
+  // What the owner has not configured is in no list of those.
+  test('breaks no rule of a model server, configured or not', () => {
+    const mistakes = tools.flatMap(({ id, parameters, returns }) =>
+      [...schemaMistakes(portableSchema(parameters, 'input')), ...answerMistakes(portableSchema(returns, 'output'))].map(
+        (mistake) => `${id} ${mistake}`,
+      ),
+    );
+    expect(mistakes).toEqual([]);
+  });
+
   test('says what it does in words of its own', () => {
     expect(tools.filter(({ description }) => description.trim() === '').map(({ id }) => id)).toEqual([]);
     expect(new Set(tools.map(({ description }) => description)).size).toBe(tools.length);
@@ -73,11 +109,15 @@ function problemOf(id: string, schema: JsonObject): readonly string[] {
 }
 
 async function allTools(): Promise<readonly ListedTool[]> {
-  const listed: ListedTool[] = [];
+  return (await pagesOf('')) as unknown as readonly ListedTool[];
+}
+
+async function pagesOf(query: string): Promise<readonly Json[]> {
+  const listed: Json[] = [];
   for (let cursor: Json | undefined = '0'; cursor !== undefined; ) {
-    const page: Json = await hub.get(`/api/v1/tools?limit=100&cursor=${String(cursor)}`);
+    const page: Json = await hub.get(`/api/v1/tools?limit=100&cursor=${String(cursor)}${query}`);
     if (!isJsonObject(page)) throw new Error(`not a page of tools: ${JSON.stringify(page)}`);
-    listed.push(...(page.tools as unknown as readonly ListedTool[]));
+    listed.push(...(page.tools as readonly Json[]));
     cursor = page.next_cursor;
   }
   return listed;

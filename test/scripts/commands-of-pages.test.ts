@@ -1,19 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COMMON_OPTIONS, findCommand } from '../../src/cli/arguments.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
-
-const ROOT = join(import.meta.dirname, '../..');
-const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'device-profiles/README.md'].concat(
-  readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => `docs/${file}`),
-);
+import { PAGES, readPage } from './page-commands.ts';
 
 /** Every command that a page shows, in blocks of code and in lines of text, without what a comment says beside it. */
 function commandsOf(page: string): readonly string[] {
-  const text = readFileSync(join(ROOT, page), 'utf8');
+  const text = readPage(page);
   const blocks = [...text.matchAll(/```(?:sh)?\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.split('\n'));
   const indented = [...text.matchAll(/^ {4}(.*)$/gm)].map(([, line = '']) => line);
   const spans = [...text.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
@@ -38,7 +30,18 @@ describe('commands on pages', () => {
     expect(mistakeIn('audit verify --hed 1:2')).toContain('--hed');
   });
 
-  test.each(pages)('%s shows only commands and options that there are', (page) => {
+  test.each(PAGES)('%s shows only commands and options that there are', (page) => {
     expect(commandsOf(page).flatMap((words) => mistakeIn(words) ?? [])).toEqual([]);
+  });
+});
+
+describe('words on pages', () => {
+  // HTTP, MCP, the page and the command line are interfaces; a door is a device.
+  const METAPHOR =
+    /\b(?:HTTP|MCP|CLI|TCP|RPC|every|other|whichever|whatever|own|whose) doors?\b|\bmesh(?:,| and) doors\b|\bnetwork, doors\b|\bdoors? listens?\b/i;
+
+  test.each(PAGES.filter((page) => !page.startsWith('docs/decisions')))('%s calls an interface by its name', (page) => {
+    const lines = readPage(page).split('\n');
+    expect(lines.filter((line) => METAPHOR.test(line))).toEqual([]);
   });
 });

@@ -8,13 +8,14 @@ import type { AuditVerification } from '../../../src/core/storage/audit-log.ts';
 import { systemClock } from '../../../src/core/time/clock.ts';
 import { AuditStore } from '../../../src/journal/audit/audit-store.ts';
 import { StateStore } from '../../../src/journal/state-store.ts';
+import { journalParts } from '../../journal/journal-parts.ts';
 import { signaturesOf } from './arms.ts';
 import type { Exchange } from './attacker.ts';
 import { type BesiegedHome, SECOND_PERSON } from './besieged-home.ts';
 import { PIN } from './besieged-house.ts';
 
 /** Files that are there to hold a secret, each its own. */
-const SECRET_FILES = ['owner.token', 'owner.key', 'hub.key'];
+const SECRET_FILES = ['owner.token', 'owner.key', 'hub.key'].flatMap((name) => [name, `${name}.kept`]);
 
 interface Secret {
   readonly name: string;
@@ -123,7 +124,7 @@ async function verified(stateDir: string, hubId: string, change: (copy: string) 
   const copy = `${stateDir}-copy-${Math.random().toString(16).slice(2)}`;
   cpSync(stateDir, copy, { recursive: true });
   change(copy);
-  const collaborators = { clock: systemClock, logger: silentLogger, events: new EventBus('copy', systemClock) };
+  const collaborators = { clock: systemClock, logger: silentLogger, events: new EventBus('copy', systemClock), ...journalParts(copy) };
   const places = { directory: copy, snapshotDirectory: join(copy, 'snapshots') };
   await using anchors = new StateStore(collaborators, places);
   await anchors.start();

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../../src/core/json.ts';
 import type { Attacker } from './attacker.ts';
 import { type Attempt, aboutOwn, each, harmless, refused } from './attempt.ts';
@@ -172,10 +173,13 @@ export const DEVICE_PATHS: readonly Attempt[] = [
     const steps = [{ tool: 'turn_on_light', params: { device_id: beacon.id } }];
     const started = await me.invoke('sequence', { steps }, { query: '?async=true' });
     const path = /location: (\S+)/i.exec(started.heard)?.[1] ?? '/api/v1/jobs/none';
-    for (let left = 20; left > 0; left--) {
-      const { body } = await me.get(path);
-      if (/"status":"(succeeded|failed)"/.test(body)) return;
+    // How often it is asked until the job has ended says nothing of what is told.
+    for (let left = 100; left > 0; left--) {
+      const { body } = await me.again().get(path);
+      if (/"status":"(succeeded|failed)"/.test(body)) break;
+      await sleep(200);
     }
+    await me.get(path);
   }),
   refused('jobs on other devices', (me, { lock, beacon }) =>
     each([`matter:${lock.slug}_unlock`, `matter:${beacon.slug}_turn_on`], (tool) => me.invoke(tool, {}, { query: '?async=true' })),

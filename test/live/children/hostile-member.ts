@@ -18,6 +18,7 @@ import { type OwnRecord, parseOwnRecord } from '../../../src/mesh/membership/mem
 import { meshIdOf } from '../../../src/wire/hub-id.ts';
 import { encodeFrame } from '../../../src/wire/messages/frame.ts';
 import { encodeGateMessage } from '../../../src/wire/messages/gate.ts';
+import { journalParts } from '../../journal/journal-parts.ts';
 import { mutated, randomOf } from '../mesh/mutation.ts';
 
 const [stateDir = '', target = '', frameCount = '0', seed = '1'] = process.argv.slice(2);
@@ -35,7 +36,7 @@ const random = randomOf(Number(seed));
 const sent = { frames: 0, gossip: 0, forged: 0, streams: 0, connections: 0, refused: 0 };
 
 async function ownRecord(): Promise<OwnRecord> {
-  const parts = { clock: systemClock, logger: silentLogger, events: { emit() {} } };
+  const parts = { clock: systemClock, logger: silentLogger, events: { emit() {} }, ...journalParts(stateDir) };
   await using store = new StateStore(parts, { directory: stateDir, snapshotDirectory: `${stateDir}/snapshots` });
   await store.start();
   return parseOwnRecord(store.get('mesh.membership', 'own') ?? null);
@@ -53,7 +54,7 @@ function openGate({ rootKey, certificate }: OwnRecord): ConnectionGate {
   };
 }
 
-await using key = new HubKey(stateDir);
+await using key = new HubKey(stateDir, () => {});
 await key.start();
 const record = await ownRecord();
 const heard: Uint8Array[] = [];

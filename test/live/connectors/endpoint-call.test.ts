@@ -1,12 +1,19 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runTool } from '../../../scripts/network-lab/run-tool.ts';
 import { callEndpoint, type EndpointCall, jsonOf } from '../../../src/connectors/http/endpoint-call.ts';
+import { publicFetch } from '../../../src/connectors/web/fetch-public.ts';
+import { INVOCATION_POLICY } from '../../../src/tools/calls/bounds/invocation-policy.ts';
 import { type LoopbackServer, onLoopback } from './loopback-server.ts';
 
 let server: LoopbackServer;
 const ROUTES: Readonly<Record<string, (response: ServerResponse, request: IncomingMessage) => unknown>> = {
   '/ok': (response, request) => request.pipe(response.writeHead(201, { 'x-method': request.method ?? '' })),
   '/html': (response) => response.end('<html>'),
+  '/packed': (response, { headers }) =>
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(headers['content-type'] ?? '')),
   '/no': (response) => response.writeHead(400).end('  name is\n missing  '),
   '/busy': (response) => response.writeHead(429, { 'retry-after': '7' }).end(),
   '/down': (response) => response.writeHead(503).end('later'),
@@ -14,6 +21,10 @@ const ROUTES: Readonly<Record<string, (response: ServerResponse, request: Incomi
   '/moved': (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
   '/long': (response) => response.end('x'.repeat(2_000_000)),
   '/cut': (response) => response.writeHead(200, { 'content-length': '100' }).write('x', () => response.destroy()),
+  '/reset': ({ socket }) => {
+    socket?.write('HTTP/1.1 200 OK\r\n\r\nhalf of it');
+    setTimeout(() => socket?.resetAndDestroy(), 20);
+  },
   '/hang-up': (response) => response.destroy(),
   '/silent': () => {},
 };
@@ -36,6 +47,17 @@ test('an answer has status, headers and body', async () => {
   expect(answer.status).toBe(201);
   expect(answer.headers.get('x-method')).toBe('PUT');
   expect(jsonOf({ service: 'The server' }, answer)).toEqual({ a: 1 });
+});
+
+test('the body of a request has the form and the media type that it says, and an answer is heard unpacked while it arrives', async () => {
+  const form = new FormData();
+  form.set('name', 'garden');
+  const sent = await call('/ok', { method: 'POST', body: form });
+  expect(new TextDecoder().decode(sent.body)).toContain('name="name"\r\n\r\ngarden');
+  const parts: string[] = [];
+  const packed = await call('/packed', { method: 'POST', body: form, onPart: (part) => parts.push(new TextDecoder().decode(part)) });
+  expect(new TextDecoder().decode(packed.body)).toMatch(/^multipart\/form-data; boundary=/);
+  expect(parts.join('')).toBe(new TextDecoder().decode(packed.body));
 });
 
 describe('a refusal', () => {
@@ -72,7 +94,7 @@ describe('an answer that does not come', () => {
     }
   });
 
-  test.each(['/hang-up', '/cut'])('as a whole (%s) is no answer, and unknown for what acts', async (path) => {
+  test.each(['/hang-up', '/cut', '/reset'])('as a whole (%s) is no answer, and unknown for what acts', async (path) => {
     await expect(call(path)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     await expect(call(path, acting)).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
   });
@@ -97,5 +119,30 @@ describe('an answer that does not come', () => {
   test('as JSON is no JSON', async () => {
     const answer = await call('/html');
     expect(() => jsonOf({ service: 'The server' }, answer)).toThrow(expect.objectContaining({ code: 'SERVICE_REFUSED' }));
+  });
+});
+
+test('an address that swallows packets is given up in the time that a connection may take, and nothing was sent', async () => {
+  await runTool('ip', ['neigh', 'replace', '10.77.255.1', 'lladdr', '02:00:00:00:00:09', 'dev', 'eth0']);
+  const startMs = performance.now();
+  const url = new URL('http://10.77.255.1/');
+  await expect(call('/', { ...acting, url })).rejects.toMatchObject({
+    code: 'SERVICE_UNAVAILABLE',
+    details: { reason: 'CONNECT_TIMEOUT' },
+  });
+  const fetchPublic = publicFetch({ allowedHosts: ['10.77.255.1'] });
+  const signal = new AbortController().signal;
+  await expect(fetchPublic({ url: url.href, signal, maxBytes: 1 })).rejects.toMatchObject({
+    code: 'SERVICE_UNAVAILABLE',
+    details: { reason: 'CONNECT_TIMEOUT' },
+  });
+  expect(performance.now() - startMs).toBeLessThan(2 * INVOCATION_POLICY.connectTimeoutMs + 4_000);
+});
+
+test('the handshake of TLS counts to the time that a connection may take', async () => {
+  await using silent = await onLoopback(createTcpServer());
+  await expect(call('/', { ...acting, url: new URL(silent.url.replace('http:', 'https:')) })).rejects.toMatchObject({
+    code: 'SERVICE_UNAVAILABLE',
+    details: { reason: 'CONNECT_TIMEOUT' },
   });
 });

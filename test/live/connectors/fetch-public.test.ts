@@ -43,6 +43,10 @@ describe('a page', () => {
     expect(await textOf('/brotli')).toBe('packed better');
   });
 
+  test('may end with its connection', async () => {
+    expect(await textOf('/to-end')).toBe('all of it');
+  });
+
   test('that is not there is an answer too', async () => {
     expect(await get(site.url('/nothing'))).toMatchObject({ status: 404 });
   });
@@ -120,7 +124,7 @@ describe('a hostile site', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
   });
 
-  test.each(['/drip', '/silent'])('that takes its time (%s) has the time that there is for all of it', async (path) => {
+  test.each(['/drip', '/drip-to-end', '/silent'])('that takes its time (%s) has the time that there is for all of it', async (path) => {
     const started = performance.now();
     await expect(get(site.url(path), { timeoutMs: 300 })).rejects.toThrow(refusedWith('TIMEOUT'));
     // Without a limit of its own it would have 30 s.
@@ -131,13 +135,13 @@ describe('a hostile site', () => {
     await expect(get(site.url('/other-protocol'))).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
   });
 
-  test.each(['/cut', '/half-packed', '/own-packing'])('with a broken body (%s) is told from a short one', async (path) => {
+  test.each(['/cut', '/reset-to-end', '/half-packed', '/own-packing'])('with a broken body (%s) is told from a short one', async (path) => {
     await expect(get(site.url(path))).rejects.toThrow(refusedWith('SERVICE_REFUSED'));
   });
 
-  test('ends when its caller does', async () => {
+  test.each(['/drip', '/drip-to-end'])('ends when its caller does (%s)', async (path) => {
     const caller = new AbortController();
-    const fetched = get(site.url('/drip'), { signal: caller.signal });
+    const fetched = get(site.url(path), { signal: caller.signal });
     setTimeout(() => caller.abort(new Error('enough')), 50);
     await expect(fetched).rejects.toThrow('enough');
   });

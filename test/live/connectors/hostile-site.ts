@@ -1,10 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { brotliCompressSync, createGzip, gzipSync } from 'node:zlib';
 
 type Route = (response: ServerResponse, request: IncomingMessage) => void;
 
+/** Head of an answer whose body ends with its connection. */
+const TO_END = 'HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n';
 const MIB = 1_048_576;
 const PAGE = '<!doctype html><meta charset=utf-8><title>Garden</title><h1>Beds</h1><p>Seven <b>tall</b> beans.</p><script>evil()</script>';
 
@@ -53,6 +55,12 @@ export class HostileSite implements AsyncDisposable {
       '/own-packing': (response) => response.writeHead(200, { ...text, 'content-encoding': 'gzip, gzip' }).end('?'),
       '/endless': (response) => pour(response),
       '/drip': (response) => drip(response),
+      '/drip-to-end': ({ socket }) => dripRaw(socket),
+      '/reset-to-end': ({ socket }) => {
+        socket?.write(`${TO_END}only this`);
+        setTimeout(() => socket?.resetAndDestroy(), 20);
+      },
+      '/to-end': ({ socket }) => socket?.end(`${TO_END}all of it`),
       '/silent': () => {},
       '/cut': (response) => {
         response.writeHead(200, { ...text, 'content-length': '1000' }).write('only this');
@@ -95,4 +103,10 @@ function drip(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/plain' });
   const timer = setInterval(() => response.write('.'), 20);
   response.once('close', () => clearInterval(timer));
+}
+
+function dripRaw(socket: Socket | null): void {
+  socket?.write(TO_END);
+  const timer = setInterval(() => socket?.write('.'), 20);
+  socket?.once('close', () => clearInterval(timer));
 }

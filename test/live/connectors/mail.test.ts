@@ -189,7 +189,7 @@ describe('mail and TLS', () => {
       '/CN=localhost',
     ];
     execFileSync('openssl', [...made, '-addext', 'subjectAltName=DNS:localhost', '-keyout', pem.key, '-out', pem.certificate], {
-      stdio: 'ignore',
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -28,7 +28,8 @@ export class PostgresServer implements AsyncDisposable {
     const data = join(folder, 'data');
     const options = { ...identity, cwd: folder, env: { ...process.env, TZ: 'UTC', LC_ALL: 'C' } };
     const initialized = ['-D', data, '-U', 'boss', '--auth=trust', '--no-sync', '-E', 'UTF8'];
-    execFileSync(program('initdb') ?? '', initialized, { ...options, stdio: 'ignore' });
+    // What fails says why: the error of a command holds what it wrote to its stderr.
+    execFileSync(program('initdb') ?? '', initialized, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     const settings = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'fsync=off', 'shared_buffers=4MB'];
     const flags = settings.flatMap((setting) => ['-c', setting]);
     const child = spawn(program('postgres') ?? '', ['-D', data, '-p', String(port), ...flags], {

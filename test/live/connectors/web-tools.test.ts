@@ -38,8 +38,8 @@ function pageOf(page: number): JsonObject {
 
 function call(tool: string, params: JsonObject) {
   const url = `${searxng.url}/sub`;
-  const config = { web: { allowedHosts: ['127.0.0.1'] }, search: { url, language: 'de', token: 'env:SEARCH' } };
-  const { tools } = openWeb({ env: { SEARCH: 'hush' } }, config);
+  const config = { web: { enabled: true, allowedHosts: ['127.0.0.1'] }, search: { url, language: 'de', token: 'env:SEARCH' } };
+  const { tools } = openWeb({ env: { SEARCH: 'hush' }, stateDir: '/nowhere' }, config);
   const room = makeRoom({ capabilities: () => ['internet'] });
   for (const each of tools) room.registry.register(each);
   return room.pipeline.call({ principal: owner, tool, params });

@@ -51,10 +51,11 @@ const ROWS: readonly ClassRow[] = [
     unit: 'celsius',
   }),
   onThermostat({ mode: 'cool', target_temp: 26 }, [thermostat('SystemMode', 3), thermostat('OccupiedCoolingSetpoint', 2600)]),
+  // The band of 20.5 to 26 °C keeps its width around the wish.
   onThermostat({ mode: 'auto', target_temp: 22 }, [
     thermostat('SystemMode', 1),
-    thermostat('OccupiedHeatingSetpoint', 2100),
-    thermostat('OccupiedCoolingSetpoint', 2300),
+    thermostat('OccupiedHeatingSetpoint', 1925),
+    thermostat('OccupiedCoolingSetpoint', 2475),
   ]),
   onThermostat({ mode: 'heat', target_temp: 68, unit: 'fahrenheit' }, [thermostat('OccupiedHeatingSetpoint', 2000)], {
     unit: 'fahrenheit',

@@ -59,6 +59,7 @@ const READINGS: readonly ReadingRow[] = [
   },
   row('Bedroom blind', ['covering', 'WindowCovering', 'CurrentPositionLiftPercent100ths', 4000], ['bedroom-blind/open_percent', 60, '%']),
   row('Living room lamp', ['light', 'LevelControl', 'CurrentLevel', 127], ['living-room-lamp/brightness', 50, '%']),
+  row('Bedroom lamp', ['light', 'ColorControl', 'ColorTemperatureMireds', 200], ['bedroom-lamp/color_temperature', 5000, 'K']),
   row('Well pump', ['pump', 'PumpConfigurationAndControl', 'Capacity', 15_000], ['well-pump/capacity', 75, '%']),
   row(
     'Bath sensor',

@@ -25,7 +25,7 @@ export interface ToolRow {
   readonly sent?: Sent;
   /** Part of the answer's state, in human units. */
   readonly state: JsonObject;
-  /** Whether the answer says that the device already shows the target. */
+  /** Whether the answer says that the device already shows the target; an answer without a target never says so. */
   readonly isSettled: boolean;
   readonly isReading: boolean;
 }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
 import { socketOnHost } from '../../../scripts/network-lab/host-socket.ts';
 import type { LabHost } from '../../../scripts/network-lab/lab-host.ts';
+import { lastLinesOf } from '../hub-child.ts';
 import { until } from './until.ts';
 
 const RPC_PORT = 7373;
@@ -34,8 +35,11 @@ export class SerfAgent implements AsyncDisposable {
     if (!serf) throw new Error('serf is missing: scripts/netlab tools gets it');
     const line = [serf.path, 'agent', `-node=${this.host.name}`, `-bind=${this.host.address()}`, '-log-level=err', ...this.#join];
     const [command, ...args] = this.host.command(line);
-    this.#child = spawn(command, args, { stdio: 'ignore', env: serf.env });
-    this.#rpc = await until(START_LIMIT_MS, async () => this.#connect(), `serf on ${this.host.name} to answer`);
+    this.#child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: serf.env });
+    const lastLines = lastLinesOf(this.#child);
+    this.#rpc = await until(START_LIMIT_MS, async () => this.#connect(), `serf on ${this.host.name} to answer`).catch((cause: unknown) => {
+      throw new Error(`serf ${lastLines()}`, { cause });
+    });
     this.#rpc.on('data', (bytes: Buffer) => this.#hear(bytes.toString('latin1')));
     this.#rpc.on('error', () => undefined);
     this.#send({ Command: 'handshake', Seq: 0 }, { Version: 1 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { CHROMIUM_HINT } from '../../../scripts/browser/chromium.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { HAS_CHROMIUM } from './chromium.ts';
@@ -40,8 +40,13 @@ describe.skipIf(!HAS_CHROMIUM)(`chores at the page${HAS_CHROMIUM ? '' : `: ${CHR
     await dialog.getByLabel('Name').fill('Sofa lamp');
     await dialog.getByLabel('Room').fill('Salon');
     await dialog.getByRole('button', { name: 'Save' }).click();
+    // First, since it goes after some seconds.
+    await notice(/Its tools begin with sofa_lamp\. It can still be called Living room lamp/);
     await opened.page.getByRole('heading', { name: 'Sofa lamp' }).waitFor();
     await expect.poll(() => device('living-room-lamp')).toMatchObject({ name: 'Sofa lamp', area: 'Salon' });
+    await button('About').click();
+    await opened.page.getByText('Was called').waitFor();
+    await opened.page.locator('dd', { hasText: /^Living room lamp$/ }).waitFor();
   });
 
   test('an attribute is read and written, and a command sent, in the words of Matter', async () => {
@@ -67,6 +72,25 @@ describe.skipIf(!HAS_CHROMIUM)(`chores at the page${HAS_CHROMIUM ? '' : `: ${CHR
     await button('Approve and do it').click();
     await opened.page.getByRole('heading', { name: 'Not here' }).waitFor();
     expect(await world.device(PLUG).get(0, 'OperationalCredentials', 'CommissionedFabrics')).toBe(0);
+  });
+
+  test('a device that comes back is offered what it was, and has its former id once somebody agrees', async () => {
+    const code = world.device(PLUG).pairing.qrCode;
+    const params = { code, name: 'Plug again', area: 'Study', accept_attestation: true };
+    // What was removed takes a moment until it can be paired again.
+    const commission = async () => {
+      const answer = await world.hub.call('hub:commission_device', params);
+      expect(answer).toMatchObject({ status: 'success' });
+      return answer;
+    };
+    const answer = await vi.waitFor(commission, { timeout: 90_000 });
+    expect(answer).toMatchObject({ result: { recognised: [{ former: 'desk-plug' }] } });
+    await opened.show('devices/plug-again');
+    await button('It is the same device').click();
+    await button('Approve and do it').click();
+    await opened.page.getByRole('heading', { name: 'Plug again' }).waitFor();
+    await expect.poll(() => opened.page.url()).toContain('#/devices/desk-plug');
+    expect(await device('desk-plug')).toMatchObject({ id: 'desk-plug' });
   });
 
   test('a curve says the very lowest and highest of the time, and takes the hour for a young sensor', async () => {
@@ -165,7 +189,7 @@ describe.skipIf(!HAS_CHROMIUM)(`chores at the page${HAS_CHROMIUM ? '' : `: ${CHR
     const before = await world.hub.get('/api/v1/tokens');
     await button('Add').first().click();
     await button('What it would see').click();
-    await opened.page.getByRole('status', { name: 'What it sees' }).getByText('2 devices', { exact: true }).waitFor();
+    await opened.page.getByRole('status', { name: 'What it sees' }).getByText('3 devices', { exact: true }).waitFor();
     expect(await world.hub.get('/api/v1/tokens')).toEqual(before);
     expect(await opened.page.getByText('made by the owner').count()).toBeGreaterThan(0);
     expect(await opened.page.locator('main').textContent()).not.toContain('owner:owner');

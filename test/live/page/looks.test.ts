@@ -63,7 +63,8 @@ describe.skipIf(!HAS_CHROMIUM)(`the page${HAS_CHROMIUM ? '' : `: ${CHROMIUM_HINT
     await page.page.evaluate(`{
       const image = document.createElement('img');
       image.width = 2000;
-      document.querySelector('main').append(image);
+      // Not in what the page draws, which may be drawn anew at any time.
+      document.body.append(image);
       const script = document.createElement('script');
       try { script.src = 'https://example.org/evil.js'; } catch {}
       const frame = document.createElement('iframe');

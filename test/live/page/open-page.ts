@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { LOOKS, type Look } from './look.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -62,6 +62,20 @@ export class OpenPage implements AsyncDisposable {
   async settled(): Promise<void> {
     await this.page.locator('main').first().waitFor();
     await this.page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+  }
+
+  /** Brings a button to the middle of the screen, and waits until the page has seen it there. */
+  async bringToMiddle(button: Locator): Promise<void> {
+    await button.evaluate((element) => element.scrollIntoView({ block: 'center' }));
+    await this.page.evaluate('new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(() => seen())))');
+  }
+
+  /** Presses a button that decides as a person does: where it has stood still on the screen for a while. */
+  async decide(button: Locator): Promise<void> {
+    await this.bringToMiddle(button);
+    await button.and(this.page.locator('[aria-disabled="false"]')).waitFor();
+    const { x, y, width, height } = (await button.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+    await this.page.mouse.click(x + width / 2, y + height / 2);
   }
 
   /** A look that first agrees, once, where the page asks for an approval: whether it does depends on how dangerous the call is. */

@@ -95,11 +95,35 @@ describe.skipIf(!HAS_CHROMIUM)(`what waits for a person${HAS_CHROMIUM ? '' : `: 
     await owner.show('approvals');
     const request = owner.page.getByRole('article', { name: /burglar wants: Unlock Front door/ });
     await request.getByText('given, and shown to nobody').waitFor();
-    await request.getByRole('button', { name: 'Deny' }).click();
+    await owner.decide(request.getByRole('button', { name: 'Deny' }));
     await owner.page.getByText('Denied by owner').waitFor();
     await request.waitFor({ state: 'detached' });
     expect(await unlocks()).toBe(before);
     expect(await lockState()).toBe(LOCKED);
+  });
+
+  test('two presses at one place decide one request: what moves under the finger is not decided', async () => {
+    const before = await unlocks();
+    await ask('first');
+    await ask('second');
+    await owner.show('approvals');
+    const requests = owner.page.getByRole('article', { name: /(first|second) wants: Unlock Front door/ });
+    await expect.poll(() => requests.count()).toBe(2);
+    const deny = requests.first().getByRole('button', { name: 'Deny' });
+    await owner.bringToMiddle(deny);
+    await expect.poll(() => deny.getAttribute('aria-disabled')).toBe('false');
+    const { x, y, width, height } = (await deny.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+    const press = () => owner.page.mouse.click(x + width / 2, y + height / 2);
+    await press();
+    await expect.poll(() => requests.count()).toBe(1);
+    await press();
+    await owner.page.getByText('This came here only just now').waitFor();
+    expect(await requests.count()).toBe(1);
+    const { approvals } = (await world.hub.get('/api/v1/approvals')) as { approvals: { agent_id: string; state: string }[] };
+    expect(approvals.filter(({ state }) => state === 'pending')).toHaveLength(1);
+    await owner.decide(requests.first().getByRole('button', { name: 'Deny' }));
+    await expect.poll(() => requests.count()).toBe(0);
+    expect(await unlocks()).toBe(before);
   });
 
   test('another browser is enrolled for a person once somebody agrees, and then signs for that person', async () => {
@@ -109,10 +133,11 @@ describe.skipIf(!HAS_CHROMIUM)(`what waits for a person${HAS_CHROMIUM ? '' : `: 
     await phone.page.getByLabel('This device').fill('Ann’s phone');
     await phone.page.getByRole('button', { name: 'Let this browser approve' }).click();
     await phone.page.getByRole('dialog').getByRole('button', { name: 'Fine' }).click();
-    await phone.page.getByText(/^atmo approve [0-9a-f]{32}$/).waitFor();
+    const card = phone.page.getByRole('region', { name: 'Approve in this browser' });
+    await card.getByText(/^atmo approve [0-9a-f]{32}$/).waitFor();
     await owner.show('approvals');
     const request = owner.page.getByRole('article', { name: /approve/i }).first();
-    await request.getByRole('button', { name: 'Approve' }).click();
+    await owner.decide(request.getByRole('button', { name: 'Approve' }));
     await phone.page.getByText('This browser signs as ann').waitFor();
     expect(await world.hub.get('/api/v1/approvers')).toMatchObject({
       approvers: expect.arrayContaining([expect.objectContaining({ person: 'ann' })]),
@@ -123,7 +148,7 @@ describe.skipIf(!HAS_CHROMIUM)(`what waits for a person${HAS_CHROMIUM ? '' : `: 
     // One line of text: a word that breaks in its middle has two.
     expect((await button.boundingBox())?.height).toBeLessThan(50);
     expect(await phone.overflowPixels()).toBe(0);
-    await button.click();
+    await phone.decide(button);
     await phone.page.getByText(/Approved by ann/).waitFor();
     expect(phone.complaints).toEqual([]);
   });
@@ -140,10 +165,7 @@ describe.skipIf(!HAS_CHROMIUM)(`what waits for a person${HAS_CHROMIUM ? '' : `: 
     expect(kept).toMatchObject({ extractable: false, json: expect.not.stringContaining(login.key ?? 'no key') });
     await ask('courier');
     await browser.show('approvals');
-    await browser.page
-      .getByRole('article', { name: /courier wants/ })
-      .getByRole('button', { name: 'Approve' })
-      .click();
+    await browser.decide(browser.page.getByRole('article', { name: /courier wants/ }).getByRole('button', { name: 'Approve' }));
     await browser.page.getByText('Approved by owner').first().waitFor();
     expect(await browser.page.evaluate('JSON.stringify({ ...sessionStorage, ...localStorage })')).not.toContain(login.key);
     expect(browser.complaints).toEqual([]);
@@ -164,6 +186,7 @@ describe.skipIf(!HAS_CHROMIUM)(`what waits for a person${HAS_CHROMIUM ? '' : `: 
         : route.continue(),
     );
     await old.show('approvals');
+    await expect.poll(() => documents).toBe(1);
     await old.page.getByText('This browser signs as owner').waitFor();
     expect(documents).toBe(1);
     expect(old.page.url()).toContain('#/approvals');

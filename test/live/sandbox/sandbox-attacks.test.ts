@@ -43,14 +43,23 @@ const settings = () =>
 const programs = () => openProgramSandbox(settings(), { stateDir: join(home, 'state'), env: { ...process.env } });
 
 const run = (program: string, args: readonly string[], extra: Partial<ProgramOrder> = {}) =>
-  programs().run({ kind: 'cmd', program, args, powers: [], caller: OWNER, signal: AbortSignal.timeout(10_000), ...extra });
+  programs().run({
+    kind: 'cmd',
+    program,
+    args,
+    powers: [],
+    confirm: () => {},
+    caller: OWNER,
+    signal: AbortSignal.timeout(60_000),
+    ...extra,
+  });
 const sh = (script: string, extra: Partial<ProgramOrder> = {}) => run('/bin/sh', ['-c', script], extra);
 
 test('an answer of a script that would fill the memory of the hub is refused', async () => {
   const scripts = new ScriptThreads({ clock: systemClock });
   const answer = async (length: number) => {
     const code = new TextEncoder().encode(`export const execute = () => 'x'.repeat(${length});`);
-    return await scripts.run({ kind: 'js', code, params: {}, config: {}, maxMemoryBytes: 33_554_432, signal: AbortSignal.timeout(10_000) });
+    return await scripts.run({ kind: 'js', code, params: {}, config: {}, maxMemoryBytes: 33_554_432, signal: AbortSignal.timeout(60_000) });
   };
   await expect(answer(4_194_304)).rejects.toMatchObject({ code: 'RESOURCE_EXCEEDED', details: { max_answer_characters: 4_194_304 } });
   await expect(answer(4_194_302)).resolves.toHaveLength(4_194_302);

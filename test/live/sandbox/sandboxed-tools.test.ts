@@ -10,6 +10,7 @@ import type { JsonObject } from '../../../src/core/json.ts';
 import { systemClock } from '../../../src/core/time/clock.ts';
 import { loadManifest } from '../../../src/tools/manifest/tool-manifest.ts';
 import { sandboxSettings } from '../../connectors/sandbox/sandbox-settings.ts';
+import { takenInMemory } from '../../taken-texts.ts';
 import { makeRegistrar, record } from '../../tools/registration/registrar-room.ts';
 import { agent, makeRoom, owner } from '../../tools/tool-room.ts';
 
@@ -89,12 +90,14 @@ const call = (tool: string, params: JsonObject, timeoutMs = 20_000) => room.pipe
 async function load(entries: string): Promise<void> {
   const path = join(home, 'tools.yaml');
   writeFileSync(path, `tools:\n${entries}`, { mode: 0o600 });
-  const tools = await loadManifest(path, {
+  const { tools, leftOut } = await loadManifest(path, {
     builtins: new Map(),
     allowedPlugins: [],
     programs: programs(),
     scripts: new ScriptThreads({ clock: systemClock }),
+    takenOf: takenInMemory(),
   });
+  expect(leftOut).toEqual([]);
   for (const tool of tools) room.registry.register(tool);
 }
 const described = (execution: string) =>

@@ -73,13 +73,13 @@ export const CLIMATE: readonly DeviceRows[] = [
     ),
     does('thermostat_set_mode', { mode: 'cool' }, { raw: [room('SystemMode', 3)], state: { mode: 'cool' } }),
     does('thermostat_set_mode', { mode: 'auto' }, { raw: [room('SystemMode', 1)], state: { mode: 'auto' } }),
-    // In automatic mode the wish lies in the middle of the dead band of 2 °C.
+    // In automatic mode the band of 20 to 25 °C keeps its width, and the wish lies in its middle.
     does(
       'thermostat_set_temperature',
       { temperature: 22 },
       {
-        raw: [room('OccupiedHeatingSetpoint', 2100), room('OccupiedCoolingSetpoint', 2300)],
-        state: { heating_setpoint: 21, cooling_setpoint: 23 },
+        raw: [room('OccupiedHeatingSetpoint', 1950), room('OccupiedCoolingSetpoint', 2450)],
+        state: { heating_setpoint: 19.5, cooling_setpoint: 24.5 },
       },
     ),
   ]),

@@ -30,7 +30,7 @@ export const ENERGY: readonly DeviceRows[] = [
         ['source', 'PowerSource', 'BatChargeLevel', 1],
         ['source', 'PowerSource', 'BatChargeState', 3],
       ],
-      { battery: 45.5, battery_level: 'warning', battery_charging: 'is_not_charging', battery_replacement_needed: false },
+      { battery: 45.5, battery_level: 'warning', battery_charging: 'not_charging', battery_replacement_needed: false },
     ),
   ]),
   device('Car charger', [

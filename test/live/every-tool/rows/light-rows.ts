@@ -96,7 +96,7 @@ export const LIGHTS: readonly DeviceRows[] = [
   // A cluster that only its manufacturer knows.
   device('Party light', [
     ...lightingRows('party_light', LIGHT),
-    tells('party_light_cluster0xfff1fc01_read', [[LIGHT, 'Sparkle', 'SparkleCount', 31]], { attr0xfff10001: 31, attr0xfff10002: 'gold' }),
+    tells('party_light_vendor_1_read', [[LIGHT, 'Sparkle', 'SparkleCount', 31]], { attr0xfff10001: 31, attr0xfff10002: 'gold' }),
   ]),
   within('Attic bridge', 'Attic light', lightingRows('attic_light', 'attic-light')),
   within('Attic bridge', 'Attic plug', lightingRows('attic_plug', 'attic-plug')),

@@ -19,5 +19,6 @@ export const MEDIA: readonly DeviceRows[] = [
       { volume: 40 },
       { given: [['speaker', 'OnOff', 'OnOff', false]], raw: [['speaker', 'LevelControl', 'CurrentLevel', 102]], state: { volume: 40 } },
     ),
+    does('speaker_adjust_volume', { by: 10 }, { raw: [['speaker', 'LevelControl', 'CurrentLevel', 127]], state: { volume: 50 } }),
   ]),
 ];

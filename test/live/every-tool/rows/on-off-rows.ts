@@ -31,7 +31,8 @@ export function lightingRows(slug: string, part: string): readonly ToolRow[] {
       `${slug}_turn_on_for`,
       { seconds: 5.2 },
       {
-        given: [off],
+        // A longer time that runs already gives way to the new one.
+        given: [on, [part, 'OnOff', 'OnTime', 6000]],
         raw: [on],
         later: [off],
         sent: {

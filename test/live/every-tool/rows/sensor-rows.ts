@@ -46,7 +46,7 @@ export const SENSORS: readonly DeviceRows[] = [
     tells('kitchen_window_get_battery', battery('contact'), BATTERY),
   ]),
   within('Bath sensor', 'Bath sensor temperature sensor', [
-    tells('bath_sensor_tempe_get_temperature_322f59', [['temperature', 'TemperatureMeasurement', 'MeasuredValue', 2335]], {
+    tells('bath_temperature_sensor_get_temperature', [['temperature', 'TemperatureMeasurement', 'MeasuredValue', 2335]], {
       temperature: 23.35,
     }),
   ]),
