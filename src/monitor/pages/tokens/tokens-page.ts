@@ -140,8 +140,13 @@ export class TokensPage extends PageElement {
     const replaced = this.#narrowed;
     try {
       const body = { agent_id: agent, permissions: this.#grants, ttl_seconds: Number(life) };
-      this.#minted = await this.app.hub.post<MintedToken>('/api/v1/tokens', body);
-      if (replaced) await this.app.hub.delete(`/api/v1/tokens/${replaced.token_id}`);
+      const minted = await this.app.hub.post<MintedToken>('/api/v1/tokens', body);
+      try {
+        if (replaced) await this.app.hub.delete(`/api/v1/tokens/${replaced.token_id}`);
+      } finally {
+        // Only now, or it would look as if the old one had ended; and also where it has not, since nobody can show it again.
+        this.#minted = minted;
+      }
       this.#reset();
       await this.updateComplete;
       this.querySelector<HTMLElement>('#minted-title')?.focus();
