@@ -33,8 +33,6 @@ export default defineConfig({
           setupFiles: ['test/live/failure-logs.ts'],
           pool: 'forks',
           fileParallelism: false,
-          // They measure time on machines that others share; what fails twice is wrong.
-          retry: 1,
           ...patience,
         },
       },

@@ -36,9 +36,6 @@ export function outcomeOf(title: string, report: VitestReport): Outcome {
   const failedNotes = tests
     .filter((test) => test.status === 'failed')
     .map(({ fullName, failureMessages }) => `failed: ${title}: ${fullName.trim()}: ${reason(failureMessages?.at(-1))}`);
-  const repeatedNotes = tests
-    .filter(({ status, failureMessages = [] }) => status === 'passed' && failureMessages.length > 0)
-    .map(({ fullName, failureMessages }) => `passed at another try: ${title}: ${fullName.trim()}: ${reason(failureMessages?.at(0))}`);
   const broken = report.testResults.filter(
     (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
   );
@@ -48,7 +45,7 @@ export function outcomeOf(title: string, report: VitestReport): Outcome {
   const extra = [...brokenFiles, ...stray];
   return {
     tally: sum([{ passed, failed, skipped: skippedNotes.length }, ...extra.map((outcome) => outcome.tally)]),
-    notes: [...skippedNotes, ...repeatedNotes, ...failedNotes, ...extra.flatMap((outcome) => outcome.notes)],
+    notes: [...skippedNotes, ...failedNotes, ...extra.flatMap((outcome) => outcome.notes)],
     times: report.testResults.map((file) => ({ file: relative(ROOT, file.name), seconds: (file.endTime - file.startTime) / 1000 })),
   };
 }

@@ -27,14 +27,6 @@ describe('report of a test run', () => {
     expect(outcome.notes).toEqual(['failed: unit: adds: AssertionError: expected 1 to be 2']);
   });
 
-  test('names a test that passed only when it was repeated, and why, and counts it as passed', () => {
-    const failureMessages = ['Error: late'];
-    const repeated = { ...A_FILE, status: 'passed', assertionResults: [{ fullName: 'is quick', status: 'passed', failureMessages }] };
-    const outcome = outcomeOf('live', { success: true, testResults: [repeated] });
-    expect(outcome.tally).toEqual({ passed: 1, failed: 0, skipped: 0 });
-    expect(outcome.notes).toEqual(['passed at another try: live: is quick: Error: late']);
-  });
-
   test('tells how long each file took', () => {
     const { times } = outcomeOf('unit', { success: true, testResults: [file('passed', 'passed')] });
     expect(times).toEqual([{ file: 'test/a.test.ts', seconds: 2.5 }]);
