@@ -3,5 +3,5 @@ import type { TakenText } from '../src/core/storage/owner-file.ts';
 /** Texts of files by their paths, as the store keeps them. */
 export function takenInMemory(): (path: string) => TakenText {
   const texts = new Map<string, string>();
-  return (path) => ({ get: () => texts.get(path), set: (text) => void texts.set(path, text) });
+  return (path) => ({ get: () => texts.get(path), set: (text) => void texts.set(path, text), forget: () => void texts.delete(path) });
 }

@@ -11,7 +11,7 @@ import { parseCheckedYaml } from '../core/settings/checked-yaml.ts';
 import type { ConfigReload } from '../core/settings/config-reload.ts';
 import { camelKeys } from '../core/settings/config-section.ts';
 import { takenInCopy } from '../core/storage/kept-file.ts';
-import { OwnerFile, type TakenText } from '../core/storage/owner-file.ts';
+import { OwnerFile } from '../core/storage/owner-file.ts';
 import type { MeshSettings } from '../mesh/mesh-session.ts';
 import { SENSORS_SECTION, type SensorsConfig } from '../sensors/sensor-config.ts';
 import { checkRoles } from '../tools/builtin/access/token-role.ts';
@@ -65,7 +65,7 @@ export interface HubConfig {
   readonly tools: {
     readonly manifestFile: string;
     /** The first of these that is there has tools to register at each start. */
-    readonly bootstrapFiles: readonly string[];
+    readonly bootstrapFiles: readonly [string, ...string[]];
     /** Grants that cover what registered tools may need; everything but administration when absent. */
     readonly allowedPermissions?: readonly string[];
     readonly disabled: readonly string[];
@@ -205,7 +205,7 @@ function tlsOf({ enabled, names, certificate_file: certificateFile, key_file: ke
 }
 
 /** Source 003 looks in both places. */
-function bootstrapFilesOf(own: string | undefined, stateDir: string): readonly string[] {
+function bootstrapFilesOf(own: string | undefined, stateDir: string): readonly [string, ...string[]] {
   return own === undefined ? [join(stateDir, 'tools_bootstrap.json'), join(stateDir, 'config/tools_bootstrap.json')] : [own];
 }
 
@@ -266,7 +266,7 @@ export function configFileOf(env: Environment, stateDir: string): string | undef
   return defaultFiles(stateDir).find((path) => existsSync(path));
 }
 
-const defaultFiles = (stateDir: string): readonly string[] => [join(stateDir, 'config.yaml'), '/etc/atmosphere-edge/config.yaml'];
+const defaultFiles = (stateDir: string): readonly [string, string] => [join(stateDir, 'config.yaml'), '/etc/atmosphere-edge/config.yaml'];
 
 /** The file of a configuration with its defaults, before the environment. CONFIG_INVALID with file and line. */
 export function readConfigFile(env: Environment, stateDir: string): ConfigFile {
@@ -312,36 +312,23 @@ interface ConfigInForce {
  * `loadConfig` where nothing was ever taken.
  */
 export function configInForce(env: Environment, stateDir: string): ConfigInForce {
-  const paths = env.ATMO_CONFIG ? [env.ATMO_CONFIG] : defaultFiles(stateDir);
-  const takenOf = (path: string) => takenInCopy(stateDir, path);
-  const path = paths.find((one) => existsSync(one) || takenOf(one).get() !== undefined);
-  const ownerFile = path === undefined ? undefined : ownerFileAt(path, { env, stateDir, taken: takenOf(path) });
-  const found = ownerFile?.load();
-  if (!ownerFile || !found) {
-    const file = readConfigFile(env, stateDir);
-    return { file, config: loadConfig(env, stateDir, file), keep: () => {} };
-  }
-  const { content, text, ...fault } = found;
-  return { ...content, ...fault, keep: () => ownerFile.keep(text) };
-}
-
-interface ConfigPlace {
-  readonly env: Environment;
-  readonly stateDir: string;
-  readonly taken: TakenText;
-}
-
-function ownerFileAt(path: string, { env, stateDir, taken }: ConfigPlace): OwnerFile<Pick<ConfigInForce, 'file' | 'config'>> {
-  return new OwnerFile({
-    path,
-    read: () => (existsSync(path) ? readConfigText(path) : undefined),
-    parse: (text) => {
+  const ownerFile = new OwnerFile({
+    paths: env.ATMO_CONFIG ? [env.ATMO_CONFIG] : defaultFiles(stateDir),
+    read: (path) => (existsSync(path) ? readConfigText(path) : undefined),
+    parse: (text, path) => {
       const file = parsedFile(text, path);
       return { file, config: loadConfig(env, stateDir, file) };
     },
-    taken,
-    nothing: 'to have the defaults, write "{}" into it',
+    takenOf: (path) => takenInCopy(stateDir, path),
+    nothing: { purpose: 'to have the defaults', text: '{}' },
   });
+  const found = ownerFile.load();
+  if (!found) {
+    const file = ownerFile.wasTaken() ? parsedFile('{}', ownerFile.path) : readConfigFile(env, stateDir);
+    return { file, config: loadConfig(env, stateDir, file), keep: () => {} };
+  }
+  const { content, text, path, ...fault } = found;
+  return { ...content, ...fault, keep: () => ownerFile.keep({ text, path }) };
 }
 
 function readConfigText(found: string): string {

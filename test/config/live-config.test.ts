@@ -81,6 +81,18 @@ test.each([
   },
 );
 
+test('a file that the hub has taken as one without settings can be removed', () => {
+  for (const text of ['tools: {disabled: [a]}', '{}\n']) {
+    write(text);
+    liveConfig({}, dir).keep();
+  }
+  rmSync(join(dir, 'config.yaml'));
+  for (const env of [{}, { ATMO_CONFIG: join(dir, 'config.yaml') }]) {
+    const config = liveConfig(env, dir);
+    expect([config.tools.disabled, config.problem()]).toEqual([[], undefined]);
+  }
+});
+
 test('a file that was empty from the first start on says that there are no settings, at every start', () => {
   write('');
   for (let starts = 0; starts < 2; starts++) {

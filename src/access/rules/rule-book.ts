@@ -27,7 +27,7 @@ const SETTLE_MS = 200;
 const SPACE = 'rules';
 const TAKEN = 'taken';
 const PROBLEM = 'rules';
-const NO_RULES = 'to have no rules, write "rules: []" into it';
+const NO_RULES = { purpose: 'to have no rules', text: 'rules: []' };
 
 /** Whom the rules work with. */
 export interface RuleBookPorts {
@@ -40,7 +40,7 @@ export interface RuleBookPorts {
   readonly logger: Logger;
   readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
   /** Where the rules that were taken last are kept, since the file alone cannot tell "none" from "lost". */
-  readonly store: Pick<KeyValueStore, 'get' | 'set'>;
+  readonly store: Pick<KeyValueStore, 'get' | 'set' | 'delete'>;
 }
 
 /**
@@ -68,10 +68,10 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
     this.#mustExist = mustExist;
     this.#source = new RuleSource(file);
     this.#file = new OwnerFile({
-      path: file,
+      paths: [file],
       read: () => this.#source.read(),
-      parse: (text) => parse(text, file),
-      taken: textInStore(ports.store, SPACE, TAKEN),
+      parse,
+      takenOf: () => textInStore(ports.store, SPACE, TAKEN),
       nothing: NO_RULES,
     });
     this.#rules = noRules();
@@ -81,7 +81,7 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
     this.#signature = this.#source.signature();
     const found = this.#file.load();
     if (found) await this.#startWith(found);
-    else if (this.#mustExist) throw nothingIn({ path: this.#file.path, nothing: NO_RULES }, 'is not there');
+    else if (this.#mustExist && !this.#file.wasTaken()) throw nothingIn(this.#source.file, 'is not there', NO_RULES);
     this.#lookLater(LOOK_AGAIN_MS);
   }
 
@@ -129,12 +129,12 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
     return time.isTrusted() ? this.#rules.zone.at(time.now()) : undefined;
   }
 
-  #take({ content, text }: OwnerText<CompiledRules>): JsonObject {
+  #take({ content, text, path }: OwnerText<CompiledRules>): JsonObject {
     this.#rules = content;
     this.#hash = sha256Hex(text);
     this.#problem = undefined;
     this.#ports.problems.clear(PROBLEM);
-    this.#file.keep(text);
+    this.#file.keep({ text, path });
     const { set, zone } = this.#rules;
     this.#ports.logger.info('rules.loaded', { count: set.rules.length, timezone: zone.zone });
     return { hash: this.#hash, count: set.rules.length };
@@ -163,7 +163,11 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
 
   #reload(): void {
     const found = this.#file.load();
-    if (!found) return;
+    if (!found) {
+      this.#problem = undefined;
+      this.#ports.problems.clear(PROBLEM);
+      return;
+    }
     if ('fault' in found) throw found.fault;
     if (sha256Hex(found.text) === this.#hash && this.#problem === undefined) return;
     const data = this.#take(found);
@@ -187,6 +191,6 @@ export class RuleBook implements RuleEngine, RuleAdministration, Service {
 
 /** A file without a word is what is left of one that was lost, also where nothing was ever taken of it. */
 function parse(text: string, file: string): CompiledRules {
-  if (saysNothing(text)) throw nothingIn({ path: file, nothing: NO_RULES }, 'is empty');
+  if (saysNothing(text)) throw nothingIn(file, 'is empty', NO_RULES);
   return compileRules(text, file);
 }

@@ -159,6 +159,10 @@ export function takenInCopy(stateDir: string, path: string): TakenText {
       return typeof copy === 'object' ? copy.text : undefined;
     },
     set: (text) => writeCopy(file, { text }),
+    forget: () => {
+      rmSync(file, { force: true });
+      syncPath(dirname(file));
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { AtmoError } from '../errors.ts';
 import { attemptWrite } from './durable-file.ts';
@@ -10,24 +11,36 @@ export interface TakenText {
   get(): string | undefined;
   /** Throws where the disk takes nothing. */
   set(text: string): void;
+  /** Forgets the text. Throws where the disk takes nothing. */
+  forget(): void;
+}
+
+/** How the owner says that there is to be nothing in a file. */
+interface NothingText {
+  /** Such as `to have no rules`. */
+  readonly purpose: string;
+  /** Such as `rules: []`. */
+  readonly text: string;
 }
 
 /** A file that people edit, and what it says. */
 interface OwnerFileParts<Content> {
-  readonly path: string;
+  /** Where it is looked for: the first place with a file counts. */
+  readonly paths: readonly [string, ...string[]];
   /** Undefined when there is no file. Throws for one that must not be used. */
-  readonly read: () => string | undefined;
+  readonly read: (path: string) => string | undefined;
   /** Throws for a text with mistakes. */
-  readonly parse: (text: string) => Content;
-  readonly taken: TakenText;
-  /** How the owner says that there is to be nothing, such as `to have no rules, write "rules: []" into it`. */
-  readonly nothing: string;
+  readonly parse: (text: string, path: string) => Content;
+  readonly takenOf: (path: string) => TakenText;
+  readonly nothing: NothingText;
 }
 
 /** What counts of a file that people edit. */
 export interface OwnerText<Content> {
   readonly content: Content;
   readonly text: string;
+  /** Where it is, or was when its text was taken. */
+  readonly path: string;
   /** Why this is what was taken last, and not what the file says; absent when it is the same. */
   readonly fault?: unknown;
 }
@@ -35,10 +48,11 @@ export interface OwnerText<Content> {
 /** White space, and the zeros that a power cut leaves. */
 const NOTHING = /^[\s\0]*$/;
 const SPACE = 'owner-files';
+const GONE = 'is gone';
 
 /**
  * A file that its owner edits. An edit is no damage, so the file is not anchored by its content: the text that counted last is kept,
- * and counts on where the file is gone, says nothing at all, or has mistakes.
+ * and counts on where no file is left at any of its places, or the one that is there says nothing at all or has mistakes.
  */
 export class OwnerFile<Content> {
   readonly #parts: OwnerFileParts<Content>;
@@ -47,44 +61,76 @@ export class OwnerFile<Content> {
     this.#parts = parts;
   }
 
+  /** The place with a file, else that of the text that was taken, else the first. */
   get path(): string {
-    return this.#parts.path;
+    const [first] = this.#parts.paths;
+    return this.#placeOfFile() ?? this.#before()?.path ?? first;
   }
 
   /** True when a text of it was ever taken. */
   wasTaken(): boolean {
-    return this.#parts.taken.get() !== undefined;
+    return this.#before() !== undefined;
   }
 
-  /** Undefined when there is no file and never was. Throws what the file throws where nothing was ever taken of it. */
+  /**
+   * Undefined when there is no file, and either never was or was taken last as one that holds nothing. Throws what the file throws
+   * where nothing was ever taken of it.
+   */
   load(): OwnerText<Content> | undefined {
-    const { read, parse, taken } = this.#parts;
-    const before = taken.get();
+    const { read, parse, nothing } = this.#parts;
+    const before = this.#before();
+    const { path } = this;
     try {
-      const text = read();
+      const text = read(path);
+      if (text === undefined && before?.text.trim() === nothing.text) return undefined;
       if (before !== undefined) this.#requireSomething(text);
-      return text === undefined ? undefined : { content: parse(text), text };
+      return text === undefined ? undefined : { content: parse(text, path), text, path };
     } catch (fault) {
       const content = before === undefined ? undefined : this.#parsedOr(before, fault);
       if (before === undefined || content === undefined) throw fault;
-      return { content, text: before, fault };
+      return { ...before, content, fault };
     }
   }
 
-  /** Keeps a text that counts from now on. What a full disk or its bounds do not take now is kept at a later start. */
-  keep(text: string): void {
-    keepTaken(this.#parts.taken, text);
+  /**
+   * Keeps a text that counts from now on, and forgets those of other places. What a full disk or its bounds do not take now is kept
+   * at a later start.
+   */
+  keep({ text, path }: Pick<OwnerText<Content>, 'text' | 'path'>): void {
+    const { paths, takenOf } = this.#parts;
+    if (saysNothing(text)) return;
+    keepTaken(takenOf(path), text);
+    for (const other of paths.filter((one) => one !== path).map(takenOf)) {
+      attemptWrite(() => {
+        if (other.get() !== undefined) other.forget();
+      });
+    }
+  }
+
+  #placeOfFile(): string | undefined {
+    return this.#parts.paths.find((path) => existsSync(path));
+  }
+
+  /** What was taken of the place with the file; where that is new, of the place where a file was before. */
+  #before(): Pick<OwnerText<Content>, 'text' | 'path'> | undefined {
+    const { paths, takenOf } = this.#parts;
+    const there = this.#placeOfFile();
+    for (const path of there === undefined ? paths : [there, ...paths]) {
+      const text = takenOf(path).get();
+      if (text !== undefined) return { text, path };
+    }
+    return undefined;
   }
 
   #requireSomething(text: string | undefined): void {
     if (text !== undefined && !saysNothing(text)) return;
-    throw nothingIn(this.#parts, text === undefined ? 'is gone' : 'is empty');
+    throw nothingIn(this.path, text === undefined ? GONE : 'is empty', this.#parts.nothing);
   }
 
   /** What a newer version does not understand any more helps nobody: then the file itself is what the owner has to hear of. */
-  #parsedOr(text: string, fault: unknown): Content {
+  #parsedOr({ text, path }: Pick<OwnerText<Content>, 'text' | 'path'>, fault: unknown): Content {
     try {
-      return this.#parts.parse(text);
+      return this.#parts.parse(text, path);
     } catch {
       throw fault;
     }
@@ -103,9 +149,10 @@ export function saysNothing(text: string): boolean {
   return NOTHING.test(text);
 }
 
-/** The error for a file that says nothing where it has to say something. */
-export function nothingIn({ path, nothing }: { readonly path: string; readonly nothing: string }, found: string): AtmoError {
-  return new AtmoError('CONFIG_INVALID', `${path} ${found}; ${nothing}`, { file: path });
+/** The error for a file that says nothing where it has to say something, with how the hub is made to forget what it said. */
+export function nothingIn(path: string, found: string, { purpose, text }: NothingText): AtmoError {
+  const after = found === GONE ? '; when the hub has taken that, the file may be removed' : '';
+  return new AtmoError('CONFIG_INVALID', `${path} ${found}; ${purpose}, write ${JSON.stringify(text)} into it${after}`, { file: path });
 }
 
 /** What a file is remembered by: a state directory may be moved, or restored somewhere else, with all that is in it. */
@@ -115,18 +162,21 @@ export function placeOf(stateDir: string, path: string): string {
   return createHash('sha256').update(place, 'utf8').digest('hex').slice(0, 32);
 }
 
+type TextStore = Pick<KeyValueStore, 'get' | 'set' | 'delete'>;
+
 /** Keeps the texts of files in the store. */
-export function takenInStore(store: Pick<KeyValueStore, 'get' | 'set'>, stateDir: string): (path: string) => TakenText {
+export function takenInStore(store: TextStore, stateDir: string): (path: string) => TakenText {
   return (path) => textInStore(store, SPACE, placeOf(stateDir, path));
 }
 
 /** Keeps a text in the store, in this entry. */
-export function textInStore(store: Pick<KeyValueStore, 'get' | 'set'>, space: string, key: string): TakenText {
+export function textInStore(store: TextStore, space: string, key: string): TakenText {
   return {
     get: () => {
       const text = store.get(space, key);
       return typeof text === 'string' ? text : undefined;
     },
     set: (text) => store.set(space, key, text),
+    forget: () => void store.delete(space, key),
   };
 }

@@ -68,30 +68,34 @@ interface RecordFileParts {
   readonly uid?: number;
 }
 
-/** The records of the first of these files that is there, or was; none where there never was one. */
-export function readFirstRecordFile(paths: readonly string[], parts: RecordFileParts): RecordFile {
-  const path = paths.find((one) => existsSync(one) || parts.takenOf(one).get() !== undefined);
-  return path === undefined ? NONE : readRecordFile(path, parts);
+/** As `readFirstRecordFile`, of a file with one place. */
+export function readRecordFile(path: string, parts: RecordFileParts): RecordFile {
+  return readFirstRecordFile([path], parts);
 }
 
 /**
- * The records of a file with a list of tools: `tools:` in YAML or JSON, or a bare list. Never throws: a mistake costs the record in
- * which it is. Of a file that is gone, says nothing, cannot be read as a whole, or can be written by others than `uid` and root, the
- * records that were taken last count on; it costs its tools where none were. The hub goes on to control lamps.
+ * The records of the first of these files that is there, with a list of tools: `tools:` in YAML or JSON, or a bare list. Never throws: a
+ * mistake costs the record in which it is. Where none is left, or the one that is there says nothing, cannot be read as a whole, or can be
+ * written by others than `uid` and root, the records that were taken last count on; it costs its tools where none were. The hub goes on
+ * to control lamps.
  */
-export function readRecordFile(path: string, { takenOf, uid = process.getuid?.() ?? 0 }: RecordFileParts): RecordFile {
+export function readFirstRecordFile(
+  paths: readonly [string, ...string[]],
+  { takenOf, uid = process.getuid?.() ?? 0 }: RecordFileParts,
+): RecordFile {
   const file = new OwnerFile({
-    path,
-    read: () => (existsSync(path) ? textOf(path, uid) : undefined),
-    parse: (text) => recordsOf(text, path),
-    taken: takenOf(path),
-    nothing: 'to have no tools of its own, write "tools: []" into it',
+    paths,
+    read: (path) => (existsSync(path) ? textOf(path, uid) : undefined),
+    parse: recordsOf,
+    takenOf,
+    nothing: { purpose: 'to have no tools of its own', text: 'tools: []' },
   });
+  const { path } = file;
   try {
     const found = file.load();
     if (!found) return NONE;
     if ('fault' in found) return { ...found.content, stale: { place: path, problem: reasonOf(found.fault, path) } };
-    file.keep(found.text);
+    file.keep(found);
     return found.content;
   } catch (thrown) {
     return { records: [], leftOut: [{ place: path, problem: reasonOf(thrown, path) }] };

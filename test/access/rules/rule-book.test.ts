@@ -252,6 +252,23 @@ describe('a file that lost its rules', () => {
     expect([book.judge(onLamp).kind, problems.list()]).toEqual(['allow', []]);
   });
 
+  test.each([false, true])(
+    'can be removed once the hub has taken that there are no rules, when the owner named it: %s',
+    async (mustExist) => {
+      const before = openBook(DENY_LAMP);
+      await before.book.start();
+      before.write('rules: []\n');
+      for (let looks = 0; looks < 3; looks++) before.lookAgain();
+      rmSync(before.file);
+      for (let looks = 0; looks < 3; looks++) before.lookAgain();
+      const { ports, file, problems } = openBook(undefined, new ManualClock(), before.store);
+      const book = new RuleBook(ports, file, { mustExist });
+      await book.start();
+      onTestFinished(() => book[Symbol.asyncDispose]());
+      expect([book.judge(onLamp).kind, before.problems.list(), problems.list()]).toEqual(['allow', [], []]);
+    },
+  );
+
   test('that is emptied while the hub runs changes nothing', async () => {
     const { book, write, lookAgain, problems } = openBook(DENY_LAMP);
     await book.start();
