@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { NO_HOME_NAMES } from '../../src/core/devices/home-names.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { EventBus } from '../../src/core/events.ts';
 import type { Json } from '../../src/core/json.ts';
@@ -156,7 +157,7 @@ async function hub(): Promise<Findings['hub']> {
   press(1);
   await sleep(PULSE_MS);
   stop?.();
-  const turnOn = tools.find(({ definition }) => definition.name === 'relay_turn_on');
+  const turnOn = tools(NO_HOME_NAMES).find(({ definition }) => definition.name === 'relay_turn_on');
   const turnedOn = await turnOn?.handler({}, { signal: new AbortController().signal } as ToolContext);
   const levelOn = await relayOf(source);
   await service[Symbol.asyncDispose]();

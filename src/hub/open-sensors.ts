@@ -8,6 +8,7 @@ import type { Clock } from '../core/time/clock.ts';
 import type { BoardDevices } from '../sensors/board-devices.ts';
 import { BoardSensors } from '../sensors/board-sensors.ts';
 import type { GpioConfig } from '../sensors/gpio/gpio-config.ts';
+import type { OpenGpio } from '../sensors/gpio/open-gpio.ts';
 import { kernelSources } from '../sensors/kernel-sources.ts';
 import type { SensorsConfig } from '../sensors/sensor-config.ts';
 import type { SensorSource } from '../sensors/sensor-source.ts';
@@ -50,7 +51,20 @@ async function openSerial(clock: Clock, config: SensorsConfig, stack: ServiceSta
 async function openLines(ground: SensorGround, config: GpioConfig, stack: ServiceStack): Promise<SensorSource> {
   const { openGpio } = await import('../sensors/gpio/open-gpio.ts');
   const { service, source, tools } = openGpio(ground, config);
-  for (const tool of tools) ground.registry.register(tool);
+  stack.own(registerPlaced(ground, tools));
   await stack.start(service);
   return source;
+}
+
+/** Registers the tools of the outputs, and those again whose room has another name. */
+function registerPlaced({ registry, homeNames }: Pick<SensorGround, 'registry' | 'homeNames'>, tools: OpenGpio['tools']): AsyncDisposable {
+  const register = () => {
+    for (const tool of tools(homeNames)) {
+      const known = registry.get(tool.id);
+      if (!known || known.definition.metadata.area !== tool.definition.metadata.area) registry.register(tool, { replace: true });
+    }
+  };
+  register();
+  const stop = homeNames.onAreaRenamed(register);
+  return { [Symbol.asyncDispose]: async () => stop() };
 }

@@ -1,3 +1,4 @@
+import type { AreaChanges } from '../../core/devices/home-names.ts';
 import type { Service } from '../../core/service.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
@@ -15,17 +16,20 @@ export interface OpenGpio {
   /** Takes the lines at its start and leaves outputs safe at its end; it is to be started before the source is read. */
   readonly service: Service;
   readonly source: SensorSource;
-  readonly tools: readonly RegisteredTool[];
+  /** Those of the outputs, with their rooms as they are called today. */
+  readonly tools: (areas: Pick<AreaChanges, 'areaToday'>) => readonly RegisteredTool[];
 }
 
 /** The lines of the configuration. Nothing is opened before the service starts. CONFIG_INVALID for lines that contradict each other. */
 export function openGpio(ground: GpioGround, config: GpioConfig): OpenGpio {
   checkGpioConfig(config);
   const board = new GpioBoard({ openChip: () => openChip(ground.clock, config), onExit: onProcessExit, ...ground }, config);
-  const tools = board.outputs.flatMap((line) => {
-    const settings = config.outputs[line.name];
-    return settings ? outputTools(line, settings) : [];
-  });
+  const tools = (areas: Pick<AreaChanges, 'areaToday'>) =>
+    board.outputs.flatMap((line) => {
+      const settings = config.outputs[line.name];
+      if (!settings) return [];
+      return outputTools(line, settings.area === undefined ? settings : { ...settings, area: areas.areaToday(settings.area) });
+    });
   return { service: board, source: board, tools };
 }
 

@@ -16,7 +16,10 @@ const RETURNS = {
   properties: { output: { type: 'string' }, is_on: { type: 'boolean', description: 'State after the call, as the chip tells it' } },
 };
 
-/** `gpio:<name>_turn_on`, `_turn_off` and `_pulse`; what leads away from a dangerous output's safe state needs an approval. */
+/**
+ * `gpio:<name>_turn_on`, `_turn_off` and `_pulse`; what leads away from a dangerous output's safe state needs an approval. `area` of
+ * the configuration is what the room is called today.
+ */
 export function outputTools(line: OutputLine, config: GpioOutputConfig): readonly RegisteredTool[] {
   return [setTool(line, config, 'on'), setTool(line, config, 'off'), pulseTool(line, config)].map((tool) => ({
     ...tool,
@@ -32,7 +35,7 @@ function setTool(line: OutputLine, config: GpioOutputConfig, state: 'on' | 'off'
       ...common(line, config, { isOn, isSafe }),
       name: `${line.name}_turn_${state}`,
       title: `Turn ${quoted(line.sensor.title)} ${state}`,
-      description: `Turns ${described(line)}, an output of this hub's board, ${state}.${isSafe ? ' This is its safe state.' : ''}`,
+      description: `Turns ${described(line, config)}, an output of this hub's board, ${state}.${isSafe ? ' This is its safe state.' : ''}`,
       isIdempotent: true,
       parameters: {
         ...(!isSafe && {
@@ -63,7 +66,7 @@ function pulseTool(line: OutputLine, config: GpioOutputConfig): RegisteredTool {
       name: `${line.name}_pulse`,
       title: `Pulse ${quoted(line.sensor.title)}`,
       description:
-        `Turns ${described(line)}, an output of this hub's board, ${isOn ? 'on' : 'off'} for a moment and back again, as one presses ` +
+        `Turns ${described(line, config)}, an output of this hub's board, ${isOn ? 'on' : 'off'} for a moment and back again, as one presses ` +
         'a button. Use it for door openers and impulse relays.',
       isIdempotent: false,
       parameters: {
@@ -93,12 +96,13 @@ function common(
     isDangerous,
     timeoutMs: TIMEOUT_MS,
     preferLocal: true,
-    tags: ['gpio', 'output', ...(area === undefined ? [] : [area])],
+    tags: ['gpio', 'output'],
+    ...(area !== undefined && { area }),
     returns: RETURNS,
     effects: () => [{ permission, risk: isDangerous ? 'dangerous' : 'low', target: `gpio/${line.name}`, values: { is_on: isOn } }] as const,
   } as const;
 }
 
-function described({ name, sensor: { title, area } }: OutputLine): string {
+function described({ name, sensor: { title } }: OutputLine, { area }: GpioOutputConfig): string {
   return `${quoted(title)} (${name})${area === undefined ? '' : ` in ${quoted(area)}`}`;
 }

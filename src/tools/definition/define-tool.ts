@@ -51,6 +51,8 @@ export interface ToolDeclaration<S extends Shape> {
   /** Names or roles of the hubs that may run it; any when absent. */
   readonly nodeAffinity?: readonly string[];
   readonly tags?: readonly string[];
+  /** Room of what it acts on. */
+  readonly area?: string;
   readonly examples?: Metadata['examples'];
   readonly effects?: (params: ValuesOf<S>) => readonly Effect[];
   readonly canonicalize?: (params: ValuesOf<S>, caller: CallerView) => JsonObject;
@@ -102,6 +104,7 @@ function definitionOf<S extends Shape>(declaration: ToolDeclaration<S>): ToolDef
       category: declaration.category,
       tags: [...(declaration.tags ?? []), ...(declaration.isDestructive ? [DESTRUCTIVE] : [])],
       author: 'atmosphere-edge',
+      ...(declaration.area !== undefined && { area: declaration.area }),
       examples: declaration.examples ?? [],
       createdBy: 'system',
       isDangerous: declaration.isDangerous ?? false,

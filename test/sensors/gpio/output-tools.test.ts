@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { NO_HOME_NAMES } from '../../../src/core/devices/home-names.ts';
 import { lintDefinition } from '../../../src/tools/definition/definition-lint.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { approvalsSaying } from '../../tools/approvals-saying.ts';
@@ -27,7 +28,7 @@ async function home(yaml = HOME) {
   const gpio = new GpioRoom(yaml);
   await gpio.gpio.service.start();
   const tools = makeRoom({ clock: gpio.clock, approvals: approvalsSaying(PENDING) });
-  for (const tool of gpio.gpio.tools) tools.registry.register(tool);
+  for (const tool of gpio.gpio.tools(NO_HOME_NAMES)) tools.registry.register(tool);
   const call = async (tool: string, params = {}, principal = owner) => tools.pipeline.call({ principal, tool, params });
   return { ...tools, gpio, call };
 }
@@ -35,11 +36,11 @@ async function home(yaml = HOME) {
 describe('tools of outputs', () => {
   test('are three for each, without a complaint of the lint', async () => {
     const { gpio } = await home();
-    expect(gpio.gpio.tools.map(({ id }) => id)).toEqual(
+    expect(gpio.gpio.tools(NO_HOME_NAMES).map(({ id }) => id)).toEqual(
       ['pump', 'siren', 'heater_lock'].flatMap((name) => ['turn_on', 'turn_off', 'pulse'].map((action) => `gpio:${name}_${action}@1.0.0`)),
     );
     const validator = new SchemaValidator();
-    for (const { definition } of gpio.gpio.tools) expect(lintDefinition(definition, validator), definition.name).toEqual([]);
+    for (const { definition } of gpio.gpio.tools(NO_HOME_NAMES)) expect(lintDefinition(definition, validator), definition.name).toEqual([]);
   });
 
   test('set the line and answer with what it is', async () => {
@@ -126,7 +127,7 @@ describe('tools of outputs', () => {
 
   test('without their chip are listed as unavailable, and say why', async () => {
     const { call, gpio } = await home('gpio: { outputs: { pump: { line: 99 } } }');
-    expect(gpio.gpio.tools.map(({ isAvailable }) => isAvailable?.())).toEqual([false, false, false]);
+    expect(gpio.gpio.tools(NO_HOME_NAMES).map(({ isAvailable }) => isAvailable?.())).toEqual([false, false, false]);
     expect(codeOf(await call('gpio:pump_turn_on'))).toBe('DEVICE_UNREACHABLE');
   });
 
