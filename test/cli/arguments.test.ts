@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parseCommandLine } from '../../src/cli/arguments.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
 import { parseGrant } from '../../src/core/access/permission.ts';
+import { withUsualOptions } from '../../src/core/devices/command-options.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { standardCluster } from '../../src/matter/model/standard-model.ts';
 import { profileFilesOf, readProfileDirectory } from '../../src/profiles/files/profile-files.ts';
@@ -130,7 +131,10 @@ describe('examples for a home', () => {
         : [{ of: standardCluster(cluster)?.commands.find(({ name }) => name === command), fields: JSON.parse(fields) as JsonObject }];
     });
     expect(calls).toHaveLength(2);
-    for (const { of, fields } of calls) expect(Object.keys(fields)).toEqual(of?.parameters.required ?? []);
+    for (const { of, fields } of calls) {
+      const required = (of?.parameters.required ?? []) as readonly string[];
+      expect(Object.keys(withUsualOptions(fields, required))).toEqual(required);
+    }
   });
 });
 

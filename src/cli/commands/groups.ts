@@ -92,7 +92,7 @@ const VERBS: readonly ToolVerb[] = [
     summary: 'send one command to all members at once; nobody acknowledges it',
     examples: [
       'group call evening OnOff Off',
-      `group call evening LevelControl MoveToLevel --params '{"level": 80, "transitionTime": 10, "optionsMask": {}, "optionsOverride": {}}'`,
+      `group call evening LevelControl MoveToLevel --params '{"level": 80, "transitionTime": 10}'`,
     ],
     tool: 'hub:invoke_group',
     operands: [

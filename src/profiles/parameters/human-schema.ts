@@ -1,3 +1,4 @@
+import { withUsualOptions } from '../../core/devices/command-options.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { enumNames, isNullable, rawKind } from '../convert/converter.ts';
 import { snake } from '../words.ts';
@@ -55,14 +56,10 @@ export function completeFields(schema: JsonSchema, fields: JsonObject): JsonObje
   return { ...fields, ...Object.fromEntries(missing) };
 }
 
-// Bits that change how a command works; without any of them it works as usual. A bitmap that says what a command is about has no default.
-const USUAL_WITHOUT = ['optionsMask', 'optionsOverride', 'onOffControl'];
-
 /** Raw request fields as a caller may leave them: options that are missing are empty, names of enums are spelled as the schema does. */
 export function spelledFields(schema: JsonSchema, fields: JsonObject): JsonObject {
   const required = Array.isArray(schema.required) ? (schema.required as string[]) : [];
-  const missing = USUAL_WITHOUT.filter((name) => required.includes(name) && !Object.hasOwn(fields, name));
-  return { ...(spelledNames(schema, fields) as JsonObject), ...Object.fromEntries(missing.map((name) => [name, {}])) };
+  return withUsualOptions(spelledNames(schema, fields) as JsonObject, required);
 }
 
 /** A raw value whose names of enums may be given in any case, or as people's tools spell them (`emergency_heat`). */

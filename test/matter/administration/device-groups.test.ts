@@ -2,9 +2,11 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { DeviceDirectory } from '../../../src/core/devices/device-directory.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
+import type { JsonObject } from '../../../src/core/json.ts';
 import { DeviceBindings } from '../../../src/matter/administration/device-bindings.ts';
 import { DeviceGroups } from '../../../src/matter/administration/device-groups.ts';
 import { GroupBook } from '../../../src/matter/administration/group-book.ts';
+import { groupCommand } from '../../../src/matter/administration/group-command.ts';
 import { MemoryStore } from '../memory-store.ts';
 import { FakeNode } from './fake-node.ts';
 
@@ -49,6 +51,14 @@ describe('a group', () => {
     groups.forget([lamp.device]);
     expect(groups.list()[0]?.members).toEqual([]);
   });
+});
+
+test('a command to a group needs no options, and the other fields that Matter demands', () => {
+  const level = (fields: JsonObject) => groupCommand('LevelControl', 'MoveToLevel', fields).fields;
+  expect(level({ level: 80, transitionTime: 10 })).toEqual({ level: 80, transitionTime: 10, optionsMask: {}, optionsOverride: {} });
+  const evenIfOff = { optionsMask: { executeIfOff: true }, optionsOverride: { executeIfOff: true } };
+  expect(level({ level: 80, transitionTime: 10, ...evenIfOff })).toEqual({ level: 80, transitionTime: 10, ...evenIfOff });
+  expect(() => level({ transitionTime: 10 })).toThrow(/\/level is required/);
 });
 
 test('a source that cannot be bound leaves no right behind on the target', async () => {
