@@ -1,9 +1,9 @@
 import type { Effect } from '../../core/access/authorizer.ts';
 import type { DeviceAccess } from '../../core/devices/device-directory.ts';
-import type { AttributeDescription, ClusterDescription } from '../../core/devices/device-model.ts';
+import type { AttributeDescription, ClusterDescription, CommandDescription } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { type DeviceId, parseDeviceId } from '../../core/ids.ts';
-import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { defineTool } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { DeviceNames } from '../../tools/places/resolve-device.ts';
@@ -17,12 +17,21 @@ import type { DeviceStep } from '../compile/device-plan.ts';
 import type { ProfileSet } from '../files/profile-set.ts';
 import { spelledFields, spelledNames } from '../parameters/human-schema.ts';
 import { requireAcceptance } from './response-refusal.ts';
+import { notCompared, SETTLEMENT_PROPERTIES, type Settlement } from './settlement.ts';
 import { UNKNOWN_OUTCOME } from './step-outcome.ts';
 
 /** The second name of the tool (source 000 §7), with or without the namespace. */
 export const MATTER_COMMAND_ALIAS = 'matter_command';
 // Large clusters have dozens of attributes; an answer is about what a call may have changed.
 const MAX_STATE_ATTRIBUTES = 16;
+
+const SWITCH = { cluster: 'OnOff', attribute: 'OnOff' } as const;
+const OPTIONS = 'Options';
+
+/** The device acknowledged a command that it does not carry out while it is off. */
+const IGNORED_WHILE_OFF: Settlement = notCompared(
+  'the device is off, and while it is off it acknowledges this command and ignores it; turn it on first, or give optionsMask and optionsOverride {"executeIfOff": true}',
+);
 
 /** What the generic tool works with. */
 export interface MatterToolPorts {
@@ -111,6 +120,7 @@ const RETURNS: JsonSchema = {
     },
     error_code: { type: ['integer', 'null'], description: 'Matter status code of a refusal' },
     error: { type: ['string', 'null'] },
+    ...SETTLEMENT_PROPERTIES,
   },
   additionalProperties: false,
 };
@@ -165,7 +175,8 @@ async function run(ports: MatterToolPorts, request: Request, signal: AbortSignal
   const element = elementOf(ports, request, device);
   try {
     const response = await touch(ports.access, { device, element, request }, signal);
-    return { success: true, device_state: { ...(await stateAfter(ports, { device, element }, signal)), ...(response && { response }) } };
+    const { state, isIgnored } = await stateAfter(ports, { device, element, request }, signal);
+    return { success: true, device_state: { ...state, ...(response && { response }) }, ...(isIgnored && IGNORED_WHILE_OFF) };
   } catch (error) {
     if (!(error instanceof AtmoError) || error.code !== 'CLUSTER_STATUS') throw error;
     const status = error.details.status;
@@ -173,11 +184,7 @@ async function run(ports: MatterToolPorts, request: Request, signal: AbortSignal
   }
 }
 
-async function touch(
-  access: DeviceAccess,
-  { device, element, request }: { readonly device: DeviceId; readonly element: MatterElement; readonly request: Request },
-  signal: AbortSignal,
-): Promise<JsonObject | null> {
+async function touch(access: DeviceAccess, { device, element, request }: Touched, signal: AbortSignal): Promise<JsonObject | null> {
   const at = { device, endpoint: element.endpoint, cluster: element.cluster.name };
   if (element.kind === 'command') {
     const response = await access.invoke({ ...at, command: element.command.name }, request.params ?? {}, { signal });
@@ -188,26 +195,59 @@ async function touch(
   return null;
 }
 
-/** The attributes that the call is about, read from the device in one interaction. */
+interface Touched {
+  readonly device: DeviceId;
+  readonly element: MatterElement;
+  readonly request: Request;
+}
+
+/** The attributes that the call is about, read from the device in one interaction, and whether the device ignored the command. */
 async function stateAfter(
   ports: MatterToolPorts,
-  { device, element }: { readonly device: DeviceId; readonly element: MatterElement },
+  { device, element, request }: Touched,
   signal: AbortSignal,
-): Promise<JsonObject> {
+): Promise<{ readonly state: JsonObject; readonly isIgnored: boolean }> {
+  const { cluster } = element;
   const names = element.kind === 'attribute' ? [element.attribute.name] : stateAttributes(ports, device, element);
-  if (names.length === 0) return {};
-  const at = { device, endpoint: element.endpoint, cluster: element.cluster.name };
+  const executeIfOff = element.kind === 'command' ? executesIfOff(element.command, request.params ?? {}) : true;
+  const paths = names.map((attribute) => ({ cluster: cluster.name, attribute }));
+  const hasConditions =
+    executeIfOff !== true && hasSwitch(ports, device, element) && cluster.attributes.some(({ name }) => name === OPTIONS);
+  const conditions = hasConditions ? [SWITCH, { cluster: cluster.name, attribute: OPTIONS }] : [];
+  if (paths.length + conditions.length === 0) return { state: {}, isIgnored: false };
   try {
     const readings = await ports.access.read(
-      names.map((attribute) => ({ ...at, attribute })),
+      [...paths, ...conditions].map((path) => ({ device, endpoint: element.endpoint, ...path })),
       { signal },
     );
-    return Object.fromEntries(readings.map((reading) => [reading.path.attribute, reading.value]));
+    const [isOn, options] = readings.slice(paths.length).map(({ value }) => value);
+    const executes = executeIfOff ?? (isJsonObject(options) ? options.executeIfOff : undefined);
+    return {
+      state: Object.fromEntries(readings.slice(0, paths.length).map(({ path, value }) => [path.attribute, value])),
+      isIgnored: isOn === false && executes === false,
+    };
   } catch (error) {
     // A command that the device acknowledged stays a success, whatever became of the read behind it.
     if (element.kind === 'attribute') throw error;
-    return {};
+    return { state: {}, isIgnored: false };
   }
+}
+
+/**
+ * Whether a command works also while its endpoint is off (Application Clusters §1.6.6.9, §3.2.7.2): true for every command that does
+ * not depend on it, undefined where the device's own options decide.
+ */
+function executesIfOff({ name, parameters }: CommandDescription, { optionsMask, optionsOverride }: JsonObject): boolean | undefined {
+  const properties = (parameters.properties ?? {}) as Record<string, JsonSchema>;
+  const bits = properties.optionsMask?.properties;
+  if (!isJsonObject(bits) || !('executeIfOff' in bits) || name.endsWith('WithOnOff')) return true;
+  if (!isJsonObject(optionsMask) || optionsMask.executeIfOff !== true) return undefined;
+  return isJsonObject(optionsOverride) && optionsOverride.executeIfOff === true;
+}
+
+function hasSwitch(ports: MatterToolPorts, device: DeviceId, { endpoint }: MatterElement): boolean {
+  const endpoints = ports.devices.describe(device)?.endpoints ?? [];
+  return endpoints.some((one) => one.endpoint === endpoint && one.clusters.some(({ name }) => name === SWITCH.cluster));
 }
 
 function stateAttributes(ports: MatterToolPorts, device: DeviceId, element: MatterElement): readonly string[] {

@@ -49,6 +49,7 @@ export function allSettled(answers: readonly JsonObject[]): Settlement {
   return answer ? { settled: null, settled_reason: String(answer.settled_reason) } : NOTHING_NAMED;
 }
 
-function notCompared(why: string): Settlement {
+/** Nothing could be compared, for the reason given. */
+export function notCompared(why: string): Settlement {
   return { settled: null, settled_reason: `Nothing was compared: ${why}` };
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ClusterDescription } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { parseDeviceId } from '../../../src/core/ids.ts';
+import type { JsonObject } from '../../../src/core/json.ts';
 import { standardCluster } from '../../../src/matter/model/standard-model.ts';
 import { genericTools } from '../../../src/profiles/compile/generic-tools.ts';
 import { maskSecrets } from '../../../src/tools/schema/secret-params.ts';
@@ -172,6 +173,42 @@ describe('control_matter_device', () => {
     hub.home.failure = new AtmoError('DEVICE_UNREACHABLE', 'away');
     await expect(hub.call(TOOL, { device_id: 'desk-lamp', cluster: 'OnOff', command: 'On' })).rejects.toMatchObject({
       code: 'DEVICE_UNREACHABLE',
+    });
+  });
+
+  describe('a lamp that is off acknowledges what it does not carry out', () => {
+    const at = { device: LAMP.device.id, endpoint: 3 };
+    const evenIfOff = { optionsMask: { executeIfOff: true }, optionsOverride: { executeIfOff: true } };
+    const color = { cluster: 'ColorControl', command: 'MoveToHueAndSaturation', params: { hue: 84, saturation: 254, transitionTime: 0 } };
+    const level = { cluster: 'LevelControl', command: 'MoveToLevel', params: { level: 102, transitionTime: 0 } };
+    const send = async (isOn: boolean, call: JsonObject, own = { executeIfOff: false }) => {
+      const hub = await house();
+      hub.home.report({ ...at, cluster: 'OnOff', attribute: 'OnOff' }, isOn);
+      for (const cluster of ['ColorControl', 'LevelControl']) hub.home.report({ ...at, cluster, attribute: 'Options' }, own);
+      return (await hub.call(TOOL, { device_id: 'desk-lamp', ...call })).result;
+    };
+
+    test.each([color, level])('$command: the answer says so', async (call) => {
+      expect(await send(false, call)).toMatchObject({
+        success: true,
+        settled: null,
+        settled_reason: expect.stringMatching(/is off.*ignores it.*turn it on first.*executeIfOff/),
+      });
+    });
+
+    test.each([
+      ['it is on', true, color, undefined],
+      ['the call wants it all the same', false, { ...color, params: { ...color.params, ...evenIfOff } }, undefined],
+      ['the lamp is set to take it all the same', false, level, { executeIfOff: true }],
+      ['the command turns it on', false, { ...level, command: 'MoveToLevelWithOnOff' }, undefined],
+      ['the command has no such option', false, { cluster: 'OnOff', command: 'Off' }, undefined],
+    ])('and not where %s', async (_, isOn, call, own) => {
+      expect(await send(isOn, call, own)).not.toHaveProperty('settled');
+    });
+
+    test('a call that forbids it while the lamp is off is ignored whatever the lamp is set to', async () => {
+      const params = { ...level.params, optionsMask: { executeIfOff: true } };
+      expect(await send(false, { ...level, params }, { executeIfOff: true })).toMatchObject({ settled: null });
     });
   });
 

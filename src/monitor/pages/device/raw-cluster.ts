@@ -111,12 +111,13 @@ export class RawCluster extends LitElement {
   }
 }
 
-/** The one value of an answer that holds one, else the whole answer. */
+/** The one value of an answer that holds one, else the whole answer; before it why nothing came of the command, where that is so. */
 function textOf(answer: Json): string {
   const state = isJsonObject(answer) ? answer.device_state : undefined;
   const values = isJsonObject(state) ? Object.values(state) : [];
   const [only] = values;
-  return JSON.stringify(values.length === 1 && only !== undefined ? only : (state ?? answer), null, 1);
+  const reason = isJsonObject(answer) && typeof answer.settled_reason === 'string' ? `${answer.settled_reason}\n` : '';
+  return reason + JSON.stringify(values.length === 1 && only !== undefined ? only : (state ?? answer), null, 1);
 }
 
 customElements.define('atmo-raw-cluster', RawCluster);
