@@ -74,7 +74,7 @@ export interface GatewayCollaborators {
   readonly jobs: JobPort;
   readonly capabilities: CapabilityCatalogue;
   /** When and by whom tools were registered while the hub ran; none were when absent. */
-  readonly registrations?: Pick<ToolRegistrar, 'record'>;
+  readonly registrations?: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
   readonly directory: DeviceDirectory;
   readonly readings: ReadingStore;
   readonly events: EventBus;

@@ -17,7 +17,7 @@ interface MonitorCollaborators {
   readonly pipeline: CallPort;
   readonly authorizer: Authorizer;
   readonly health: HealthSource;
-  readonly registrations?: Pick<ToolRegistrar, 'record'>;
+  readonly registrations?: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
 }
 
 /** The two lists that a monitor shows (source 003 §UI integration). */
@@ -39,7 +39,9 @@ function toolsRoute({ catalogue, health, registrations }: MonitorCollaborators):
       return json({
         tools: tools.map((tool) => {
           const { createdAtMs = startedAtMs, exec } = registrations?.record(tool.id) ?? {};
-          return recordView(tool, { createdAtMs, isAvailable: catalogue.obstacleTo(tool) === undefined, ...(exec && { exec }) });
+          // A command line may name what only its maker knows of this machine.
+          const program = exec && registrations?.isManagedBy(request.principal, tool.id) && { exec };
+          return recordView(tool, { createdAtMs, isAvailable: catalogue.obstacleTo(tool) === undefined, ...program });
         }),
       });
     },

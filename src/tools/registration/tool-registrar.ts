@@ -121,13 +121,13 @@ export class ToolRegistrar {
    */
   remove(name: string, by: Principal): ToolId {
     const { registry, records, authorizer } = this.#with;
-    const { id } = registry.resolve(name, { isVisible: (tool) => canSeeTool(tool, by, authorizer) || this.#isOf(by, tool.id) });
+    const { id } = registry.resolve(name, { isVisible: (tool) => canSeeTool(tool, by, authorizer) || this.isManagedBy(by, tool.id) });
     const record = this.#records.get(id);
     if (!record)
       throw denied(
         `${id} comes with the hub, a device or the owner's tools.yaml, and cannot be removed here; tools.disabled switches it off`,
       );
-    if (!this.#isOf(by, id)) throw denied(`${id} was made by somebody else; its maker and the owner can remove it`);
+    if (!this.isManagedBy(by, id)) throw denied(`${id} was made by somebody else; its maker and the owner can remove it`);
     if (this.#unkept.has(id)) throw denied(`${id} stands in the bootstrap file; take it out of there`);
     records.forget(id);
     this.#records.delete(id);
@@ -138,6 +138,14 @@ export class ToolRegistrar {
   /** When a tool was registered, milliseconds since 1970, by whom, and the program that it runs; undefined for what comes with the hub. */
   record(id: string): Pick<ToolRecord, 'createdAtMs' | 'maker' | 'exec'> | undefined {
     return this.#records.get(id as ToolId);
+  }
+
+  /** True for who administers the hub, and for the agent that registered the tool or one that this agent comes from. */
+  isManagedBy(by: Principal, id: string): boolean {
+    const record = this.#records.get(id as ToolId);
+    if (!record) return false;
+    if (this.#with.authorizer.authorize(by, ['admin:hub']).allowed) return true;
+    return record.definition.metadata.createdBy === 'agent' && isSelfOrDescendant(record.maker, by.id);
   }
 
   /** The steps of composed tools, which name other tools and devices. */
@@ -278,13 +286,6 @@ export class ToolRegistrar {
 
   #isKept({ definition }: ToolRecord): boolean {
     return !this.#unkept.has(toolId(definition));
-  }
-
-  #isOf(by: Principal, id: ToolId): boolean {
-    const record = this.#records.get(id);
-    if (!record) return false;
-    if (this.#with.authorizer.authorize(by, ['admin:hub']).allowed) return true;
-    return record.definition.metadata.createdBy === 'agent' && isSelfOrDescendant(record.maker, by.id);
   }
 }
 

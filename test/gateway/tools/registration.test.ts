@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Principal } from '../../../src/core/access/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { registrationTools } from '../../../src/tools/builtin/registration-tools.ts';
@@ -13,13 +14,22 @@ import { ask, authenticatorOf, makeGateway } from '../gateway-room.ts';
 const MAKER = 'maker-secret';
 const OTHER = 'other-secret';
 const READER = 'reader-secret';
+const PROGRAMMER = 'programmer-secret';
+const ADMIN = 'admin-secret';
+const CALLER = 'caller-secret';
 
-function makeHub() {
+function makeHub(options: { readonly allowed?: readonly string[] } = {}) {
   let registrar: ToolRegistrar | undefined;
-  const registrations = { record: (id: string) => registrar?.record(id) };
+  const registrations = {
+    record: (id: string) => registrar?.record(id),
+    isManagedBy: (by: Principal, id: string) => registrar?.isManagedBy(by, id) ?? false,
+  };
   const authenticator = authenticatorOf({
     [MAKER]: agent('tool:register', 'sensor:read:*'),
     [OTHER]: { ...agent('tool:register', 'sensor:read:*'), id: 'agent-2' },
+    [PROGRAMMER]: { ...agent('tool:register', 'proc:exec'), id: 'programmer' },
+    [ADMIN]: { ...agent('admin:hub', 'proc:exec'), id: 'admin' },
+    [CALLER]: { ...agent('proc:exec'), id: 'caller' },
     [READER]: { ...agent('sensor:read:*'), id: 'reader' },
   });
   const room = makeGateway({ authenticator, registrations });
@@ -27,7 +37,7 @@ function makeHub() {
   const records = new ToolRecordStore({ store, logger: silentLogger });
   const own = { authorizer: collaborators.authorizer, records, isClaimed: () => false, isReserved: () => false, logger: silentLogger };
   const parts = { registry, tools, validator, pipeline, clock, ...own };
-  registrar = new ToolRegistrar(parts);
+  registrar = new ToolRegistrar(parts, options);
   const nucleus = [makeTool({ name: 'nucleus' })];
   const seed = new SeedDiscovery({
     ...parts,
@@ -103,6 +113,33 @@ describe('POST /api/v1/tools', () => {
     expect((await ask(gateway, '/api/v1/tools/hall_now', { method: 'DELETE', token: MAKER })).json).toEqual({ removed: made.json.id });
     expect((await ask(gateway, read, { body: {} })).status).toBe(404);
     expect((await ask(gateway, '/api/tools?created_by=agent')).json.tools).toEqual([]);
+  });
+
+  test('shows the program of a tool in the list to the owner, to administrators and to its maker alone', async () => {
+    const { gateway, register } = makeHub({ allowed: ['*'] });
+    const words = { name: 'Words', description: 'Counts words.', input_schema: {}, safety_level: 'low', permissions: ['proc:exec'] };
+    const exec = { type: 'cmd', cmd: '/usr/bin/wc', args: ['-w'] };
+    expect((await register({ ...words, id: 'of_owner', exec })).status).toBe(201);
+    expect((await register({ ...words, id: 'of_agent', exec }, PROGRAMMER)).status).toBe(201);
+    const shownTo = async (token?: string) => {
+      const { tools } = (await ask(gateway, '/api/tools', token === undefined ? {} : { token })).json as { tools: JsonObject[] };
+      const listed = tools.filter(({ id }) => /:of_/.test(String(id)));
+      return listed.map((tool) => [String(tool.id).split(/[:@]/)[1], 'exec' in tool]).toSorted();
+    };
+    const all = [
+      ['of_agent', true],
+      ['of_owner', true],
+    ];
+    const none = [
+      ['of_agent', false],
+      ['of_owner', false],
+    ];
+    expect([await shownTo(), await shownTo(ADMIN)]).toEqual([all, all]);
+    expect(await shownTo(PROGRAMMER)).toEqual([
+      ['of_agent', true],
+      ['of_owner', false],
+    ]);
+    expect(await shownTo(CALLER)).toEqual(none);
   });
 
   test('tells what is wrong as a problem, with the place', async () => {
