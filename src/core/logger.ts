@@ -38,8 +38,13 @@ export function redact(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactMember(key, item)]));
 }
 
+/** True for a number that is called `pin` and has two digits at most: a line of the board, and the PIN of no lock. */
+export function isTwoDigitPin(name: string, value: unknown): boolean {
+  return name.toLowerCase() === 'pin' && typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 100;
+}
+
 function redactMember(key: string, item: unknown): unknown {
-  if (SECRET_KEYS.test(key) && typeof item !== 'boolean') return '[redacted]';
+  if (SECRET_KEYS.test(key) && typeof item !== 'boolean' && !isTwoDigitPin(key, item)) return '[redacted]';
   // What is called a hash is one: it is what ties a row of the journal to another.
   return HASH_KEYS.test(key) && typeof item === 'string' && SHA256_HEX.test(item) ? item : redact(item);
 }

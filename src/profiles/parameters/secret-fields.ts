@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../core/json.ts';
-import { MATTER_SECRET_NAMES } from '../../tools/definition/secret-names.ts';
+import { isLineNumber, MATTER_SECRET_NAMES } from '../../tools/definition/secret-names.ts';
 import { isSchemaObject, mapSchema, visitSchema } from '../../tools/schema/schema-walk.ts';
 
 const lowerCase: ReadonlySet<string> = new Set(MATTER_SECRET_NAMES.map((name) => name.toLowerCase()));
@@ -21,7 +21,7 @@ function isSecretName(name: string): boolean {
 
 function marked(properties: JsonSchema): JsonSchema {
   const members = Object.entries(properties).map(([name, property]) => {
-    const isSecret = isSecretName(name) && isSchemaObject(property);
+    const isSecret = isSecretName(name) && isSchemaObject(property) && !isLineNumber(name, property);
     return [name, isSecret ? { ...property, 'x-secret': true } : property];
   });
   return Object.fromEntries(members);

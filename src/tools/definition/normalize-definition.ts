@@ -6,7 +6,7 @@ import { RecordReader } from '../manifest/record-reader.ts';
 import { copyJson } from '../schema/plain-json.ts';
 import { mapSchema } from '../schema/schema-walk.ts';
 import { withSecretMembers } from '../schema/secret-params.ts';
-import { saysSecret } from './secret-names.ts';
+import { isLineNumber, saysSecret } from './secret-names.ts';
 import { CATEGORIES, type Category, DETERMINISMS, TOOL_SCHEMA_ID, type ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-name.ts';
 
@@ -106,12 +106,18 @@ function readRequires(tool: RecordReader) {
 function readParameters(tool: RecordReader): JsonSchema {
   const schema = normalizeSchema(tool.object('parameters') ?? { type: 'object', properties: {} });
   if (schema.type !== 'object') throw tool.refuse('parameters/type', 'has to be "object": model servers refuse any other root');
-  // Journals keep what calls were given: a parameter that is called `pin` is secret, unless its maker says `x-secret: false`.
-  return mapSchema(schema, (child) => withSecretMembers(child, isUnmarkedSecret));
+  const toolText = `${tool.text('name')} ${tool.text('title')} ${tool.text('description')}`;
+  return mapSchema(schema, (child) => withSecretMembers(child, (name, member) => isUnmarkedSecret(name, member, toolText)));
 }
 
-function isUnmarkedSecret(name: string, { type, 'x-secret': mark }: JsonSchema): boolean {
-  return saysSecret(name) && mark === undefined && SECRET_TYPES.includes(type);
+/**
+ * Journals keep what calls were given. The schema says what is secret, by `x-secret` or else `writeOnly`; where it says nothing, the name
+ * does, such as `pin`, unless the parameter is a number of a GPIO line.
+ */
+function isUnmarkedSecret(name: string, member: JsonSchema, toolText: string): boolean {
+  const { type, writeOnly, 'x-secret': mark } = member;
+  if (mark !== undefined) return false;
+  return writeOnly === true || (saysSecret(name) && SECRET_TYPES.includes(type) && !isLineNumber(name, member, toolText));
 }
 
 function readExecution(execution: RecordReader, needsNetwork: boolean): ToolDefinition['execution'] {

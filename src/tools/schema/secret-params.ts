@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
-import { isSecretName } from '../definition/secret-names.ts';
+import { isSecretMember } from '../definition/secret-names.ts';
 import { isSchemaObject, visitSchema } from './schema-walk.ts';
 
 /** What stands for a secret value in audit, events, approvals and on the disk. */
@@ -10,7 +10,7 @@ const secretive = new WeakMap<JsonSchema, boolean>();
 
 /**
  * Parameters with every value whose schema says `x-secret: true` replaced by `mask(value)`. Below `x-secret-members: true`,
- * where calls of other tools are held, the names of members tell which are secret.
+ * where calls of other tools are held, the names of members tell which are secret: the schemas are not known there.
  */
 export function maskSecrets(schema: JsonSchema, params: JsonObject, mask: (value: Json) => string = () => SECRET_MASK): JsonObject {
   const masked = maskResult(schema, params, mask);
@@ -105,7 +105,9 @@ function maskMembers(value: Json, mask: (value: Json) => string): Json {
   if (Array.isArray(value)) return value.map((item: Json) => maskMembers(item, mask));
   if (!isJsonObject(value)) return value;
   const members = Object.entries(value);
-  return Object.fromEntries(members.map(([key, item]): [string, Json] => [key, isSecretName(key) ? mask(item) : maskMembers(item, mask)]));
+  return Object.fromEntries(
+    members.map(([key, item]): [string, Json] => [key, isSecretMember(key, item) ? mask(item) : maskMembers(item, mask)]),
+  );
 }
 
 function maskParts(schema: JsonSchema, value: Json, mask: (value: Json) => string): Json {

@@ -3,6 +3,7 @@ import { lintDefinition } from '../../../src/tools/definition/definition-lint.ts
 import { normalizeDefinition, parseDefinition } from '../../../src/tools/definition/normalize-definition.ts';
 import { toPublicDefinition } from '../../../src/tools/forms/public-definition.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
+import { maskSecrets } from '../../../src/tools/schema/secret-params.ts';
 
 const notify = {
   name: 'notify',
@@ -107,6 +108,39 @@ describe('the public form', () => {
         .map(([name]) => name);
     expect(secretNames(outer)).toEqual(['pin', 'password', 'apiKey', 'token']);
     expect(secretNames(marked?.properties)).toEqual(['setupCode']);
+  });
+
+  const line = { type: 'integer', minimum: 0, maximum: 53 };
+  const marksPin = (pin: object, tool: object = {}) => {
+    const { parameters } = normalizeDefinition({ ...notify, ...tool, parameters: { type: 'object', properties: { pin } } });
+    return (parameters.properties as Record<string, Record<string, unknown>>).pin?.['x-secret'] === true;
+  };
+
+  test.each([
+    ['a number with fewer digits than a PIN', line],
+    ['one of a few numbers', { type: 'integer', enum: [17, 27] }],
+    ['a number that its own words place at the board', { type: 'integer', description: 'BCM number' }],
+    ['a number of a tool for GPIO', { type: 'integer' }, { name: 'gpio_write', description: 'Sets a GPIO pin' }],
+  ])('a pin that is a line of the board is no secret: %s', (_what, pin, tool: object = {}) => {
+    expect(marksPin(pin, tool)).toBe(false);
+  });
+
+  test.each([
+    ['a text', { type: 'string' }],
+    ['a text of digits, however it is called', { type: 'string', pattern: '^[0-9]{4,8}$', description: 'GPIO' }],
+    ['a number without bounds', { type: 'integer' }],
+    ['a number as long as a PIN', { type: 'integer', minimum: 0, maximum: 9999 }],
+    ['a number of a tool that opens a door by GPIO', { type: 'integer' }, { description: 'Unlocks the door through GPIO' }],
+    ['a line that its maker calls secret', { ...line, 'x-secret': true }],
+    ['a line that can only be written', { ...line, writeOnly: true }],
+  ])('a pin that may be the code of a door is a secret: %s', (_what, pin, tool: object = {}) => {
+    expect(marksPin(pin, tool)).toBe(true);
+  });
+
+  test('a parameter that can only be written is a secret by any name', () => {
+    const properties = { word: { type: 'string', writeOnly: true }, shown: { type: 'string', writeOnly: true, 'x-secret': false } };
+    const { parameters } = normalizeDefinition({ ...notify, parameters: { type: 'object', properties } });
+    expect(maskSecrets(parameters, { word: 'open sesame', shown: 'hello' })).toEqual({ word: '[secret]', shown: 'hello' });
   });
 
   test('a dangerous tool may ask for several persons', () => {

@@ -1,6 +1,6 @@
 import { AtmoError } from '../../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../../core/json.ts';
-import { isSecretName } from '../../definition/secret-names.ts';
+import { isLineNumber, isSecretName } from '../../definition/secret-names.ts';
 import { copyJsonObject } from '../../schema/plain-json.ts';
 import { SchemaValidator } from '../../schema/schema-validator.ts';
 
@@ -86,7 +86,8 @@ function fieldsOf({ type, properties }: JsonSchema): JsonObject {
 
 function checkField(name: string, kind: Json | undefined): void {
   const shown = JSON.stringify(name.slice(0, 64));
-  if (isSecretName(name)) throw refusal(`${shown} is a secret, which nobody is asked for: the answer passes the caller and its model`);
+  const isSecret = isSecretName(name) && !(isJsonObject(kind) && isLineNumber(name, kind));
+  if (isSecret) throw refusal(`${shown} is a secret, which nobody is asked for: the answer passes the caller and its model`);
   if (!validator.check(FIELD, kind).isValid) throw refusal(`${shown} is no text, number, boolean or choice as forms can show it`);
 }
 
