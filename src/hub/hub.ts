@@ -7,6 +7,7 @@ import { AtmoError } from '../core/errors.ts';
 import { HubProblems } from '../core/hub-problems.ts';
 import type { Logger } from '../core/logger.ts';
 import { type Service, ServiceStack } from '../core/service.ts';
+import { takenInStore } from '../core/storage/owner-file.ts';
 import type { Clock } from '../core/time/clock.ts';
 import type { HttpGateway } from '../gateway/http-gateway.ts';
 import type { HealthReport } from '../gateway/ports.ts';
@@ -102,7 +103,9 @@ export class Hub implements Service {
     this.#registerAll(workshop.registry, [...basicTools, ...jobTools(workshop.jobs), ...sensorTools({ ...ground, ...ground.access })]);
     this.#registerAll(workshop.registry, accessTools({ ...ground, ...workshop }, this.#config));
     const { room } = ground;
-    if (room) await openDevices(ground, workshop, { room, profilesDir: this.#config.profilesDir, stack: this.#stack });
+    const { profilesDir, stateDir } = this.#config;
+    const takenOf = takenInStore(ground.store, stateDir);
+    if (room) await openDevices(ground, workshop, { room, profilesDir, takenOf, stack: this.#stack });
     await openSensors({ ...ground, ...workshop }, this.#config.sensors, this.#stack);
     const { version } = this.#health;
     const programs = openProgramSandbox(this.#config.connectors.sandbox, { stateDir: this.#config.stateDir, env: process.env });

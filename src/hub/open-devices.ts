@@ -4,6 +4,8 @@ import type { DeviceRoom } from '../core/devices/device-room.ts';
 import type { HomeNames } from '../core/devices/home-names.ts';
 import type { DeviceId } from '../core/ids.ts';
 import type { ServiceStack } from '../core/service.ts';
+import type { TakenText } from '../core/storage/owner-file.ts';
+import { tellStaleFolder } from '../core/storage/owner-folder.ts';
 import { classTools } from '../profiles/class-tools/class-tools.ts';
 import { NodeBounds } from '../profiles/clusters/node-bounds.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../profiles/device-tools/control-matter-device.ts';
@@ -24,15 +26,22 @@ interface DeviceOptions {
   readonly room: DeviceRoom;
   /** The owner's own profile files. */
   readonly profilesDir: string;
+  /** Where the texts of owner's files that were taken last are kept. */
+  readonly takenOf: (path: string) => TakenText;
   readonly stack: ServiceStack;
 }
 
 /** Turns the devices of the fabric into tools and readings, for as long as they are there. */
-export async function openDevices(ground: Ground, workshop: Workshop, { room, profilesDir, stack }: DeviceOptions): Promise<void> {
+export async function openDevices(ground: Ground, workshop: Workshop, { room, profilesDir, takenOf, stack }: DeviceOptions): Promise<void> {
   const { directory, access, administration } = room;
   const { registry, validator, capabilities } = workshop;
-  const profiles = loadProfiles(PROFILES, { own: profilesDir });
   const { clock, logger, readings, events, homeNames } = ground;
+  const own = {
+    path: profilesDir,
+    takenOf,
+    onStale: (faults: readonly string[]) => tellStaleFolder(ground, { path: profilesDir, faults }),
+  };
+  const profiles = loadProfiles(PROFILES, { own });
   const sync = new DeviceToolSync({ clock, logger, directory, access, registry, profiles, readings, events, names: ground.deviceNames });
   const register = freeing(ground.deviceNames, (id) => sync.refresh(id));
   const names = deviceNames(() => directory.list(), homeNames);

@@ -7,6 +7,7 @@ import { EventBus } from '../core/events.ts';
 import type { HubProblems } from '../core/hub-problems.ts';
 import type { Logger } from '../core/logger.ts';
 import type { ServiceStack } from '../core/service.ts';
+import { type TakenText, takenInStore } from '../core/storage/owner-file.ts';
 import type { Clock } from '../core/time/clock.ts';
 import type { JournalCollaborators } from '../journal/database-opening.ts';
 import { HistoryStore } from '../journal/history/history-store.ts';
@@ -70,7 +71,8 @@ export async function openGround({ clock, logger, problems, mesh }: GroundParts,
   const retentionMs = { raw: rawDays * DAY_MS, '5min': fiveMinuteDays * DAY_MS, '1h': hourlyDays * DAY_MS };
   const readings = new HistoryStore(journal, { ...places, retentionMs });
   await stack.start(readings);
-  const room = await openMatter({ ...journal, store }, config.matter, directory.matter);
+  const takenOf = takenInStore(store, config.stateDir);
+  const room = await openMatter({ ...journal, store, takenOf }, config.matter, directory.matter);
   const boardDevices = new BoardDevices(journal);
   const devices = new JoinedDirectory([room?.directory ?? NO_DEVICES, boardDevices]);
   const deviceNames = new DeviceNameClaims(store);
@@ -86,14 +88,19 @@ export async function openGround({ clock, logger, problems, mesh }: GroundParts,
   return { ...journal, store, readings, room, directory: devices, boardDevices, homeNames, deviceNames, membership, access, mesh };
 }
 
+interface MatterGround extends JournalCollaborators {
+  readonly store: StateStore;
+  readonly takenOf: (path: string) => TakenText;
+}
+
 /** Loaded on demand: a hub without devices is 100 MB smaller. */
 async function openMatter(
-  { clock, logger, store, problems, fileAnchors }: JournalCollaborators & { readonly store: StateStore; readonly logger: Logger },
+  { clock, logger, store, takenOf, problems, fileAnchors }: MatterGround,
   { isEnabled, ...matter }: HubConfig['matter'],
   stateDir: string,
 ): Promise<DeviceRoom | undefined> {
   if (!isEnabled) return undefined;
   const { openMatterRoom } = await import('../matter/open-matter-room.ts');
   const anchor = fileAnchors.of('matter/hub/storage.db');
-  return openMatterRoom({ clock, logger: logger.child({ room: 'matter' }), store, problems, anchor }, { stateDir, ...matter });
+  return openMatterRoom({ clock, logger: logger.child({ room: 'matter' }), store, takenOf, problems, anchor }, { stateDir, ...matter });
 }

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { readSecretFile, type SecretFile, writeSecretFile } from '../../src/access/keys/secret-file.ts';
 import { configInForce } from '../../src/config/config.ts';
 import { CollectionStore } from '../../src/connectors/collections/collection-store.ts';
@@ -11,13 +11,17 @@ import { ServiceStack } from '../../src/core/service.ts';
 import { anchorInStore } from '../../src/core/storage/file-anchor.ts';
 import { repairTeller } from '../../src/core/storage/kept-file.ts';
 import { takenInStore } from '../../src/core/storage/owner-file.ts';
+import { tellStaleFolder } from '../../src/core/storage/owner-folder.ts';
 import { systemClock } from '../../src/core/time/clock.ts';
 import { OwnCertificates } from '../../src/gateway/tls/own-certificates.ts';
 import { TlsFiles } from '../../src/gateway/tls/tls-files.ts';
 import { type Ground, openGround } from '../../src/hub/open-ground.ts';
 import { StateAnchors } from '../../src/journal/state-anchors.ts';
+import { readClusterModels } from '../../src/matter/model/cluster-model-files.ts';
 import { openMatterDatabase } from '../../src/matter/storage/matter-database.ts';
 import { MatterStorage, NODE_FOLDER } from '../../src/matter/storage/matter-storage.ts';
+import { readOwnProfiles } from '../../src/profiles/files/load-profiles.ts';
+import { ProfileSchemaCheck, readProfileSchemas } from '../../src/profiles/files/profile-schemas.ts';
 import { readRecordFile } from '../../src/tools/manifest/record-file.ts';
 
 const HALL = parseSensorId('hall/temperature');
@@ -33,6 +37,13 @@ const EDITED = {
   'tools.yaml': '{tools: [{name: one, source: "builtin:thermal"}, {name: two, source: "builtin:thermal"}]}',
   'tools_bootstrap.json': '{"tools": [{"name": "three"}, {"name": "four"}]}',
 } as const;
+/** Files in folders of the owner. */
+const IN_FOLDERS = {
+  'profiles/devices/gate.json': { title: 'Gate', noun: 'gate', match: { vendorId: 65_521, productId: 32_768 }, capabilities: ['on-off'] },
+  'cluster-models/feeder.json': { name: 'Feeder', id: '0xFFF1FC00', attributes: [{ id: 0, name: 'Grams', type: 'uint16' }] },
+} as const;
+/** Made once: it takes longer than all else of a start. */
+const profileCheck = new ProfileSchemaCheck(readProfileSchemas(join(import.meta.dirname, '../../device-profiles')));
 /** What must never come back as it was before. */
 const ENDED_SPACES = ['access.revocations', 'approvals', 'approvers', 'mesh.revoked'] as const;
 
@@ -109,7 +120,16 @@ export class FullState implements AsyncDisposable {
       const names = lists.map(({ records }) => records.map(({ body }) => body.name));
       ground.readings.describe(HALL, SENSOR);
       const rules = ground.access.rules.list().rules.map(({ name }) => name);
-      const edited = JSON.stringify([config.tools.disabled, rules, ...names]);
+      const folders = [
+        { path: config.profilesDir, ...readOwnProfiles({ path: config.profilesDir, takenOf }, () => profileCheck) },
+        { path: config.matter.clusterModelsDir, ...readClusterModels(config.matter.clusterModelsDir, takenOf) },
+      ];
+      for (const folder of folders) {
+        folder.keep();
+        tellStaleFolder({ logger, problems }, folder);
+      }
+      const inFolders = folders.map(({ contents }) => contents.map((one) => ('content' in one ? one.content : one.toString())));
+      const edited = JSON.stringify([config.tools.disabled, rules, ...names, ...inFolders]);
       const onLoss = (fault: string) => problems.raise('rag.db', fault);
       const documents = new CollectionStore(join(dir, 'rag.db'), { maxParts: 100, anchor: anchorInStore(ground.store, 'rag.db'), onLoss });
       documents.check();
@@ -138,6 +158,10 @@ export class FullState implements AsyncDisposable {
   /** What people write, before the first start. */
   static prepare(dir: string): void {
     for (const [name, text] of Object.entries(EDITED)) writeFileSync(join(dir, name), `${text}\n`, { mode: 0o600 });
+    for (const [name, content] of Object.entries(IN_FOLDERS)) {
+      mkdirSync(dirname(join(dir, name)), { recursive: true, mode: 0o700 });
+      writeFileSync(join(dir, name), JSON.stringify(content));
+    }
   }
 
   /** Once. */

@@ -4,11 +4,11 @@ import { AtmoError } from '../../core/errors.ts';
 import { systemCode } from '../../core/process/system-code.ts';
 import type { ProfileFiles } from './profile-set.ts';
 
-const KINDS = ['capabilities', 'devices'] as const;
+export const PROFILE_KINDS = ['capabilities', 'devices'] as const;
 
 /** One profile file as it lies on the disk, unchecked. */
 export interface RawProfileFile {
-  readonly kind: (typeof KINDS)[number];
+  readonly kind: (typeof PROFILE_KINDS)[number];
   /** File name without `.json`. */
   readonly id: string;
   readonly path: string;
@@ -17,18 +17,36 @@ export interface RawProfileFile {
 
 /** All files of a profile directory; none when it does not exist. CONFIG_INVALID names a file that is no JSON. */
 export function readProfileDirectory(directory: string): readonly RawProfileFile[] {
-  return KINDS.flatMap((kind) => namesIn(join(directory, kind)).map((name) => readProfileFile(kind, join(directory, kind, name))));
+  return PROFILE_KINDS.flatMap((kind) => namesIn(join(directory, kind)).map((name) => readProfileFile(kind, join(directory, kind, name))));
+}
+
+/** Paths of all files of a profile directory, below it. */
+export function profileNames(directory: string): readonly string[] {
+  return PROFILE_KINDS.flatMap((kind) => namesIn(join(directory, kind)).map((name) => join(kind, name)));
 }
 
 /** One file; the kind is its folder's name. */
 export function readProfileFile(kind: RawProfileFile['kind'], path: string): RawProfileFile {
+  try {
+    return parseProfile(kind, path, readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw error instanceof AtmoError ? error : noJson(path, error);
+  }
+}
+
+/** The text of a file. CONFIG_INVALID names a file that is no JSON. */
+export function parseProfile(kind: RawProfileFile['kind'], path: string, text: string): RawProfileFile {
   const id = path.replace(/^.*[/\\]/, '').replace(/\.json$/, '');
   try {
-    return { kind, id, path, content: JSON.parse(readFileSync(path, 'utf8')) };
+    return { kind, id, path, content: JSON.parse(text) };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'unknown reason';
-    throw new AtmoError('CONFIG_INVALID', `${path} cannot be read as JSON: ${reason}`);
+    throw noJson(path, error);
   }
+}
+
+function noJson(path: string, error: unknown): AtmoError {
+  const reason = error instanceof Error ? error.message : 'unknown reason';
+  return new AtmoError('CONFIG_INVALID', `${path} cannot be read as JSON: ${reason}`);
 }
 
 /** Files that were checked before, as the form that ProfileSet takes; later files replace earlier ones of the same id. */

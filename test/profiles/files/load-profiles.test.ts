@@ -8,17 +8,22 @@ import { loadProfiles } from '../../../src/profiles/files/load-profiles.ts';
 import { profileFilesOf, readProfileDirectory } from '../../../src/profiles/files/profile-files.ts';
 import { readProfileSchemas } from '../../../src/profiles/files/profile-schemas.ts';
 import { RECIPES } from '../../../src/profiles/recipes/recipe-table.ts';
+import { takenInMemory } from '../../taken-texts.ts';
 import { described, PROFILE_DIRECTORY, toolOf } from '../device-fixtures.ts';
 
 describe("the owner's own profiles", () => {
   let own = '';
 
   beforeEach(() => {
+    [stale, taken] = [[], takenInMemory()];
     own = mkdtempSync(join(tmpdir(), 'own-profiles-'));
     mkdirSync(join(own, 'devices'));
   });
   afterEach(() => rmSync(own, { recursive: true }));
 
+  let stale: string[] = [];
+  let taken = takenInMemory();
+  const ownIn = (path: string) => ({ path, takenOf: taken, onStale: (faults: readonly string[]) => void stale.push(...faults) });
   const save = (name: string, content: unknown) =>
     writeFileSync(join(own, 'devices', name), typeof content === 'string' ? content : JSON.stringify(content));
   const gate = {
@@ -31,7 +36,7 @@ describe("the owner's own profiles", () => {
 
   test('are added to ours', () => {
     save('my-gate.json', gate);
-    const profiles = loadProfiles(PROFILE_DIRECTORY, { own });
+    const profiles = loadProfiles(PROFILE_DIRECTORY, { own: ownIn(own) });
     const compiled = compileDevice(described('OnOffPlugInUnit'), profiles);
     expect(compiled.noun).toBe('gate');
     expect(toolOf(compiled, 'turn_on').risk).toBe('dangerous');
@@ -39,25 +44,35 @@ describe("the owner's own profiles", () => {
 
   test('replace ours of the same file name', () => {
     save('fan.json', { title: 'Fan', noun: 'ventilator', match: { deviceType: 'Fan' }, capabilities: ['fan'] });
-    expect(compileDevice(described('Fan'), loadProfiles(PROFILE_DIRECTORY, { own })).noun).toBe('ventilator');
+    expect(compileDevice(described('Fan'), loadProfiles(PROFILE_DIRECTORY, { own: ownIn(own) })).noun).toBe('ventilator');
   });
 
   test('with a mistake are refused with file and fix', () => {
     save('my-gate.json', { ...gate, capabilties: [] });
-    expect(() => loadProfiles(PROFILE_DIRECTORY, { own })).toThrow(/my-gate\.json.*capabilties.*spelling/);
+    expect(() => loadProfiles(PROFILE_DIRECTORY, { own: ownIn(own) })).toThrow(/my-gate\.json.*capabilties.*spelling/);
     save('my-gate.json', '{ "title": ');
-    expect(() => loadProfiles(PROFILE_DIRECTORY, { own })).toThrow(/my-gate\.json cannot be read as JSON/);
+    expect(() => loadProfiles(PROFILE_DIRECTORY, { own: ownIn(own) })).toThrow(/my-gate\.json cannot be read as JSON/);
+  });
+
+  test('count on where a file is gone, with the risks that they state, and that is told', () => {
+    save('my-gate.json', gate);
+    loadProfiles(PROFILE_DIRECTORY, { own: ownIn(own) });
+    rmSync(own, { recursive: true });
+    const compiled = compileDevice(described('OnOffPlugInUnit'), loadProfiles(PROFILE_DIRECTORY, { own: ownIn(own) }));
+    expect(toolOf(compiled, 'turn_on').risk).toBe('dangerous');
+    expect(stale).toEqual([expect.stringMatching(/devices\/my-gate\.json is gone; to be without it, write "null" into it/)]);
+    mkdirSync(join(own, 'devices'), { recursive: true });
   });
 
   test('need not exist', () => {
-    expect(loadProfiles(PROFILE_DIRECTORY, { own: join(own, 'nowhere') }).devices().length).toBeGreaterThan(50);
+    expect(loadProfiles(PROFILE_DIRECTORY, { own: ownIn(join(own, 'nowhere')) }).devices().length).toBeGreaterThan(50);
   });
 
   test('go on top of bundled files as well', () => {
     save('my-gate.json', gate);
     const bundled = profileFilesOf(readProfileDirectory(PROFILE_DIRECTORY));
     expect(
-      loadProfiles(PROFILE_DIRECTORY, { own, bundled })
+      loadProfiles(PROFILE_DIRECTORY, { own: ownIn(own), bundled })
         .devices()
         .map((device) => device.id),
     ).toContain('my-gate');
