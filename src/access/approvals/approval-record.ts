@@ -100,7 +100,7 @@ export function statementOf(
 interface ViewParts {
   /** The approvals that count now. */
   readonly given: readonly GivenApproval[];
-  readonly devices: Pick<DeviceFacts, 'nameOf'>;
+  readonly devices: Pick<DeviceFacts, 'nameOf' | 'areaNameOf'>;
 }
 
 /** The request as people see it. */
@@ -128,13 +128,14 @@ export function viewOf(record: ApprovalRecord, { given, devices }: ViewParts): A
   };
 }
 
-/** Each device once, by the name that it has now: the ids of devices begin the targets. */
+/** Each device once, by the name and in the room that it has now: the ids of devices begin the targets. */
 function devicesOf({ effects, runs }: ApprovalRecord, devices: ViewParts['devices']): ApprovalView['devices'] {
   const targets = [...effects.map(({ target }) => target), ...(runs ? targetsOf(runs) : [])];
   const ids = [...new Set(targets.map((target) => target.split('/', 1)[0] ?? ''))];
   return ids.flatMap((id) => {
     const name = devices.nameOf(id);
-    return name === undefined ? [] : [{ id, name }];
+    const area = devices.areaNameOf(id);
+    return name === undefined ? [] : [{ id, name, ...(area !== undefined && { area }) }];
   });
 }
 

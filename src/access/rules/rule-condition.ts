@@ -1,6 +1,7 @@
 import type { Effect } from '../../core/access/authorizer.ts';
 import { parsePermission } from '../../core/access/permission.ts';
 import type { RuledCall } from '../../core/access/rule-engine.ts';
+import { targetText } from '../../core/devices/action-words.ts';
 import type { DeviceFacts } from '../../core/devices/device-facts.ts';
 import type { Json } from '../../core/json.ts';
 import { compares, comparisonWords, memberAt } from './rule-comparison.ts';
@@ -105,7 +106,10 @@ export function effectConditions(terms: RuleTerms): readonly Condition<EffectVie
           isSo(view.device, (id) => isSo(view.facts.areaOf(id), (key) => area.some((one) => view.facts.areaMeant(one) === key))),
         () => `it is in ${area.join(' or ')}`,
       ),
-    action && { test: (view: EffectView) => actionTruth(action, view), words: ({ effect }: EffectView) => `it does ${effect.target}` },
+    action && {
+      test: (view: EffectView) => actionTruth(action, view),
+      words: ({ effect, facts }: EffectView) => `it does ${effectText(effect, facts)}`,
+    },
     risk &&
       condition(
         ({ effect }: EffectView) => risk.includes(effect.risk),
@@ -113,6 +117,13 @@ export function effectConditions(terms: RuleTerms): readonly Condition<EffectVie
       ),
     value && { test: (view: EffectView) => valueTruth(value, view), words: (view: EffectView) => valueWords(value, view) },
   ].filter((one) => one !== undefined);
+}
+
+/** What an effect does, as a person reads it, such as `Unlock Front door (hall)`. */
+export function effectText({ target }: Pick<Effect, 'target'>, facts: DeviceFacts): string {
+  const id = target.split('/', 1)[0] ?? '';
+  const name = facts.nameOf(id);
+  return targetText([target], name === undefined ? [] : [{ id, name, area: facts.areaNameOf(id) ?? null }]);
 }
 
 function condition<View>(test: (view: View) => boolean, words: (view: View) => string): Condition<View> {

@@ -7,6 +7,7 @@ import {
   callConditions,
   type EffectView,
   effectConditions,
+  effectText,
   type Truth,
   viewCall,
   viewEffect,
@@ -84,9 +85,9 @@ export class RuleSet {
   }
 
   #trial(call: CallView, view: EffectView | undefined, ready: ReadyRule | undefined): EffectTrial {
-    const { target, permission, values, unforeseen } = view?.effect ?? {};
+    const { permission, values, unforeseen } = view?.effect ?? {};
     const touched = {
-      ...(target !== undefined && { target }),
+      ...(view && { does: effectText(view.effect, view.facts), target: view.effect.target }),
       ...(permission !== undefined && { permission }),
       ...(values && { values }),
       ...(unforeseen && { unforeseen }),

@@ -1,3 +1,4 @@
+import { type NamedDevice, targetText } from '../../core/devices/action-words.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { HUB_OPTION } from '../hub/hub-option.ts';
@@ -100,11 +101,14 @@ function requestText({
   approved_by: approvals,
   will_do: willDo,
   runs: _,
-  devices: __,
+  devices,
   ...request
 }: JsonObject): Printable {
   const work = linesOf(willDo).map((line) => `${line}\n`);
-  const targets = (Array.isArray(effects) ? effects.filter(isJsonObject) : []).map(({ target, risk }) => `${target} (${risk})`);
+  const known = (Array.isArray(devices) ? devices.filter(isJsonObject) : []) as unknown as readonly NamedDevice[];
+  const targets = (Array.isArray(effects) ? effects.filter(isJsonObject) : []).map(
+    ({ target, risk }) => `${targetText([String(target)], known)} (${risk})`,
+  );
   const people = (Array.isArray(approvals) ? approvals.filter(isJsonObject) : []).map(({ person, at }) => `${person} at ${at}`);
   const facts = { ...request, params, touches: targets, approved_by: people.length > 0 ? people : 'nobody yet' };
   return [`${summary}\n\n`, ...work, work.length > 0 ? '\n' : '', textPairs(facts)];

@@ -138,7 +138,7 @@ function trialText(trial: JsonObject): string {
   const what = kind === 'approve' ? `needs the approval of ${cellText(persons)}` : kind === 'deny' ? 'is denied' : 'is allowed';
   const why = [rule === undefined ? '' : ` by ${JSON.stringify(rule)}`, reason === undefined ? '' : ` (${cellText(reason)})`].join('');
   const lines = objectsIn(trial, 'effects').flatMap((effect) => [
-    `  ${cellText(effect.target ?? effect.tool ?? trial.tool)}: ${cellText(effect.decision)}${effect.rule === undefined ? '' : ` by ${JSON.stringify(effect.rule)}`}\n`,
+    `  ${cellText(effect.does ?? effect.target ?? effect.tool ?? trial.tool)}: ${cellText(effect.decision)}${effect.rule === undefined ? '' : ` by ${JSON.stringify(effect.rule)}`}\n`,
     ...(Array.isArray(effect.because) ? effect.because.map((because) => `    ${cellText(because)}\n`) : []),
   ]);
   const when = trial.at === undefined ? '' : ` at ${cellText(trial.at)}`;

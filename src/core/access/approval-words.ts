@@ -1,29 +1,22 @@
-import { isVisible, spelledOut } from '../foreign-text.ts';
+import { deviceElement, nameText, targetWords, verbOf } from '../devices/action-words.ts';
+import { spelledOut } from '../foreign-text.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { ApprovalView, PlannedCall, PlannedProgram } from './approvals.ts';
 
 /** Longest value of a parameter in a sentence; the whole stands in `params`. */
 const MAX_SHOWN_LENGTH = 120;
-/** More things than these are counted before some of them are named. */
-const MAX_TARGETS = 6;
-const MAX_NAMES = 12;
 const PLAIN = /^[\w.:@/+-]{1,64}$/;
-/** A title that reads like nothing but a title. */
-const PLAIN_TITLE = /^[\p{L}\p{N}][\p{L}\p{N} ,.'’/()-]{0,119}$/u;
 /** What stands for a secret value. */
 const SECRET = '[secret]';
 
 type Named = ApprovalView['devices'];
 
-/**
- * What people are asked, in one line: `kitchen wants: Unlock (pin: [secret]) by matter:front_door_unlock@1.0.0, which touches
- * Front door (front-door/1/DoorLock/UnlockDoor)`.
- */
-export function approvalSummary({ agent_id: agent, title, tool, params, effects, devices, runs }: ApprovalView): string {
+/** What people are asked, in one line: `kitchen wants: Unlock Front door (hall) (pin: [secret])`. Ids stand in the request's members. */
+export function approvalSummary({ agent_id: agent, effects, devices, runs, ...call }: ApprovalView): string {
   const steps = runs?.steps?.length ?? 0;
   const work = runs?.program ? `, which runs ${programName(runs.program)}` : steps > 0 ? `, in ${counted(steps, 'step')}` : '';
-  const targets = [...new Set(effects.map(({ target }) => target))];
-  return `${agent} wants: ${titleText(title)}${inBrackets(params)} by ${tool}${work}, which touches ${touched(targets, devices)}`;
+  const targets = effects.map(({ target }) => target);
+  return `${agent} wants: ${wish({ ...call, targets }, { devices, work, wording: shown })}`;
 }
 
 /** What will run, one line for the program and each step, with all arguments; empty for a call that has neither. */
@@ -35,13 +28,56 @@ export function willDoLines({ runs, devices }: Pick<ApprovalView, 'runs' | 'devi
 function stepLines({ steps = [] }: PlannedCall, devices: Named, above: string): readonly string[] {
   return steps.flatMap((step, index) => {
     const number = `${above}${index + 1}.`;
-    const names = step.targets.flatMap((target) => nameIn(target, devices) ?? []);
-    const where = names.length > 0 ? ` on ${some([...new Set(names)])}` : '';
     const what =
-      step.definition === '' ? `${shown(step.tool)}, which no tool is called now` : `${titleText(step.title)}${where} by ${step.tool}`;
+      step.definition === ''
+        ? `${shown(step.tool)}, which no tool is called now${inBrackets(step.params, whole)}`
+        : wish(step, { devices, work: '', wording: whole });
     const program = step.program ? `. ${programLine(step.program)}` : '';
-    return [`${number} ${what}${inBrackets(step.params, whole)}${program}`, ...stepLines(step, devices, number)];
+    return [`${number} ${what}${program}`, ...stepLines(step, devices, number)];
   });
+}
+
+/**
+ * What a call does, with its arguments. Its title is left out where the words for its effects say the same, and its id where it names
+ * what it touches: a title says what the author of a tool wants it to say, and effects are what it does.
+ */
+function wish(
+  { title, tool, params, targets }: Pick<PlannedCall, 'title' | 'tool' | 'params' | 'targets'>,
+  { devices, work, wording }: { readonly devices: Named; readonly work: string; readonly wording: (value: Json) => string },
+): string {
+  const { does, touches } = targetWords(
+    targets.filter((target) => target !== tool),
+    devices,
+  );
+  const isRaw = isRawCall(params, targets);
+  const given = inBrackets(furtherParams(params, { targets, devices, isRaw }), wording);
+  if (does !== '' && touches === '' && work === '' && (isRaw || isVerbOfAll(title, targets))) return `${does}${given}`;
+  const ways = [...(does === '' ? [] : [`does this: ${does}`]), ...(touches === '' ? [] : [`touches ${touches}`])];
+  const named = `${nameText(title)}${given}`;
+  return ways.length === 0 ? `${named} by ${tool}${work}` : `${named}${work}, which ${ways.join(', and ')}`;
+}
+
+/** True where the parameters name the cluster and the command or attribute that all targets are. */
+function isRawCall({ cluster, command, attribute }: JsonObject, targets: readonly string[]): boolean {
+  const elements = targets.map(deviceElement);
+  return elements.length > 0 && elements.every((one) => one && one.cluster === cluster && one.element === (command ?? attribute));
+}
+
+function isVerbOfAll(title: string, targets: readonly string[]): boolean {
+  return targets.map(deviceElement).every((element) => element && verbOf(element)?.toLowerCase() === title.toLowerCase());
+}
+
+/** Parameters that say more than the words for the targets do. */
+function furtherParams(
+  params: JsonObject,
+  { targets, devices, isRaw }: { readonly targets: readonly string[]; readonly devices: Named; readonly isRaw: boolean },
+): JsonObject {
+  const isNamed = (id: Json) => devices.some((device) => device.id === id) && targets.some((target) => target.split('/', 1)[0] === id);
+  const isSaid = (name: string, value: Json) =>
+    (name === 'device_id' && isNamed(value)) ||
+    (isRaw && ['cluster', 'command', 'attribute'].includes(name)) ||
+    (isRaw && ((name === 'endpoint' && value === 1) || (name === 'params' && JSON.stringify(value) === '{}')));
+  return Object.fromEntries(Object.entries(params).filter(([name, value]) => !isSaid(name, value)));
 }
 
 function programLine({ args, cwd, powers, ...program }: PlannedProgram): string {
@@ -53,27 +89,6 @@ function programLine({ args, cwd, powers, ...program }: PlannedProgram): string 
 
 function programName({ kind, program }: Pick<PlannedProgram, 'kind' | 'program'>): string {
   return `the ${kind === 'cmd' ? 'program' : kind} ${whole(program)}`;
-}
-
-function touched(targets: readonly string[], devices: Named): string {
-  const names = [...new Set(targets.flatMap((target) => nameIn(target, devices) ?? []))];
-  if (targets.length <= MAX_TARGETS) {
-    return targets.map((target) => `${nameIn(target, devices) ?? ''} (${target})`.replace(/^ \((.*)\)$/s, '$1')).join(', ');
-  }
-  if (names.length === 0) return `${targets.length} things: ${some(targets)}`;
-  const rest = names.length < devices.length ? '' : ` in ${counted(targets.length, 'place')}`;
-  return `${counted(names.length, 'device')}${rest}: ${some(names)}`;
-}
-
-function nameIn(target: string, devices: Named): string | undefined {
-  const id = target.split('/', 1)[0];
-  const name = devices.find((device) => device.id === id)?.name;
-  return name === undefined ? undefined : titleText(name);
-}
-
-function some(names: readonly string[]): string {
-  const more = names.length - MAX_NAMES;
-  return more > 0 ? `${names.slice(0, MAX_NAMES).join(', ')} and ${more} more` : names.join(', ');
 }
 
 function counted(count: number, noun: string): string {
@@ -96,9 +111,4 @@ function shown(value: Json): string {
 function whole(value: Json): string {
   if (value === SECRET || (typeof value === 'string' && PLAIN.test(value))) return String(value);
   return spelledOut(JSON.stringify(value));
-}
-
-/** A device may have given itself the name that stands in it. */
-function titleText(title: string): string {
-  return PLAIN_TITLE.test(title) && isVisible(title) ? title : whole(title);
 }

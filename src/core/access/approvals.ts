@@ -57,8 +57,8 @@ export interface ApprovalView {
   readonly params: JsonObject;
   /** What will really be touched. */
   readonly effects: readonly { readonly target: string; readonly permission: string; readonly risk: Risk }[];
-  /** Devices among that, by the names that they have now. */
-  readonly devices: readonly { readonly id: string; readonly name: string }[];
+  /** Devices among that, by the names and in the rooms that they have now. */
+  readonly devices: readonly { readonly id: string; readonly name: string; readonly area?: string }[];
   /** The program or the steps that will run; absent for a call that has neither. */
   readonly runs?: PlannedCall;
   /** Distinct persons who have to approve. */

@@ -31,7 +31,8 @@ export interface RuleListing {
 
 /** Why an effect of a call is decided as it is. */
 export interface EffectTrial {
-  /** Absent for a call that touches nothing but its tool. */
+  /** In words, such as `Unlock Front door (hall)`; absent for a call that touches nothing but its tool. */
+  readonly does?: string;
   readonly target?: string;
   readonly permission?: string;
   readonly values?: JsonObject;

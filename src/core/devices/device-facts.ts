@@ -8,6 +8,8 @@ export interface DeviceFacts {
   areaMeant(key: string): string;
   /** What people call it; undefined without the device. */
   nameOf(device: string): string | undefined;
+  /** What people call the area that it is in; undefined without an area or without the device. */
+  areaNameOf(device: string): string | undefined;
   /** Slugs of its Matter device types (`dimmable-light`) and of the families that they belong to (`light`). */
   typesOf(device: string): ReadonlySet<string>;
 }
@@ -17,6 +19,7 @@ export const NO_DEVICE_FACTS: DeviceFacts = {
   areaOf: () => undefined,
   areaMeant: (key) => key,
   nameOf: () => undefined,
+  areaNameOf: () => undefined,
   typesOf: () => new Set(),
 };
 

@@ -67,8 +67,8 @@ export interface ApprovalView {
   readonly summary: string;
   /** The program or the steps that will run, a line for each; absent from an older hub. */
   readonly will_do?: readonly string[];
-  /** What is touched, by the names that the devices have; absent from an older hub. */
-  readonly devices?: readonly { readonly id: string; readonly name: string }[];
+  /** What is touched, by the names and in the rooms that the devices have; absent from an older hub. */
+  readonly devices?: readonly { readonly id: string; readonly name: string; readonly area?: string }[];
   readonly tool: string;
   readonly params: JsonObject;
   readonly effects: readonly { readonly permission: string; readonly risk: string; readonly target: string }[];

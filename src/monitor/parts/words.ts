@@ -1,3 +1,4 @@
+import { words } from '../../core/devices/matter-words.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 
 const MINUTE_MS = 60_000;
@@ -60,10 +61,9 @@ export function readingName(name: string): string {
   return SHORT_NAMES[name] ?? capital(humanWords(name.replace(/^is_/, '')));
 }
 
-/** `DimmableLight` as `Dimmable light`. */
+/** `DimmableLight` as `Dimmable light`, `Attr0xfff10002` as `Attribute 2`. */
 export function typeWords(type: string): string {
-  const words = type.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, ' ').toLowerCase();
-  return capital(words);
+  return capital(words(type));
 }
 
 /** With a capital at the beginning. */

@@ -1,10 +1,10 @@
 import type { ClusterDescription } from '../../core/devices/device-model.ts';
+import { snake } from '../../core/devices/matter-words.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import { fieldAt } from '../clusters/cluster-view.ts';
 import { chooseConverter } from '../compile/compile-value.ts';
 import { enumNames, rawKind } from '../convert/converter.ts';
 import type { ChoicesEntry, ValueEntry } from '../files/capability-file.ts';
-import { snake } from '../words.ts';
 import type { CheckReport } from './check-report.ts';
 import type { StandardModel } from './standard-view.ts';
 

@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ClusterDescription } from '../../core/devices/device-model.ts';
+import { snake } from '../../core/devices/matter-words.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import type { Json, JsonSchema } from '../../core/json.ts';
 import { mapSchema } from '../../tools/schema/schema-walk.ts';
@@ -10,7 +11,6 @@ import type { CapabilityFile, ParamEntry, ToolEntry } from '../files/capability-
 import { type Shorthand, schemaOfShorthand } from '../parameters/parameter-shorthand.ts';
 import { reasonableBounds } from '../parameters/reasonable-bounds.ts';
 import { RECIPES } from '../recipes/recipe-table.ts';
-import { snake } from '../words.ts';
 import { checkChoices, checkConversion } from './check-conversion.ts';
 import type { CheckReport } from './check-report.ts';
 import type { StandardModel } from './standard-view.ts';

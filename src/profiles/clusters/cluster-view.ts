@@ -1,11 +1,11 @@
 import type { AttributeDescription, ClusterDescription, CommandDescription } from '../../core/devices/device-model.ts';
+import { snake } from '../../core/devices/matter-words.ts';
 import { plain } from '../../core/foreign-text.ts';
 import type { Json, JsonSchema } from '../../core/json.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { Choice } from '../convert/converter.ts';
 import { memberOf } from '../convert/name-converters.ts';
 import type { ChoicesEntry, LimitsEntry } from '../files/capability-file.ts';
-import { snake } from '../words.ts';
 
 /** The last value that a device told of one of its attributes; undefined when it never did. */
 export type LiveValues = (endpoint: number, cluster: string, attribute: string) => Json | undefined;

@@ -1,4 +1,5 @@
 import type { Device, DeviceDescription, EndpointDescription } from '../../core/devices/device-model.ts';
+import { joinedName, snake, spokenName, spokenNameOfMaker, words } from '../../core/devices/matter-words.ts';
 import { slug } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
 import { isAdministrative } from '../clusters/administrative-clusters.ts';
@@ -8,7 +9,6 @@ import { outcomeOf } from '../device-tools/step-outcome.ts';
 import type { Capability } from '../files/capability-file.ts';
 import type { DeviceProfile } from '../files/device-file.ts';
 import type { ProfileSet } from '../files/profile-set.ts';
-import { joinedName, snake, spokenName, spokenNameOfMaker, words } from '../words.ts';
 import { compileCapability } from './compile-capability.ts';
 import type { CompiledValue } from './compile-value.ts';
 import type { CompiledDevice, Coverage, DeviceEventRule, DeviceReading, DeviceTool } from './compiled-device.ts';

@@ -1,10 +1,10 @@
 import type { AttributeDescription, ClusterDescription, CommandDescription } from '../../core/devices/device-model.ts';
+import { joinedName, snake, spokenName, words } from '../../core/devices/matter-words.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import { privilegeRisk } from '../clusters/privilege-risk.ts';
 import { orNullSchema, rawDescription, withDescriptions } from '../parameters/human-schema.ts';
 import { rawWithinReason } from '../parameters/reasonable-bounds.ts';
 import { withSecretsMarked } from '../parameters/secret-fields.ts';
-import { joinedName, snake, spokenName, words } from '../words.ts';
 import type { CompiledValue } from './compile-value.ts';
 import type { DeviceStep } from './device-plan.ts';
 import { DEFAULT_TIMEOUT_MS, type ToolBlueprint } from './tool-blueprint.ts';

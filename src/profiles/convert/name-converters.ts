@@ -1,6 +1,6 @@
+import { snake } from '../../core/devices/matter-words.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import { snake } from '../words.ts';
 import { type Choice, type ConversionContext, type Converter, enumNames } from './converter.ts';
 
 /** `EmergencyHeat` ↔ `emergency_heat`; numbers that the model does not name become `value_<n>`. */

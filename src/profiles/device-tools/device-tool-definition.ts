@@ -1,10 +1,10 @@
 import { type Device, REACHABILITIES } from '../../core/devices/device-model.ts';
+import { words } from '../../core/devices/matter-words.ts';
 import { quoted } from '../../core/foreign-text.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import type { ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { ownSchema } from '../../tools/schema/own-schema.ts';
 import type { DeviceTool } from '../compile/compiled-device.ts';
-import { words } from '../words.ts';
 import { SETTLEMENT_PROPERTIES } from './settlement.ts';
 
 /** Definition of a device's tool in the hub's form. `name` is its final name. */

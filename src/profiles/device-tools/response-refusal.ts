@@ -1,7 +1,7 @@
+import { words } from '../../core/devices/matter-words.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { plain } from '../../core/foreign-text.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import { words } from '../words.ts';
 
 /** What devices answer when they did what they were told. `Exhausted` is a log that came whole (Core §11.11.4.2). */
 const ACCEPTED: ReadonlySet<Json | undefined> = new Set([undefined, null, 0, 'Success', 'NoError', 'Exhausted']);

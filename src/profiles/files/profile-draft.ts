@@ -1,10 +1,10 @@
 import type { ClusterDescription, DeviceDescription } from '../../core/devices/device-model.ts';
+import { snake, words } from '../../core/devices/matter-words.ts';
 import { plain } from '../../core/foreign-text.ts';
 import { slug } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { isAdministrative } from '../clusters/administrative-clusters.ts';
 import { rawKind } from '../convert/converter.ts';
-import { snake, words } from '../words.ts';
 import type { ProfileSet } from './profile-set.ts';
 
 /** A file to save under `device-profiles/`, or in the owner's own profiles. */

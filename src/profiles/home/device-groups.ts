@@ -44,6 +44,10 @@ export class DeviceGroups implements ResourceGroups, DeviceFacts {
     return this.#device(device)?.name;
   }
 
+  areaNameOf(device: string): string | undefined {
+    return this.#device(device)?.area;
+  }
+
   typesOf(device: string): ReadonlySet<string> {
     const names = this.#device(device)?.deviceTypes;
     if (!names) return NO_TYPES;

@@ -1,7 +1,7 @@
 import { withUsualOptions } from '../../core/devices/command-options.ts';
+import { snake } from '../../core/devices/matter-words.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { enumNames, isNullable, rawKind } from '../convert/converter.ts';
-import { snake } from '../words.ts';
 
 /** A schema that allows null as well. */
 export function orNullSchema(schema: JsonSchema): JsonSchema {

@@ -1,7 +1,7 @@
+import { snake } from '../../core/devices/matter-words.ts';
 import { isJsonObject, type Json, type JsonSchema } from '../../core/json.ts';
 import type { ClusterView } from '../clusters/cluster-view.ts';
 import type { OfferedEntry } from '../files/capability-file.ts';
-import { snake } from '../words.ts';
 
 /** A schema of one name or a list of names, with only those that the device offers; unchanged while it did not say which. */
 export function onlyOffered(schema: JsonSchema, offered: OfferedEntry | readonly OfferedEntry[], view: ClusterView): JsonSchema {

@@ -10,6 +10,7 @@ const page = readFileSync(join(import.meta.dirname, '../../../docs/rules.md'), '
 const examples = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, yaml = '']) => yaml);
 const facts: DeviceFacts = {
   nameOf: () => undefined,
+  areaNameOf: () => undefined,
   areaMeant: (key) => key,
   areaOf: (device) => ({ 'kitchen-lamp': 'kitchen', oven: 'kitchen', 'kids-lamp': 'kids-room' })[device],
   typesOf: (device) => new Set(device.endsWith('lamp') ? ['light'] : []),

@@ -11,6 +11,7 @@ export const AGENT: Principal = { id: 'helper', kind: 'agent', permissions: ['*'
 /** A heater and a lamp in the kitchen, a front door in the hall, a garage door nowhere. */
 export const FACTS: DeviceFacts = {
   nameOf: () => undefined,
+  areaNameOf: () => undefined,
   areaMeant: (key) => key,
   areaOf: (device) => ({ heater: 'kitchen', lamp: 'kitchen', 'front-door': 'hall' })[device],
   typesOf: (device) =>

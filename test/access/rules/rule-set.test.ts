@@ -214,6 +214,7 @@ test('it is explained which rule decides and why, effect by effect', () => {
   expect(verdict.kind).toBe('deny');
   expect(effects).toEqual([
     {
+      does: 'Unlock front-door',
       target: 'front-door/1/DoorLock/UnlockDoor',
       permission: 'device:control:front-door',
       values: { lock_state: 'unlocked' },

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openApproverKey, rawKeyOf } from '../../../src/cli/identity/approver-key.ts';
+import { requestOf } from '../../access/approvals/approval-room.ts';
 import { CALLER_TOKEN, makeApprovalHub, tokenOf } from '../approval-hub.ts';
 import { withDirectory } from '../cli-room.ts';
 
@@ -93,6 +94,23 @@ describe('a person', () => {
       expect((await hub.atmo(UNLOCK, { ATMO_TOKEN: CALLER_TOKEN })).code).toBe(0);
       expect((await hub.atmo(UNLOCK, { ATMO_TOKEN: CALLER_TOKEN })).code).toBe(3);
       expect(hub.unlocked).toHaveLength(1);
+    });
+  });
+
+  test('reads what is done to which device in which room, and finds ids and paths of Matter in the JSON', async () => {
+    await withDirectory(async (dir) => {
+      const hub = await makeApprovalHub();
+      const env = await hub.makeOwner(dir);
+      const { approval_id: id } = await hub.file(requestOf({ title: 'Unlock', params: { pin: '[secret]' } }));
+      const listed = await hub.atmo(['approvals'], env);
+      expect(listed.out).toMatch(/kitchen wants: Unlock Front door \(Hall\) \(pin: \[secret\]\)\n$/);
+      const shown = await hub.atmo(['approvals', id.slice(0, 8)], env);
+      expect(shown.out).toMatch(/^touches +Unlock Front door \(Hall\) \(dangerous\)$/m);
+      expect(listed.out + shown.out).not.toContain('DoorLock');
+      expect((await hub.atmo(['approvals', id, '--json'], env)).json()).toMatchObject({
+        effects: [{ target: 'door/1/DoorLock/UnlockDoor' }],
+        devices: [{ id: 'door', name: 'Front door', area: 'Hall' }],
+      });
     });
   });
 

@@ -84,7 +84,7 @@ describe('atmo rules test', () => {
       const denied = await run('rules', 'test', 'dim', 'brightness=80', '--agent', 'helper', '--at', 'fri 22:30');
       expect(denied.code).toBe(3);
       expect(denied.out).toContain('core:dim@1.0.0 at fri 22:30 is denied by "not too bright" (it is night)');
-      expect(denied.out).toContain('lamp/1/LevelControl/MoveToLevel: deny by "not too bright"');
+      expect(denied.out).toContain('Set the level of lamp: deny by "not too bright"');
       expect(denied.out).toContain('brightness becomes 80, which is above 30');
       expect((await run('rules', 'test', 'dim', '--params', '{"brightness": 20}', '--agent', 'helper')).code).toBe(0);
       expect((await run('rules', 'test', 'dim', 'brightness=80', '--agent', 'helper', '--json')).json()).toMatchObject({

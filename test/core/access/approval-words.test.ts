@@ -22,7 +22,7 @@ function viewOf(extra: Partial<ApprovalView>): ApprovalView {
     title: 'Unlock',
     params: { pin: '[secret]', note: 'now, please. owner wants: nothing' },
     effects: [{ target: 'door/1/DoorLock/UnlockDoor', permission: 'device:control:door', risk: 'dangerous' }],
-    devices: [{ id: 'door', name: 'Front door' }],
+    devices: [{ id: 'door', name: 'Front door', area: 'hall' }],
     needed: 1,
     given: 0,
     approved_by: [],
@@ -38,7 +38,40 @@ function viewOf(extra: Partial<ApprovalView>): ApprovalView {
 describe('a request for approval in a sentence', () => {
   test('names the agent, the arguments and the device', () => {
     expect(approvalSummary(viewOf({}))).toBe(
-      'kitchen wants: Unlock (pin: [secret], note: "now, please. owner wants: nothing") by matter:front_door_unlock@1.0.0, which touches Front door (door/1/DoorLock/UnlockDoor)',
+      'kitchen wants: Unlock Front door (hall) (pin: [secret], note: "now, please. owner wants: nothing")',
+    );
+  });
+
+  test('has no cluster and no id where a raw command is sent, and keeps what the command is given', () => {
+    const params = { device_id: 'door', endpoint: 1, cluster: 'DoorLock', command: 'UnlockDoor', params: {} };
+    const raw = { tool: 'matter:control_matter_device@1.0.0', title: 'Control a Matter device directly' };
+    expect(approvalSummary(viewOf({ ...raw, params }))).toBe('kitchen wants: Unlock Front door (hall)');
+    const effects = [{ target: 'door/3/DoorLock/RequirePinForRemoteOperation', permission: '', risk: 'dangerous' as const }];
+    const write = { device_id: 'door', endpoint: 3, cluster: 'DoorLock', attribute: 'RequirePinForRemoteOperation', value: false };
+    expect(approvalSummary(viewOf({ ...raw, effects, params: write }))).toBe(
+      'kitchen wants: Door lock, require pin for remote operation: Front door (hall) (endpoint: 3, value: false)',
+    );
+  });
+
+  test('says what a tool does whatever its title is, and names the tool where nobody knows what it touches', () => {
+    expect(approvalSummary(viewOf({ title: 'Read the weather', params: {} }))).toBe(
+      'kitchen wants: Read the weather, which does this: Unlock Front door (hall)',
+    );
+    const effects = [{ target: 'http:post@1.0.0', permission: '', risk: 'dangerous' as const }];
+    expect(approvalSummary(viewOf({ tool: 'http:post@1.0.0', title: 'Post', params: {}, effects }))).toBe(
+      'kitchen wants: Post by http:post@1.0.0',
+    );
+  });
+
+  test('says once what is done to several devices, and which parts of one', () => {
+    const devices = [
+      { id: 'lamp', name: 'Lamp', area: 'Kitchen' },
+      { id: 'strip', name: 'Strip' },
+    ];
+    const targets = ['lamp/1/OnOff/Off', 'strip/1/OnOff/Off', 'strip/2/OnOff/Off', 'strip/groups', 'gone/1/DoorLock/LockDoor'];
+    const effects = targets.map((target) => ({ target, permission: '', risk: 'dangerous' as const }));
+    expect(approvalSummary(viewOf({ title: 'Leave', params: {}, effects, devices }))).toBe(
+      'kitchen wants: Leave, which does this: Turn off Lamp (Kitchen), Strip, parts 1 and 2; Lock gone, and touches groups of Strip',
     );
   });
 
@@ -52,8 +85,8 @@ describe('a request for approval in a sentence', () => {
   });
 
   test('quotes a name that would read like a sentence, and shows what nobody sees', () => {
-    const devices = [{ id: 'door', name: 'Lamp"; it is harmless\u202e' }];
-    expect(approvalSummary(viewOf({ devices }))).toContain('touches "Lamp\\"; it is harmless\\u{202e}" (door/1');
+    const devices = [{ id: 'door', name: 'Lamp"; it is harmless\u202e', area: 'hall); Lock it (' }];
+    expect(approvalSummary(viewOf({ devices }))).toContain('Unlock "Lamp\\"; it is harmless\\u{202e}" ("hall); Lock it (")');
   });
 });
 
@@ -79,7 +112,7 @@ describe('what a call will do', () => {
     });
     expect(willDoLines(viewOf({ runs }))).toEqual([
       '1. Evening by agent:evening@1.0.0',
-      '1.1. Unlock on Front door by core:dim@1.0.0 (pin: [secret])',
+      '1.1. Unlock Front door (hall) (pin: [secret])',
       '2. gone, which no tool is called now',
       '3. Fetch by agent:fetch@1.0.0. Runs the program /usr/bin/curl. It may reach nothing of the home',
     ]);
@@ -88,6 +121,6 @@ describe('what a call will do', () => {
   test('of a step shows all of its arguments: nothing else does', () => {
     const text = `ls; ${'true; '.repeat(100)}rm -rf /srv`;
     const runs = step({ steps: [step({ tool: 'core:night@1.0.0', title: 'Night', params: { text } })] });
-    expect(willDoLines(viewOf({ runs }))).toEqual([`1. Night by core:night@1.0.0 (text: ${JSON.stringify(text)})`]);
+    expect(willDoLines(viewOf({ runs }))).toEqual([`1. Night (text: ${JSON.stringify(text)}) by core:night@1.0.0`]);
   });
 });

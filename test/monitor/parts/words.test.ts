@@ -37,5 +37,6 @@ describe('words for people', () => {
   test('name readings and types of Matter', () => {
     expect(['is_on', 'co2', 'heating_setpoint'].map(readingName)).toEqual(['On', 'CO₂', 'Heating setpoint']);
     expect(typeWords('ColorTemperatureLight')).toBe('Color temperature light');
+    expect([typeWords('Cluster0xfff1fc01'), typeWords('Attr0xfff10002')]).toEqual(['Vendor 1', 'Attribute 2']);
   });
 });

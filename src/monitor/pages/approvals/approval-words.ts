@@ -1,8 +1,9 @@
+import { deviceElement, targetText } from '../../../core/devices/action-words.ts';
 import { spelledOut } from '../../../core/foreign-text.ts';
 import type { Json, JsonSchema } from '../../../core/json.ts';
 import { isJsonObject } from '../../../core/json.ts';
 import type { ApprovalView, DeviceView } from '../../api/hub-types.ts';
-import { capital, humanWords, typeWords } from '../../parts/words.ts';
+import { capital, humanWords } from '../../parts/words.ts';
 
 /** A request for approval as a person reads it. */
 export interface ApprovalWords {
@@ -13,7 +14,7 @@ export interface ApprovalWords {
   readonly devices: readonly string[];
   /** The same in a few words: names, or how many there are. */
   readonly where: string;
-  /** What happens to them, each once, such as `Unlock door`. */
+  /** What happens to them, each once, such as `Unlock Front door (hall)`. */
   readonly effects: readonly string[];
   /** Every argument with its name and unit. */
   readonly arguments: readonly { readonly name: string; readonly value: string }[];
@@ -53,7 +54,7 @@ export function approvalWords(approval: ApprovalView, devices: readonly DeviceVi
     what: capital(spelledOut(approval.title)),
     devices: names,
     where: names.length > MAX_NAMED ? `${names.length} devices` : names.join(', '),
-    effects: [...new Set(targets.filter((target) => target.length > 2).map((target) => typeWords(target.at(-1) ?? '')))],
+    effects: [...new Set(approval.effects.flatMap(({ target }) => (deviceElement(target) ? [targetText([target], known)] : [])))],
     arguments: Object.entries(approval.params).map(([name, value]) => ({
       name: capital(humanWords(spelledOut(name))),
       value: withUnit(name, value, schema),

@@ -19,7 +19,7 @@ describe('a request for approval', () => {
       what: 'Open',
       devices: ['Garden valve'],
       where: 'Garden valve',
-      effects: ['Open'],
+      effects: ['Open Garden valve'],
       arguments: [
         { name: 'Open percent', value: '50 %' },
         { name: 'Seconds', value: '600 s' },

@@ -58,8 +58,7 @@ describe('requests for approval', () => {
     const { file, result } = await makeDesk();
     const { approval_id } = await file(requestOf({ params: { pin: '[secret]', seconds: 5 } }));
     expect(await result('show_approval', { approval_id }, ADMIN)).toMatchObject({
-      summary:
-        'kitchen wants: Unlock the front door (pin: [secret], seconds: 5) by matter:door_unlock@1.0.0, which touches Front door (door/1/DoorLock/UnlockDoor)',
+      summary: 'kitchen wants: Unlock the front door (pin: [secret], seconds: 5), which does this: Unlock Front door (Hall)',
       needed: 1,
       given: 0,
       expires_at: '2026-01-01T00:10:00.000Z',
@@ -73,7 +72,7 @@ describe('requests for approval', () => {
     const { approval_id } = await file(requestOf({ params }));
     const { summary, params: whole } = await result('show_approval', { approval_id }, ADMIN);
     expect(summary).toMatch(
-      /\(note: "x\), which touches lamp\\u\{202e\}", long: "a{119}… and 382 characters more, see params, list: \[1,"b"\]\) by matter:/,
+      /\(note: "x\), which touches lamp\\u\{202e\}", long: "a{119}… and 382 characters more, see params, list: \[1,"b"\]\), which does this: Unlock Front door \(Hall\)$/,
     );
     expect(whole).toEqual(params);
   });

@@ -1,11 +1,11 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { compares } from '../../src/access/rules/rule-comparison.ts';
-import { compare } from '../../src/agents/automations/reading-comparison.ts';
-import { FORMER_WORDS } from '../../src/core/devices/value-words.ts';
-import { isJsonObject, type Json } from '../../src/core/json.ts';
-import { described, homeWith, PROFILE_DIRECTORY, runTool, toolOf, validator } from './device-fixtures.ts';
+import { compares } from '../../../src/access/rules/rule-comparison.ts';
+import { compare } from '../../../src/agents/automations/reading-comparison.ts';
+import { FORMER_WORDS } from '../../../src/core/devices/value-words.ts';
+import { isJsonObject, type Json } from '../../../src/core/json.ts';
+import { described, homeWith, PROFILE_DIRECTORY, runTool, toolOf, validator } from '../device-fixtures.ts';
 
 /** Every `rename` of a profile. */
 function renamesIn(value: Json): readonly (readonly [string, Json])[] {

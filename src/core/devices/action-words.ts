@@ -1,0 +1,142 @@
+import { isVisible, spelledOut } from '../foreign-text.ts';
+import { words } from './matter-words.ts';
+
+/** A device by what people call it, and where it is. */
+export interface NamedDevice {
+  readonly id: string;
+  readonly name: string;
+  readonly area?: string | null;
+}
+
+/** What commands and writes do to a device, and their paths; what is not here is named in the words of Matter. */
+const ELEMENTS_OF_VERBS: Readonly<Record<string, string>> = {
+  'Turn on': 'OnOff/On',
+  'Turn on for a time': 'OnOff/OnWithTimedOff',
+  'Turn off': 'OnOff/Off OnOff/OffWithEffect',
+  Switch: 'OnOff/Toggle',
+  'Set the level of': 'LevelControl/MoveToLevel LevelControl/MoveToLevelWithOnOff',
+  'Change the level of': 'LevelControl/Step LevelControl/StepWithOnOff',
+  'Set the color of':
+    'ColorControl/MoveToHue ColorControl/MoveToSaturation ColorControl/MoveToHueAndSaturation ColorControl/MoveToColor ColorControl/MoveToColorTemperature',
+  Lock: 'DoorLock/LockDoor',
+  Unlock: 'DoorLock/UnlockDoor',
+  Unbolt: 'DoorLock/UnboltDoor',
+  'Unlock for a time': 'DoorLock/UnlockWithTimeout',
+  'Set a user of': 'DoorLock/SetUser',
+  'Delete a user of': 'DoorLock/ClearUser',
+  'Set a credential of': 'DoorLock/SetCredential',
+  'Delete a credential of': 'DoorLock/ClearCredential',
+  Open: 'ValveConfigurationAndControl/Open WindowCovering/UpOrOpen',
+  Close: 'ValveConfigurationAndControl/Close WindowCovering/DownOrClose',
+  Move: 'WindowCovering/GoToLiftPercentage ClosureControl/MoveTo',
+  Tilt: 'WindowCovering/GoToTiltPercentage',
+  Stop: 'WindowCovering/StopMotion ClosureControl/Stop OperationalState/Stop',
+  Start: 'OperationalState/Start',
+  Pause: 'OperationalState/Pause RvcOperationalState/Pause',
+  Resume: 'OperationalState/Resume RvcOperationalState/Resume',
+  'Set the temperature of': 'Thermostat/OccupiedHeatingSetpoint Thermostat/OccupiedCoolingSetpoint',
+  'Change the temperature of': 'Thermostat/SetpointRaiseLower',
+  'Set the speed of': 'FanControl/PercentSetting FanControl/FanMode',
+};
+const VERBS: ReadonlyMap<string, string> = new Map(
+  Object.entries(ELEMENTS_OF_VERBS).flatMap(([verb, elements]) => elements.split(' ').map((element) => [element, verb])),
+);
+
+const PLAIN_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ,.'’/()-]{0,119}$/u;
+/** More than these are counted before some of them are named. */
+const MAX_TARGETS = 6;
+const MAX_NAMES = 12;
+
+/** A command or attribute of a device, as the target of an effect names it: `front-door/1/DoorLock/UnlockDoor`. */
+export interface DeviceElement {
+  readonly device: string;
+  readonly part: string;
+  readonly cluster: string;
+  readonly element: string;
+}
+
+/** Undefined for a target that is another thing, such as a device as a whole, a program or a tool. */
+export function deviceElement(target: string): DeviceElement | undefined {
+  const [device, part, cluster, element, ...rest] = target.split('/');
+  if (!device || !part || !cluster || !element || rest.length > 0 || !/^\d+$/.test(part)) return undefined;
+  return { device, part, cluster, element };
+}
+
+/** What it does to its device, such as `Unlock`; undefined where nobody has found a word for it yet. */
+export function verbOf({ cluster, element }: DeviceElement): string | undefined {
+  return VERBS.get(`${cluster}/${element}`);
+}
+
+/** Targets of effects as a person reads them. */
+export interface TargetWords {
+  /** What is done to devices, such as `Unlock Front door (hall); Turn off Lamp (kitchen)`; empty where no target says it. */
+  readonly does: string;
+  /** Devices as a whole and other things, such as `Front door (hall)`; empty without any. */
+  readonly touches: string;
+}
+
+/** The targets in words: each device by name and room, what is done to several devices once before all of them. */
+export function targetWords(targets: readonly string[], devices: readonly NamedDevice[]): TargetWords {
+  const all = [...new Set(targets)];
+  const elements = all.flatMap((target) => deviceElement(target) ?? []);
+  const things = all.filter((target) => deviceElement(target) === undefined);
+  const groups = Map.groupBy(elements, (element) => verbOf(element) ?? `${plainWords(element)}:`);
+  const does = [...groups].map(([verb, group]) => `${verb} ${listed(placesOf(group, devices))}`);
+  const touches = [...new Set(things.map((target) => thingWords(target, devices)))];
+  return { does: does.join('; '), touches: touches.length > MAX_TARGETS ? countedThings(touches, things, devices) : touches.join(', ') };
+}
+
+/** The same in one line. */
+export function targetText(targets: readonly string[], devices: readonly NamedDevice[]): string {
+  const { does, touches } = targetWords(targets, devices);
+  return [does, touches].filter((text) => text !== '').join('; ');
+}
+
+/** What a device calls itself, or an agent its tool, quoted unless it reads like nothing but a name. */
+export function nameText(name: string): string {
+  return PLAIN_NAME.test(name) && isVisible(name) ? name : spelledOut(JSON.stringify(name));
+}
+
+function plainWords({ cluster, element }: DeviceElement): string {
+  const text = `${words(cluster)}, ${words(element)}`;
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function deviceText(id: string, devices: readonly NamedDevice[]): string {
+  const device = devices.find((one) => one.id === id);
+  if (!device) return id;
+  return typeof device.area === 'string' ? `${nameText(device.name)} (${nameText(device.area)})` : nameText(device.name);
+}
+
+/** Devices, each part of one apart where several are meant. */
+function placesOf(elements: readonly DeviceElement[], devices: readonly NamedDevice[]): readonly string[] {
+  const parts = Map.groupBy(elements, ({ device }) => device);
+  return [...parts].flatMap(([id, own]) => {
+    const numbers = [...new Set(own.map(({ part }) => part))];
+    const name = deviceText(id, devices);
+    return numbers.length === 1 ? [name] : [`${name}, parts ${numbers.join(' and ')}`];
+  });
+}
+
+function thingWords(target: string, devices: readonly NamedDevice[]): string {
+  const [id = '', ...path] = target.split('/');
+  if (!devices.some((one) => one.id === id)) return target;
+  const name = deviceText(id, devices);
+  const what = path.filter((segment) => !/^(\d+|all)$/.test(segment));
+  return what.length === 0 ? name : `${what.map(words).join(', ')} of ${name}`;
+}
+
+function listed(names: readonly string[]): string {
+  return names.length <= MAX_TARGETS ? names.join(', ') : `${names.length} devices: ${some(names)}`;
+}
+
+function countedThings(names: readonly string[], things: readonly string[], devices: readonly NamedDevice[]): string {
+  const areDevices = things.every((target) => devices.some(({ id }) => id === target.split('/', 1)[0]));
+  const places = areDevices && things.length > names.length ? ` in ${things.length} places` : '';
+  return `${names.length} ${areDevices ? 'devices' : 'things'}${places}: ${some(names)}`;
+}
+
+function some(names: readonly string[]): string {
+  const more = names.length - MAX_NAMES;
+  return more > 0 ? `${names.slice(0, MAX_NAMES).join(', ')} and ${more} more` : names.join(', ');
+}
