@@ -3,7 +3,9 @@ import type { Device } from '../core/devices/device-model.ts';
 import type { DeviceRoom } from '../core/devices/device-room.ts';
 import type { HomeNames } from '../core/devices/home-names.ts';
 import type { DeviceId } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
 import type { ServiceStack } from '../core/service.ts';
+import { attemptWrite } from '../core/storage/durable-file.ts';
 import type { TakenText } from '../core/storage/owner-file.ts';
 import { tellStaleFolder } from '../core/storage/owner-folder.ts';
 import { classTools } from '../profiles/class-tools/class-tools.ts';
@@ -70,13 +72,28 @@ export async function openDevices(ground: Ground, workshop: Workshop, { room, pr
   await stack.start(sync);
   await stack.start(room);
   sync.open();
-  stack.own(keptInRoomsOfToday(room, homeNames));
+  stack.own(keptInRoomsOfToday(room, { names: homeNames, logger }));
 }
 
-/** Moves every device that comes with the former name of a room, as one that was removed in between, to the room of today. */
-function keptInRoomsOfToday({ directory, administration }: DeviceRoom, names: Pick<HomeNames, 'areaToday'>): AsyncDisposable {
+/**
+ * Moves every device that comes with the former name of a room, as one that was removed in between, to the room of today. A move that the
+ * disk does not take is told in the log; the next change of the device or the next start makes it.
+ */
+export function keptInRoomsOfToday(
+  {
+    directory,
+    administration,
+  }: { readonly directory: Pick<DeviceRoom['directory'], 'list' | 'onChange'> } & {
+    readonly administration: Pick<DeviceRoom['administration'], 'setArea'>;
+  },
+  { names, logger }: { readonly names: Pick<HomeNames, 'areaToday'>; readonly logger: Logger },
+): AsyncDisposable {
   const keep = ({ id, area }: Device): void => {
-    if (area !== undefined && names.areaToday(area) !== area) administration.setArea(id, names.areaToday(area));
+    if (area === undefined || names.areaToday(area) === area) return;
+    attemptWrite(
+      () => administration.setArea(id, names.areaToday(area)),
+      (problem) => logger.error('device.area_not_kept', { device: id, problem }),
+    );
   };
   const stop = directory.onChange((change) => (change.kind === 'added' || change.kind === 'changed') && keep(change.device));
   for (const device of directory.list()) keep(device);

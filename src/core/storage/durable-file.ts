@@ -51,12 +51,16 @@ export function replaceFile(path: string, text: string): void {
   syncPath(dirname(path));
 }
 
-/** Does what writes something that a later start writes as well: what a full disk or its bounds do not take now waits for it. */
-export function attemptWrite(work: () => void): void {
+/**
+ * Does what writes something that is written again later: what a full disk, one that is mounted read-only, or the bounds of a store do
+ * not take now waits for it. `onFailure` is called with the reason.
+ */
+export function attemptWrite(work: () => void, onFailure: (problem: string) => void = () => undefined): void {
   try {
     work();
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
+    onFailure(error.message);
   }
 }
 

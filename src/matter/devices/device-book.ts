@@ -2,6 +2,8 @@ import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { parseDeviceId, slug } from '../../core/ids.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
+import { type Logger, silentLogger } from '../../core/logger.ts';
+import { attemptWrite } from '../../core/storage/durable-file.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { PlannedDevice } from './device-map.ts';
 import { deviceText } from './device-text.ts';
@@ -35,23 +37,28 @@ export class DeviceBook {
   readonly #store: KeyValueStore;
   readonly #wishFor: (nodeId: string) => DeviceWish | undefined;
   readonly #former: FormerDevices;
+  readonly #logger: Logger;
   #entries: Map<string, DeviceEntry> | undefined;
 
   /** `wishFor` tells what was wished for a node that is just joining. */
-  constructor(store: KeyValueStore, wishFor: (nodeId: string) => DeviceWish | undefined = () => undefined) {
+  constructor(store: KeyValueStore, wishFor: (nodeId: string) => DeviceWish | undefined = () => undefined, logger: Logger = silentLogger) {
     this.#store = store;
+    this.#logger = logger;
     this.#wishFor = wishFor;
     this.#former = new FormerDevices(store);
   }
 
-  /** The entry of a device; a device seen for the first time gets its id here, from the name wished for it or the one it has. */
+  /**
+   * The entry of a device; a device seen for the first time gets its id here, from the name wished for it or the one it has. One that the
+   * disk does not take counts until the hub stops, and is written with the next change.
+   */
   entryOf(planned: PlannedDevice): DeviceEntry {
     const known = this.#all.get(planned.key);
     if (known !== undefined) return known;
     const wish = planned.kind === 'node' ? this.#wishFor(planned.nodeId) : undefined;
     const name = deviceText(wish?.name);
     const area = deviceText(wish?.area);
-    return this.#save(planned.key, {
+    return this.#attempt(planned.key, {
       id: this.#freeId(name || this.#nameAsPart(planned) || planned.label || planned.productName),
       ...(name !== '' && { name }),
       ...(area !== '' && { area }),
@@ -89,7 +96,7 @@ export class DeviceBook {
 
   saw(key: string, atMs: number): void {
     const entry = this.#all.get(key);
-    if (entry !== undefined && entry.lastSeenMs !== atMs) this.#save(key, { ...entry, lastSeenMs: atMs });
+    if (entry !== undefined && entry.lastSeenMs !== atMs) this.#attempt(key, { ...entry, lastSeenMs: atMs });
   }
 
   /** Keeps what attestation found of a node. */
@@ -162,10 +169,20 @@ export class DeviceBook {
     return entry;
   }
 
+  /** STORAGE_FAILED changes nothing. */
   #save(key: string, entry: DeviceEntry): DeviceEntry {
-    this.#all.set(key, entry);
     const { findings, ...rest } = entry;
     this.#store.set(SPACE, key, { ...rest, ...(findings && { findings: [...findings] }) });
+    this.#all.set(key, entry);
+    return entry;
+  }
+
+  #attempt(key: string, entry: DeviceEntry): DeviceEntry {
+    this.#all.set(key, entry);
+    attemptWrite(
+      () => this.#save(key, entry),
+      (problem) => this.#logger.error('device.not_kept', { device: entry.id, problem }),
+    );
     return entry;
   }
 

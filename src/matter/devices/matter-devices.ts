@@ -61,7 +61,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
 
   constructor(collaborators: MatterDevicesCollaborators) {
     this.#with = collaborators;
-    this.#book = new DeviceBook(collaborators.store, collaborators.wishFor);
+    this.#book = new DeviceBook(collaborators.store, collaborators.wishFor, collaborators.logger);
     const times = new ReportTimes(collaborators.clock);
     const shared = {
       interactions: new DeviceInteractions({ clock: collaborators.clock }),

@@ -7,6 +7,7 @@ import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
+import { attemptWrite } from '../../core/storage/durable-file.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toolId } from '../../tools/definition/tool-name.ts';
@@ -75,7 +76,7 @@ export class DeviceToolSync implements Service, CompiledDevices {
    * not the first to be seen that takes it.
    */
   open(): void {
-    const { directory, names } = this.#ports;
+    const { directory, names, logger } = this.#ports;
     this.#isOpen = true;
     const devices = byRightToName(directory.list());
     if (!names.isOpen) this.#adoptUnclaimedNames(devices);
@@ -83,7 +84,11 @@ export class DeviceToolSync implements Service, CompiledDevices {
     const compiled = new Map(devices.map(({ id }) => [id, this.#compile(id)]));
     for (const one of compiled.values()) if (one) this.#nameTools(one);
     for (const { id } of directory.list()) this.#enter(compiled.get(id));
-    names.open();
+    // The next start finds the same names and takes them again.
+    attemptWrite(
+      () => names.open(),
+      (problem) => logger.error('device.names_not_kept', { problem }),
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,7 @@
 import type { EventBus } from '../../core/events.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Service } from '../../core/service.ts';
+import { attemptWrite } from '../../core/storage/durable-file.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { repeat } from '../../core/time/repeat.ts';
@@ -134,7 +135,12 @@ export class GpioBoard implements Service, SensorSource {
   }
 
   #saveMeters(): void {
-    for (const meter of this.#meters) meter.save();
+    for (const meter of this.#meters) {
+      attemptWrite(
+        () => meter.save(),
+        (problem) => this.#ports.logger.error('gpio.count_not_kept', { line: meter.name, problem }),
+      );
+    }
   }
 
   #warn(event: string, line: string, message: string): void {

@@ -1,3 +1,4 @@
+import { attemptWrite } from '../../core/storage/durable-file.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { FoundSensor, SensorSample } from '../sensor-source.ts';
 import type { GpioChip, GpioInput } from './gpio-chip.ts';
@@ -58,7 +59,8 @@ export class PulseInput implements GpioLine {
     this.#input?.[Symbol.dispose]();
     this.#input = undefined;
     this.#problem = problem;
-    this.save();
+    // What the disk does not take now, the board writes when it saves all meters.
+    attemptWrite(() => this.save());
   }
 
   /** Writes the count down where it has changed. */

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
+import { createLogger } from '../../../src/core/logger.ts';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import { DeviceBook } from '../../../src/matter/devices/device-book.ts';
 import type { PlannedDevice } from '../../../src/matter/devices/device-map.ts';
 import { deviceText } from '../../../src/matter/devices/device-text.ts';
+import { FullStore } from '../../full-store.ts';
 import { MemoryStore } from '../memory-store.ts';
 
 function planned(key: string, label: string): PlannedDevice {
@@ -49,6 +52,24 @@ describe('ids and names of devices', () => {
     expect(book.nameOf(part)).toBe('Shower humidity sensor');
     book.rename('1/p2', 'Steam');
     expect(book.nameOf(part)).toBe('Steam');
+  });
+
+  test('a device that is new while the disk takes nothing has its id all the same, which is written later', () => {
+    const store = new FullStore(new ManualClock());
+    const lines: string[] = [];
+    const book = new DeviceBook(
+      store,
+      undefined,
+      createLogger('error', (line) => void lines.push(line)),
+    );
+    expect([book.entryOf(planned('1', 'Desk')).id, book.entryOf(planned('1', 'Desk')).id]).toEqual(['desk', 'desk']);
+    book.saw('1', 5);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([1, 2].map(() => ({ event: 'device.not_kept', device: 'desk' })));
+    expect(() => book.rename('1', 'Mine')).toThrow(expect.objectContaining({ code: 'STORAGE_FAILED' }));
+    expect(book.nameOf(planned('1', 'Desk'))).toBe('Desk');
+    store.isFull = false;
+    book.rename('1', 'Mine');
+    expect(new DeviceBook(store).entryOf(planned('1', 'Other'))).toMatchObject({ id: 'desk', name: 'Mine', lastSeenMs: 5 });
   });
 
   test('an empty name gives the label back', () => {

@@ -228,7 +228,8 @@ describe('a name means one device for ever', () => {
       entries: (space) => disk.entries(space),
       delete: (space, key) => disk.delete(space, key),
       set: (space, key, value) => {
-        if (isFull && space === 'device.names') throw new AtmoError('STORAGE_FAILED', 'The disk is full');
+        if (isFull && (space === 'device.names' || space === 'device.names.state'))
+          throw new AtmoError('STORAGE_FAILED', 'The disk is full');
         disk.set(space, key, value);
       },
     };

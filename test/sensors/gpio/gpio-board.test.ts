@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../../src/core/time/clock.ts';
 import type { SensorSample } from '../../../src/sensors/sensor-source.ts';
+import { FullStore } from '../../full-store.ts';
 import { sensorSourceContract } from '../sensor-source-contract.ts';
 import { GpioRoom } from './gpio-room.ts';
 
@@ -117,6 +119,22 @@ describe('meters', () => {
     const third = new GpioRoom(HOME, first.store);
     await third.gpio.service.start();
     expect((await third.values())['gpio:water_meter']).toBe(0.75);
+  });
+
+  test('on a full disk count on, end with the hub, and are kept as soon as there is room', async () => {
+    const store = new FullStore(new ManualClock());
+    const room = new GpioRoom(HOME, store);
+    await room.gpio.service.start();
+    pulses(room, 70);
+    room.clock.advance(300_000);
+    expect((await room.values())['gpio:water_meter']).toBe(0.7);
+    store.isFull = false;
+    room.clock.advance(300_000);
+    expect(store.entries('gpio-pulses')).toEqual([{ key: 'water_meter', value: 70 }]);
+    store.isFull = true;
+    pulses(room, 1);
+    await room.gpio.service[Symbol.asyncDispose]();
+    await expect(room.values()).resolves.toMatchObject({ 'gpio:water_meter': 'gone' });
   });
 
   test('are written down every five minutes, and only where they went on', async () => {
