@@ -1,15 +1,17 @@
 import type { ApprovalQueue, ApprovalRequest, ApprovalVerdict } from '../../../core/access/approval-queue.ts';
 import type { PlannedCall } from '../../../core/access/approvals.ts';
 import type { RuledCall, RuleVerdict } from '../../../core/access/rule-engine.ts';
-import { AtmoError } from '../../../core/errors.ts';
+import { AtmoError, type ErrorCode, toAtmoError } from '../../../core/errors.ts';
 import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import { formerIdsOf } from '../../definition/tool-name.ts';
+import type { RemoteResolveOptions } from '../../elsewhere/remote-tools.ts';
 import { maskSecrets } from '../../schema/secret-params.ts';
 import { callerView, canSeeTool } from '../../visibility.ts';
 import type { Call } from '../call.ts';
 import { approvalHash, isPlannedStep, plannedCall } from '../planned-call.ts';
 import { shownParams } from '../told/shown-params.ts';
 import { isOffered } from '../tool-offer.ts';
+import { waitWithin } from './call-time.ts';
 import type { StageContext } from './stage-context.ts';
 
 /** The owner's rules over the call; RULE_BLOCKED names the one that forbids it. */
@@ -23,6 +25,7 @@ export function applyRules(call: Call, context: StageContext): void {
 /** Uses up the approval of a dangerous call, or of one that a rule wants approved. APPROVAL_REQUIRED while people are asked. */
 export async function requireApproval(call: Call, context: StageContext): Promise<void> {
   if (call.repeated || personsNeeded(call) === 0) return;
+  await awaitSteps(call, context);
   const request = approvalRequest(call, context);
   const { approvalId: id, by } = approved(call, await queueFor(call, context).check(request));
   call.approval = { id, by, callHash: request.callHash };
@@ -32,6 +35,7 @@ export async function requireApproval(call: Call, context: StageContext): Promis
 /** The same without using it up. */
 export async function peekApproval(call: Call, context: StageContext): Promise<void> {
   if (personsNeeded(call) === 0) return;
+  await awaitSteps(call, context);
   approved(call, await queueFor(call, context).peek(approvalRequest(call, context)));
 }
 
@@ -72,20 +76,41 @@ function takenFrom(left: PlannedCall[], now: PlannedCall): PlannedCall | undefin
   return index === -1 ? undefined : left.splice(index, 1)[0];
 }
 
-/** Steps mean what their names mean to the caller, as when they run. */
-function planOf({ tool, params, request: { principal } }: Call, context: StageContext): PlannedCall {
-  const { authorizer, tools, validator, sealSecret: seal } = context;
-  const isVisible = (candidate: RegisteredTool) => canSeeTool(candidate, principal, authorizer);
-  const isListed = (candidate: RegisteredTool) => isOffered(candidate, principal, context);
-  const find = (name: string) => {
-    try {
-      return tools.resolve(name, { isVisible, isListed });
-    } catch {
-      // It means nothing, or several things: its call is refused.
-      return undefined;
-    }
+/** A step whose hub is still being read is not unknown to whoever has to approve it, and comes within seconds. */
+async function awaitSteps(call: Call, context: StageContext): Promise<void> {
+  if (!call.tool.innerCalls) return;
+  let known: Promise<void> | undefined;
+  planWith(call, context, (name, options) => {
+    known ??= context.tools.whole(name, options);
+    return stepTool(() => context.tools.find(name, options));
+  });
+  if (known) await waitWithin(call, context, known);
+}
+
+/** Steps mean what their names mean to the caller, as when they run. NODE_UNAVAILABLE for what may be a step on a hub that is not known whole. */
+function planOf(call: Call, context: StageContext): PlannedCall {
+  return planWith(call, context, (name, options) => stepTool(() => context.tools.resolve(name, options), ['NODE_UNAVAILABLE']));
+}
+
+type FindStep = (name: string, options: RemoteResolveOptions) => RegisteredTool | undefined;
+
+function planWith({ tool, params, request: { principal } }: Call, context: StageContext, find: FindStep): PlannedCall {
+  const { authorizer, validator, sealSecret: seal } = context;
+  const options = {
+    isVisible: (candidate: RegisteredTool) => canSeeTool(candidate, principal, authorizer),
+    isListed: (candidate: RegisteredTool) => isOffered(candidate, principal, context),
   };
-  return plannedCall(tool, params, { find, caller: callerView(principal, authorizer), validator, seal });
+  return plannedCall(tool, params, { find: (name) => find(name, options), caller: callerView(principal, authorizer), validator, seal });
+}
+
+/** Undefined for a name that means nothing, or several things: the call of such a step is refused. */
+function stepTool(find: () => RegisteredTool | undefined, thrown: readonly ErrorCode[] = []): RegisteredTool | undefined {
+  try {
+    return find();
+  } catch (error) {
+    if (thrown.includes(toAtmoError(error).code)) throw error;
+    return undefined;
+  }
 }
 
 function judge(call: Call, context: StageContext): Exclude<RuleVerdict, { kind: 'deny' }> | undefined {

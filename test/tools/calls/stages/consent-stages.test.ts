@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { ApprovalQueue, ApprovalRequest } from '../../../../src/core/access/approval-queue.ts';
 import type { RuledCall, RuleVerdict } from '../../../../src/core/access/rule-engine.ts';
 import { AtmoError } from '../../../../src/core/errors.ts';
+import type { HubId } from '../../../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../../../src/core/json.ts';
 import { approvalsSaying } from '../../approvals-saying.ts';
+import { RemoteToolsFake, toolOf } from '../../remote-tools-fake.ts';
 import { agent, codeOf, makeRoom, makeTool, owner, settled } from '../../tool-room.ts';
 
 const approved = { state: 'approved', approvalId: 'ap-1', by: ['ann'] } as const;
@@ -64,6 +66,58 @@ describe('an approval', () => {
     const hashes = asked.map(({ callHash }) => callHash);
     expect(hashes[0]).toBe(hashes[1]);
     expect(hashes[2]).not.toBe(hashes[0]);
+  });
+
+  describe('of a call with a step on a hub whose tools are still being read', () => {
+    const hub = { id: 'hub-2' as HubId, name: 'attic' };
+    const step = toolOf([hub.id], { name: 'open_gate', namespace: 'lab', parameters: { type: 'object', properties: {} } });
+
+    /** `read` lets the tools of the other hub be known. */
+    function makeMesh() {
+      const gate = Promise.withResolvers<void>();
+      let isRead = false;
+      const remote = Object.assign(new RemoteToolsFake([]), {
+        unread: () => (isRead ? [] : [hub]),
+        whole: () => (isRead ? undefined : gate.promise),
+      });
+      const { queue, asked } = recordingQueue();
+      const room = makeRoom({ approvals: queue, remote });
+      const both = {
+        ...makeTool({ ...unlock, name: 'both', parameters: { type: 'object', properties: {} } }),
+        innerCalls: () => [{ tool: 'lab:open_gate', params: {} }],
+      };
+      room.registry.register(both);
+      const read = () => {
+        isRead = true;
+        remote.tools.push(step);
+        gate.resolve();
+      };
+      return { room, asked, read };
+    }
+
+    test('is asked for with the step as it is, once they are known', async () => {
+      const { room, asked, read } = makeMesh();
+      const call = room.pipeline.call({ ...request, tool: 'both' });
+      await settled();
+      expect(asked).toEqual([]);
+      read();
+      await call;
+      expect(asked).toMatchObject([{ plan: { steps: [{ tool: step.id, definition: expect.stringMatching(/^[0-9a-f]{64}$/) }] } }]);
+    });
+
+    test.each(['call', 'preflight'] as const)('is not asked for while they are unknown: a %s is to be repeated later', async (kind) => {
+      const { room, asked } = makeMesh();
+      const timeoutMs = 2_000;
+      const answer = room.pipeline[kind]({ ...request, tool: 'both', timeoutMs });
+      await settled();
+      room.clock.advance(timeoutMs - 1);
+      await settled();
+      expect(asked).toEqual([]);
+      room.clock.advance(1);
+      const error = { code: 'NODE_UNAVAILABLE', retryable: true, message: expect.stringContaining('attic') };
+      expect(await answer).toMatchObject({ error });
+      expect(asked).toEqual([]);
+    });
   });
 
   test('that was denied refuses the call and says which one it was', async () => {
