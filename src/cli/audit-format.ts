@@ -1,3 +1,4 @@
+import { doneText, type NamedDevice } from '../core/devices/action-words.ts';
 import { terminalText } from '../core/foreign-text.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import { cellText } from './terminal/text-table.ts';
@@ -33,14 +34,17 @@ export const EXPORT_FORMATS: ReadonlyMap<string, ExportFormat> = new Map([
 ]);
 
 /** A row as one line for people. */
-export function auditLine(row: JsonObject): string {
-  return [row.seq, row.at, row.kind, row.agent, row.tool, story(row)].map(cellText).join('  ');
+export function auditLine(row: JsonObject, devices: readonly NamedDevice[]): string {
+  return [row.seq, row.at, row.kind, row.agent, row.tool, story(row, devices)].map(cellText).join('  ');
 }
 
-function story({ kind, content }: JsonObject): string {
+function story({ kind, content }: JsonObject, devices: readonly NamedDevice[]): string {
   if (!isJsonObject(content)) return '';
   if (kind === 'note') return [content.event, jsonOf(content.data)].join(' ');
-  if (kind === 'intent') return [jsonOf(content.params), jsonOf(content.decision)].filter((text) => text !== '').join('  ');
+  if (kind === 'intent') {
+    const parts = [doneText(content.effects, devices), jsonOf(content.params), jsonOf(content.decision)];
+    return parts.filter((text) => text !== '').join('  ');
+  }
   const duration = `${content.duration_ms} ms`;
   return content.error === undefined ? `ok, ${duration}` : `${content.error}, ${duration}: ${content.message ?? ''}`;
 }

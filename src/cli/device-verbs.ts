@@ -16,6 +16,8 @@ export interface ToolVerb {
   params(call: Invocation): JsonObject | Promise<JsonObject>;
   /** Members to show in a table when the result is a list. */
   readonly columns?: readonly string[];
+  /** The members as people read them, instead of those of the result. */
+  shown?(result: JsonObject): JsonObject;
   /** What people are told instead of the members of the result. */
   sentence?(result: JsonObject, call: Invocation): string;
 }
@@ -33,7 +35,9 @@ export function commandOf(verb: ToolVerb): Command {
       const params = await verb.params(call);
       const result = await call.output.during(`atmo ${name}`, () => call.hub.call(verb.tool, params));
       call.output.answer(result, () =>
-        verb.sentence && isJsonObject(result) ? `${verb.sentence(result, call)}\n` : humanText(result, verb),
+        verb.sentence && isJsonObject(result)
+          ? `${verb.sentence(result, call)}\n`
+          : humanText(verb.shown && isJsonObject(result) ? verb.shown(result) : result, verb),
       );
       return undefined;
     },

@@ -38,7 +38,7 @@ describe('reading commands', () => {
     const { run } = makeHome();
     const { code, out } = await run(['devices']);
     expect(code).toBe(0);
-    expect(out).toMatch(/hall-lamp +Hall \[2J lamp +Hall +DimmableLight +reachable +4 s +1\n/);
+    expect(out).toMatch(/hall-lamp +Hall \[2J lamp +Hall +dimmable light +reachable +4 s +1\n/);
     expect(out).toMatch(/attic .* unreachable +never +0\n/);
     expect((await run(['devices', '--json'])).json().devices).toHaveLength(2);
     expect((await run(['devices', 'hall-lamp'])).out).toMatch(/temperature +21\.5 °C +9 s[\s\S]*matter:dim@1\.0\.0/);

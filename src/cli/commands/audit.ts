@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { NamedDevice } from '../../core/devices/action-words.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { auditLine, EXPORT_FORMATS, type ExportFormat } from '../audit-format.ts';
@@ -30,12 +31,13 @@ const tail: Command = {
     const query = { agent: call.text('agent'), tool: await toolOf(call) };
     const answer = await call.hub.get('/api/v1/audit', { ...query, limit: call.integer('limit') ?? 20 });
     const rows = objectsIn(answer, 'rows').toReversed();
+    const devices = call.output.isJson ? [] : await namedDevices(call);
     if (!call.isSet('follow')) {
-      call.output.answer({ rows }, () => (rows.length === 0 ? '(none)\n' : rows.map(auditLine).join('\n')));
+      call.output.answer({ rows }, () => (rows.length === 0 ? '(none)\n' : rows.map((row) => auditLine(row, devices)).join('\n')));
       return undefined;
     }
-    for (const row of rows) call.output.line(row, auditLine(row));
-    await follow(call, query, Number(rows.at(-1)?.seq ?? 0));
+    for (const row of rows) call.output.line(row, auditLine(row, devices));
+    await follow(call, { query, devices }, Number(rows.at(-1)?.seq ?? 0));
     return undefined;
   },
 };
@@ -122,13 +124,25 @@ const replay: Command = {
 /** The journal of calls: `atmo audit …`. */
 export const auditCommands: readonly Command[] = [tail, verify, head, exportCommand, replay];
 
-async function follow(call: Invocation, query: { readonly tool: string | undefined; readonly agent: string | undefined }, seen: number) {
+/** The devices by the names that they have now; none where the hub does not tell them to this caller. */
+async function namedDevices(call: Invocation): Promise<readonly NamedDevice[]> {
+  const answer = await call.hub.get('/api/v1/devices').catch(() => ({}));
+  return objectsIn(answer, 'devices') as unknown as readonly NamedDevice[];
+}
+
+interface Followed {
+  readonly query: { readonly tool: string | undefined; readonly agent: string | undefined };
+  readonly devices: readonly NamedDevice[];
+}
+
+async function follow(call: Invocation, { query, devices }: Followed, seen: number) {
   let lastSeq = seen;
   while (!call.io.signal?.aborted) {
     await (call.io.sleep ?? delay)(FOLLOW_EVERY_MS);
     const fresh = await rowsAfter(call, query, lastSeq);
     lastSeq = Number(fresh.at(-1)?.seq ?? lastSeq);
-    for (const row of fresh) if (query.tool !== undefined || !OWN_TOOL.test(String(row.tool))) call.output.line(row, auditLine(row));
+    for (const row of fresh)
+      if (query.tool !== undefined || !OWN_TOOL.test(String(row.tool))) call.output.line(row, auditLine(row, devices));
   }
 }
 

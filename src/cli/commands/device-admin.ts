@@ -1,3 +1,4 @@
+import { words } from '../../core/devices/matter-words.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { commandOf, integerOperand, type ToolVerb } from '../device-verbs.ts';
 import { jsonList, readInput } from '../terminal/text-input.ts';
@@ -5,6 +6,14 @@ import { cellText } from '../terminal/text-table.ts';
 
 const DEVICE = { name: 'DEVICE', help: 'device id or unique name' };
 const justDevice: Pick<ToolVerb, 'operands' | 'params'> = { operands: [DEVICE], params: (call) => ({ device_id: call.operand(0) }) };
+
+/** What makes the tools of a function of a device. */
+const SERVED_BY: Readonly<Record<string, string>> = {
+  profile: 'friendly tools',
+  data_model: 'tools in units of Matter',
+  administration: 'tools of the hub',
+  none: 'no tools of its own',
+};
 
 const VERBS: readonly ToolVerb[] = [
   {
@@ -143,6 +152,7 @@ const VERBS: readonly ToolVerb[] = [
     examples: ['device diagnostics living-room-lamp'],
     tool: 'hub:device_diagnostics',
     ...justDevice,
+    shown: ({ clusters, ...facts }) => ({ ...facts, ...servedText(clusters) }),
   },
   {
     name: 'device acl',
@@ -187,6 +197,14 @@ function namesText({ device_id: id, name, is_removed: isRemoved, former_names: f
 function usesText(uses: Json | undefined): string {
   const known = Array.isArray(uses) ? uses.filter(isJsonObject) : [];
   return known.map(({ kind, id }) => `${cellText(kind)} ${cellText(id)}`).join(', ');
+}
+
+/** What makes the tools of each function of a device, in words; a function of several parts once. */
+function servedText(clusters: Json | undefined): JsonObject {
+  const all = Array.isArray(clusters) ? clusters.filter(isJsonObject) : [];
+  const groups = Map.groupBy(all, ({ served_by: by }) => SERVED_BY[String(by)] ?? String(by));
+  const names = (group: readonly JsonObject[]) => [...new Set(group.map(({ cluster }) => words(String(cluster))))].join(', ');
+  return Object.fromEntries([...groups].map(([title, group]) => [title, names(group)]));
 }
 
 function listed(texts: Json | undefined): string {

@@ -1,3 +1,4 @@
+import { words } from '../../core/devices/matter-words.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
@@ -54,7 +55,7 @@ async function listElsewhere(call: Invocation): Promise<undefined> {
 }
 
 function deviceRow(device: JsonObject): readonly unknown[] {
-  const types = Array.isArray(device.device_types) ? device.device_types : [];
+  const types = typesIn(device);
   const tools = Array.isArray(device.tools) ? device.tools.length : 0;
   return [device.id, device.name, device.area, types[0], stateCell(device.reachability), seenText(device.age_ms), tools];
 }
@@ -70,13 +71,19 @@ function deviceText(device: JsonObject): Printable {
   const readings = objectsIn(device, 'readings').map((reading) => [reading.name, readingText(reading), ageText(reading.age_ms)]);
   const endpoints = objectsIn(device, 'endpoints').map((endpoint) => [
     endpoint.endpoint,
-    Array.isArray(endpoint.device_types) ? endpoint.device_types.join(', ') : '',
+    typesIn(endpoint).join(', '),
     objectsIn(endpoint, 'clusters')
       .map((cluster) => cellText(cluster.name))
       .join(' '),
   ]);
   return [
-    textPairs({ ...facts, vendor: nameIn(facts.vendor), product: nameIn(facts.product), age: seenText(age_ms) }),
+    textPairs({
+      ...facts,
+      device_types: typesIn(device),
+      vendor: nameIn(facts.vendor),
+      product: nameIn(facts.product),
+      age: seenText(age_ms),
+    }),
     heading('Readings'),
     textTable(['NAME', 'VALUE', 'AGE'], readings),
     heading('Tools'),
@@ -84,6 +91,11 @@ function deviceText(device: JsonObject): Printable {
     heading('Endpoints'),
     textTable(['NO', 'TYPES', 'CLUSTERS'], endpoints),
   ];
+}
+
+/** `DimmableLight` is a `dimmable light` to people. */
+function typesIn({ device_types: types }: JsonObject): readonly string[] {
+  return Array.isArray(types) ? types.map((type) => words(String(type))) : [];
 }
 
 function nameIn(value: unknown): unknown {

@@ -92,6 +92,15 @@ export function targetText(targets: readonly string[], devices: readonly NamedDe
   return [does, touches].filter((text) => text !== '').join('; ');
 }
 
+/** What a call did to devices, of the effects that the journal has of it; empty where it named none. */
+export function doneText(effects: unknown, devices: readonly NamedDevice[]): string {
+  const targets = (Array.isArray(effects) ? effects : []).map((effect: unknown) => String(Object(effect).target));
+  return targetText(
+    targets.filter((target) => deviceElement(target)),
+    devices,
+  );
+}
+
 /** What a device calls itself, or an agent its tool, quoted unless it reads like nothing but a name. */
 export function nameText(name: string): string {
   return PLAIN_NAME.test(name) && isVisible(name) ? name : spelledOut(JSON.stringify(name));
@@ -102,7 +111,8 @@ function plainWords({ cluster, element }: DeviceElement): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function deviceText(id: string, devices: readonly NamedDevice[]): string {
+/** The device by name and room; by its id where it is not known. */
+export function deviceText(id: string, devices: readonly NamedDevice[]): string {
   const device = devices.find((one) => one.id === id);
   if (!device) return id;
   return typeof device.area === 'string' ? `${nameText(device.name)} (${nameText(device.area)})` : nameText(device.name);

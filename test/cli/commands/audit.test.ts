@@ -11,7 +11,7 @@ import type { AuditNote } from '../../../src/core/storage/audit-sink.ts';
 import { auditTools } from '../../../src/tools/builtin/access/audit-tools.ts';
 import { defineTool } from '../../../src/tools/definition/define-tool.ts';
 import { p } from '../../../src/tools/schema/parameter-builder.ts';
-import { makeGateway, TOKEN } from '../../gateway/gateway-room.ts';
+import { makeDevice, makeGateway, TOKEN } from '../../gateway/gateway-room.ts';
 import { AuditFixture } from '../../journal/audit-fixture.ts';
 import { makeTool } from '../../tools/tool-room.ts';
 import { fetchFrom, withDirectory } from '../cli-room.ts';
@@ -48,10 +48,17 @@ describe('atmo audit tail', () => {
     const { run } = await hubWith(fixture, 3);
     const { lines } = await run(['tail', '--limit', '2']);
     expect(lines()).toEqual([
-      '6  2026-01-01T00:00:00.000Z  intent  lamp-bot  matter:lamp_turn_on@1.0.0  {"level":40}',
+      '6  2026-01-01T00:00:00.000Z  intent  lamp-bot  matter:lamp_turn_on@1.0.0  Turn on lamp  {"level":40}',
       '7  2026-01-01T00:00:00.000Z  outcome  lamp-bot  matter:lamp_turn_on@1.0.0  ok, 1.5 ms',
     ]);
     expect((await run(['tail', '--agent', 'nobody'])).out).toBe('(none)\n');
+  });
+
+  test('names what was done to which device in which room', async () => {
+    await using fixture = new AuditFixture();
+    const { run, room } = await hubWith(fixture, 1);
+    room.directory.devices = [makeDevice('lamp', { name: 'Reading lamp', area: 'Den' })];
+    expect((await run(['tail'])).out).toContain('Turn on Reading lamp (Den)  {"level":40}');
   });
 
   test('--tool finds the calls of a tool that is gone, and those of its earlier versions, by its name alone', async () => {

@@ -72,7 +72,12 @@ function makeHub(answers: Partial<DeviceAdministration> = {}, node: readonly str
     nodeOf: (id: DeviceId) => (node.length > 0 ? (node as readonly DeviceId[]) : [id]),
     wholeOf: (id: DeviceId) => (node[0] as DeviceId | undefined) ?? id,
     isGuarded: () => false,
-    servedClusters: () => [],
+    servedClusters: () =>
+      [
+        { endpoint: 1, cluster: 'OnOff', served_by: 'profile' },
+        { endpoint: 1, cluster: 'Cluster0xfff1fc01', served_by: 'data_model' },
+        { endpoint: 2, cluster: 'OnOff', served_by: 'profile' },
+      ] as const,
     riskOn: () => 'low' as const,
     riskOfCommand: () => 'none' as const,
     outcomeOf: () => ({}),
@@ -83,6 +88,14 @@ function makeHub(answers: Partial<DeviceAdministration> = {}, node: readonly str
   const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(room.gateway), ...io });
   return { ...room, asked, run };
 }
+
+test('diagnostics name the functions of a device in words, and clusters in the JSON', async () => {
+  const { run } = makeHub();
+  const { out } = await run(['device', 'diagnostics', 'lamp']);
+  expect(out).toMatch(/^uptime_seconds +5\nfriendly tools +on off\ntools in units of Matter +vendor 1\n$/);
+  const { clusters } = (await run(['device', 'diagnostics', 'lamp', '--json'])).json();
+  expect(clusters).toContainEqual({ endpoint: 1, cluster: 'Cluster0xfff1fc01', served_by: 'data_model' });
+});
 
 describe('administration of devices', () => {
   test.each([

@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { AuditRow } from '../../../core/storage/audit-log.ts';
+import type { DeviceView } from '../../api/hub-types.ts';
 import { icon } from '../../parts/icon.ts';
 import { PageElement } from '../../parts/page-element.ts';
 import { Asked } from '../asked.ts';
@@ -86,7 +87,7 @@ export class ActivityPage extends PageElement {
   #rows({ rows, next_before: nextBefore }: AuditPage): TemplateResult {
     if (rows.length === 0) return html`<p class="quiet">The journal has no such rows.</p>`;
     return html`
-      <ol class="log" aria-label="Journal" aria-busy=${this.#journal.isAsking}>${rows.map(rowView)}</ol>
+      <ol class="log" aria-label="Journal" aria-busy=${this.#journal.isAsking}>${rows.map((row) => rowView(row, this.app.store.state.devices))}</ol>
       ${nextBefore === undefined ? nothing : html`<button type="button" class="button" @click=${() => this.#askOlder(nextBefore)}>Older rows</button>`}
     `;
   }
@@ -134,8 +135,8 @@ function verdictView({ intact, rows, problem }: Verdict): TemplateResult {
 
 const TONES = { asked: '', done: 'good', failed: 'bad', refused: 'bad', noted: 'cool' } as const;
 
-function rowView(row: AuditRow): TemplateResult {
-  const { verdict, subject, detail } = auditLine(row);
+function rowView(row: AuditRow, devices: readonly DeviceView[]): TemplateResult {
+  const { verdict, subject, detail } = auditLine(row, devices);
   return html`<li>
     <details>
       <summary>

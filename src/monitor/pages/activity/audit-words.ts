@@ -1,3 +1,4 @@
+import { doneText, type NamedDevice } from '../../../core/devices/action-words.ts';
 import { isJsonObject } from '../../../core/json.ts';
 import type { AuditRow } from '../../../core/storage/audit-log.ts';
 
@@ -11,10 +12,16 @@ export interface AuditLine {
 }
 
 /** What a row says; `content` is masked already. */
-export function auditLine({ kind, tool, content }: Pick<AuditRow, 'kind' | 'tool' | 'content'>): AuditLine {
+export function auditLine(
+  { kind, tool, content }: Pick<AuditRow, 'kind' | 'tool' | 'content'>,
+  devices: readonly NamedDevice[],
+): AuditLine {
   const subject = tool === undefined ? String(content.event ?? kind) : shortName(tool);
   if (kind === 'note') return { verdict: 'noted', subject, detail: compact(content.data) };
-  if (kind === 'intent') return { verdict: 'asked', subject, detail: `${compact(content.params)}${decisionIn(content.decision)}` };
+  if (kind === 'intent') {
+    const parts = [doneText(content.effects, devices), compact(content.params), decisionIn(content.decision)];
+    return { verdict: 'asked', subject, detail: parts.filter((part) => part !== '').join(' · ') };
+  }
   const reason = [content.error, content.message].filter((part) => typeof part === 'string').join(': ');
   if (kind === 'refusal') return { verdict: 'refused', subject, detail: reason };
   return reason === '' ? { verdict: 'done', subject, detail: compact(content.result) } : { verdict: 'failed', subject, detail: reason };
@@ -36,6 +43,6 @@ function compact(value: unknown): string {
 function decisionIn(decision: unknown): string {
   if (!isJsonObject(decision)) return '';
   const approvers = Array.isArray(decision.approved_by) ? decision.approved_by.join(', ') : '';
-  if (approvers !== '') return ` · approved by ${approvers}`;
-  return typeof decision.rule === 'string' ? ` · by the rule ${decision.rule}` : '';
+  if (approvers !== '') return `approved by ${approvers}`;
+  return typeof decision.rule === 'string' ? `by the rule ${decision.rule}` : '';
 }

@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit';
+import type { NamedDevice } from '../../../core/devices/action-words.ts';
 import { icon } from '../../parts/icon.ts';
 import { DEVICE_FAMILIES, GRANT_ACTIONS, type GrantAction, type GrantScope, grantInWords, grantOf, typedGrants } from './grant-draft.ts';
 
@@ -6,7 +7,7 @@ import { DEVICE_FAMILIES, GRANT_ACTIONS, type GrantAction, type GrantScope, gran
 export interface GrantBuilder {
   readonly grants: readonly string[];
   readonly areas: readonly string[];
-  readonly devices: readonly { readonly id: string; readonly name: string }[];
+  readonly devices: readonly NamedDevice[];
   onChange(grants: readonly string[]): void;
 }
 
@@ -48,8 +49,8 @@ export function grantBuilder(builder: GrantBuilder): TemplateResult {
   </fieldset>`;
 }
 
-function grantRow(grant: string, { grants, onChange }: GrantBuilder): TemplateResult {
-  return html`<li class="row"><span class="grow">${grantInWords(grant)} <code>${grant}</code></span>
+function grantRow(grant: string, { grants, devices, onChange }: GrantBuilder): TemplateResult {
+  return html`<li class="row"><span class="grow">${grantInWords(grant, devices)} <code>${grant}</code></span>
     <button type="button" class="button small plain" aria-label="Take out ${grant}" @click=${() => onChange(grants.filter((one) => one !== grant))}>${icon('close')}</button></li>`;
 }
 

@@ -1,4 +1,5 @@
 import { type Grant, parseGrant } from '../../../core/access/permission.ts';
+import { deviceText, type NamedDevice } from '../../../core/devices/action-words.ts';
 import { areaKey } from '../../../core/devices/device-facts.ts';
 
 /** What an agent may do with devices, as a person chooses it. */
@@ -41,30 +42,42 @@ const WORDS: Readonly<Record<string, string>> = {
   'device:control': 'control',
   'device:read': 'read the state of',
   'sensor:read': 'read sensors of',
+  'admin:device': 'administer',
 };
 
-/** A permission as a person reads it; one without a sentence of its own stays as it is. */
-export function grantInWords(text: string): string {
+/** A permission as a person reads it, devices by name and room; one without a sentence of its own stays as it is. */
+export function grantInWords(text: string, devices: readonly NamedDevice[]): string {
   const grant = parseGrant(text);
   if (!grant) return `${text} (not a permission)`;
   if (grant.kind === 'everything') return 'everything but administration';
   if (grant.kind === 'namespace') return grant.namespace === 'admin' ? 'all administration' : `everything of ${grant.namespace}`;
   const verb = WORDS[`${grant.namespace}:${grant.action}`];
-  return verb === undefined ? text : `${verb} ${objectOf(grant)}`;
+  return verb === undefined ? text : `${verb} ${objectOf(grant, devices)}`;
 }
 
-function objectOf(grant: Exclude<Grant, { kind: 'everything' } | { kind: 'namespace' }>): string {
+function objectOf(grant: Exclude<Grant, { kind: 'everything' } | { kind: 'namespace' }>, devices: readonly NamedDevice[]): string {
   switch (grant.kind) {
     case 'action':
     case 'any-resource':
       return 'all devices';
     case 'resource':
-      return grant.resource;
+      return resourceText(grant.resource, devices);
     case 'path':
-      return grant.path.slice(0, -1);
+      return deviceText(grant.path.slice(0, -1), devices);
     case 'group':
-      return grant.group.by === 'area' ? `devices in ${grant.group.name}` : `devices of type ${grant.group.name}`;
+      return grant.group.by === 'area' ? `devices in ${areaText(grant.group.name, devices)}` : `devices of type ${grant.group.name}`;
   }
+}
+
+/** `hall-lamp/temperature` is a sensor of a device. */
+function resourceText(resource: string, devices: readonly NamedDevice[]): string {
+  const [device = '', ...reading] = resource.split('/');
+  const name = deviceText(device, devices);
+  return reading.length === 0 ? name : `${name} (${reading.join('/').replaceAll('_', ' ')})`;
+}
+
+function areaText(key: string, devices: readonly NamedDevice[]): string {
+  return devices.find(({ area }) => typeof area === 'string' && areaKey(area) === key)?.area ?? key;
 }
 
 /** Permissions typed by hand, one a line or with commas; each that cannot be granted is named. */

@@ -47,7 +47,7 @@ export class TokensPage extends PageElement {
       <div class="stack">
         ${this.#minted ? this.#mintedCard(this.#minted) : nothing} ${this.#form()}
         <section class="card" aria-labelledby="tokens-title"><h2 id="tokens-title">Tokens that this hub made</h2>
-          ${askedView(this.#tokens, (tokens) => tokenRows(tokens, this))}
+          ${askedView(this.#tokens, (tokens) => tokenRows(tokens, this, this.app.store.state.devices))}
         </section>
         ${askedView(this.#agents, (agents) => agentsCard(agents, (agent) => void this.#kill(agent)))}
       </div>

@@ -10,6 +10,7 @@ import {
 } from '../../../../src/monitor/pages/tokens/grant-draft.ts';
 import { typesAndFamilies } from '../../../../src/profiles/home/device-families.ts';
 
+const HOME = [{ id: 'hall-lamp', name: 'Reading lamp', area: 'Living room' }];
 const ACTIONS = Object.keys(GRANT_ACTIONS) as readonly GrantAction[];
 
 function isCovered(grantText: string, requirement: string): boolean {
@@ -45,13 +46,18 @@ describe('a permission chosen at the page', () => {
   });
 
   test('is read as a sentence', () => {
-    expect(grantInWords('device:control:@area/kitchen')).toBe('control devices in kitchen');
-    expect(grantInWords('sensor:read:@type/light')).toBe('read sensors of devices of type light');
-    expect(grantInWords('device:read:*')).toBe('read the state of all devices');
-    expect(grantInWords('*')).toBe('everything but administration');
-    expect(grantInWords('admin:*')).toBe('all administration');
-    expect(grantInWords('sequence:run')).toBe('sequence:run');
-    expect(grantInWords('device:*:lamp')).toContain('not a permission');
+    expect(grantInWords('device:control:@area/kitchen', HOME)).toBe('control devices in kitchen');
+    expect(grantInWords('sensor:read:@type/light', HOME)).toBe('read sensors of devices of type light');
+    expect(grantInWords('device:control:@area/living-room', HOME)).toBe('control devices in Living room');
+    expect(grantInWords('device:control:hall-lamp', HOME)).toBe('control Reading lamp (Living room)');
+    expect(grantInWords('sensor:read:hall-lamp/*', HOME)).toBe('read sensors of Reading lamp (Living room)');
+    expect(grantInWords('sensor:read:hall-lamp/air_quality', HOME)).toBe('read sensors of Reading lamp (Living room) (air quality)');
+    expect(grantInWords('admin:device:gone', HOME)).toBe('administer gone');
+    expect(grantInWords('device:read:*', HOME)).toBe('read the state of all devices');
+    expect(grantInWords('*', HOME)).toBe('everything but administration');
+    expect(grantInWords('admin:*', HOME)).toBe('all administration');
+    expect(grantInWords('sequence:run', HOME)).toBe('sequence:run');
+    expect(grantInWords('device:*:lamp', HOME)).toContain('not a permission');
   });
 });
 
