@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { AtmoError } from '../core/errors.ts';
 import type { Service } from '../core/service.ts';
 import { setAsideUnlessFile } from '../core/storage/durable-file.ts';
-import { finishRestore } from './archive/placed-restore.ts';
+import { dropUnplaced, finishRestore } from './archive/placed-restore.ts';
 import { RESTORE_MARKER } from './archive/state-files.ts';
 import { guardStorage, isFull, isInUse, isOfContent, toStorageError } from './storage-error.ts';
 
@@ -35,6 +35,7 @@ export class StateLock implements Service {
     try {
       // Nobody may open half of a backup beside half of what was there before.
       finishRestore(this.#directory);
+      dropUnplaced(this.#directory);
       this.#database = database;
     } catch (error) {
       database.close();

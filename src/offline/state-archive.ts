@@ -125,7 +125,7 @@ async function restore({ stateDir, file, passphrase }: Parameters<StateArchive['
   const { table, aside } = await asOwnerOf(stateDir, () =>
     restoreArchive({
       stateDir,
-      archive: archive.createReadStream({ autoClose: false }),
+      archive: bytesOf(archive, file),
       passphrase,
       derive,
       accept: requireKnownVersion,
@@ -141,6 +141,20 @@ async function restore({ stateDir, file, passphrase }: Parameters<StateArchive['
     ...(aside !== undefined && { aside }),
     outside: outsideOf(table).map((path) => ({ path: path.slice(OUTSIDE.length), restoredAs: join(stateDir, path) })),
   };
+}
+
+/** The bytes of a backup; what keeps them from being read is said of its file, and not of the state. */
+async function* bytesOf(archive: FileHandle, file: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* archive.createReadStream({ autoClose: false });
+  } catch (cause) {
+    throw new AtmoError(
+      'STORAGE_FAILED',
+      `${file} cannot be read (${systemCode(cause)}). See \`dmesg\`, look at the disk that it is on, or take another copy of the backup`,
+      { path: file },
+      { cause },
+    );
+  }
 }
 
 async function openBackup(file: string): Promise<FileHandle> {

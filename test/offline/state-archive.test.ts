@@ -249,6 +249,15 @@ describe('a restore', () => {
     expect(readdirSync(join(dir, 'restored'))).not.toContain('restore.new');
   });
 
+  test('of a file on a disk with errors names that file, and not the state', async () => {
+    // A read of it is answered with EIO.
+    const unreadable = '/proc/self/mem';
+    await expect(restoreTo('restored', unreadable)).rejects.toMatchObject({
+      code: 'STORAGE_FAILED',
+      message: expect.stringMatching(/^\/proc\/self\/mem cannot be read \(EIO\)/),
+    });
+  });
+
   test('of a file that is not there says which one', async () => {
     await expect(restoreTo('restored', join(dir, 'nowhere'))).rejects.toMatchObject({
       code: 'NOT_FOUND',

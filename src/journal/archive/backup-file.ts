@@ -40,11 +40,16 @@ export class BackupFile {
     }
   }
 
+  /** STORAGE_FAILED. */
   async keep(): Promise<void> {
-    if (this.#file !== undefined) await this.#handle.sync();
-    await this.#handle.close();
-    if (this.#file === undefined) return;
-    await rename(`${this.#file}.partial`, this.#file);
+    try {
+      if (this.#file !== undefined) await this.#handle.sync();
+      await this.#handle.close();
+      if (this.#file === undefined) return;
+      await rename(`${this.#file}.partial`, this.#file);
+    } catch (error) {
+      throw toStorageError(error, this.#file ?? 'stdout');
+    }
     try {
       // Else a disk that is pulled at once has it under its other name.
       syncPath(dirname(this.#file));
@@ -53,8 +58,13 @@ export class BackupFile {
     }
   }
 
+  /** Never throws: why the file is dropped is what people have to hear. */
   async drop(): Promise<void> {
-    await this.#handle.close();
-    if (this.#file !== undefined) await rm(`${this.#file}.partial`, { force: true });
+    try {
+      await this.#handle.close();
+      if (this.#file !== undefined) await rm(`${this.#file}.partial`, { force: true });
+    } catch {
+      // A disk that takes no writes lets no file go either; the next backup of the name takes its place.
+    }
   }
 }

@@ -1,9 +1,10 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { attemptWrite } from '../../core/storage/durable-file.ts';
 import type { Clock } from '../../core/time/clock.ts';
 import { SnapshotFolder } from '../snapshot-folder.ts';
-import { guardStorage, toStorageError } from '../storage-error.ts';
+import { toStorageError } from '../storage-error.ts';
 import { stateFiles } from './state-files.ts';
 
 /** A whole copy of a database; both paths are below the state directory. */
@@ -47,10 +48,10 @@ export class DatabaseCopies {
     return copies;
   }
 
-  /** Removes the copies that nobody but a backup needs. */
+  /** Removes the copies that nobody but a backup needs; what a disk does not let go now goes after the next backup. */
   drop(): void {
     const folder = join(this.#stateDir, SNAPSHOTS);
-    guardStorage(folder, () => {
+    attemptWrite(() => {
       for (const name of readdirSync(folder)) if (name.startsWith(COPY_PREFIX)) rmSync(join(folder, name), { force: true });
     });
   }
@@ -63,8 +64,8 @@ export class DatabaseCopies {
   async #copyOf(database: string): Promise<DatabaseCopy> {
     const path = join(this.#stateDir, database);
     const folder = new SnapshotFolder(join(this.#stateDir, SNAPSHOTS), `${COPY_PREFIX}${database.replaceAll('/', '-')}`, 1);
-    folder.prepare();
     try {
+      folder.prepare();
       using connection = new DatabaseSync(path, { readOnly: true });
       connection.exec('PRAGMA busy_timeout = 5000');
       return { database, copy: this.#relative((await folder.take(connection, this.#clock.now())).path) };

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile, syncPath } from '../../core/storage/durable-file.ts';
+import { AtmoError } from '../../core/errors.ts';
+import { attemptWrite, replaceFile, syncPath } from '../../core/storage/durable-file.ts';
 import { guardStorage } from '../storage-error.ts';
 import { ASIDE_PREFIX, OF_RESTORE, RESTORE_FOLDER, RESTORE_MARKER } from './state-files.ts';
 
@@ -19,8 +20,12 @@ interface Marker {
  */
 export function placeRestore(stateDir: string, nowText: string): string | undefined {
   const aside = `${ASIDE_PREFIX}${nowText.replaceAll(':', '')}`;
-  guardStorage(stateDir, () => mark(stateDir, { step: 'aside', aside }));
-  finishRestore(stateDir);
+  try {
+    guardStorage(stateDir, () => mark(stateDir, { step: 'aside', aside }));
+    finishRestore(stateDir);
+  } catch (error) {
+    throw existsSync(join(stateDir, RESTORE_MARKER)) ? unfinished(error) : error;
+  }
   return existsSync(join(stateDir, aside)) ? aside : undefined;
 }
 
@@ -35,13 +40,23 @@ export function finishRestore(stateDir: string): void {
     }
     moveIn(stateDir);
     rmSync(join(stateDir, RESTORE_MARKER));
-    syncPath(stateDir);
+    // Were the marker to come back, there would be nothing left to do.
+    attemptWrite(() => syncPath(stateDir));
   });
 }
 
-/** Removes what a restore unpacked and did not place. */
+/** Removes what a restore unpacked and did not place; what a disk does not let go now goes at a later start. */
 export function dropUnplaced(stateDir: string): void {
-  if (!existsSync(join(stateDir, RESTORE_MARKER))) rmSync(join(stateDir, RESTORE_FOLDER), { recursive: true, force: true });
+  if (existsSync(join(stateDir, RESTORE_MARKER))) return;
+  attemptWrite(() => {
+    for (const name of [RESTORE_FOLDER, `${RESTORE_MARKER}.partial`]) rmSync(join(stateDir, name), { recursive: true, force: true });
+  });
+}
+
+function unfinished(cause: unknown): unknown {
+  if (!(cause instanceof AtmoError)) return cause;
+  const message = `The backup is unpacked and counts; the next start of the hub, or another restore, puts the rest of it in its place: ${cause.message}`;
+  return new AtmoError(cause.code, message, cause.details, { cause });
 }
 
 function moveAside(stateDir: string, aside: string): void {
