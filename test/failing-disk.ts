@@ -17,6 +17,8 @@ type Call = (...given: unknown[]) => unknown;
  * something, all but those of SQLite.
  */
 export class FailingDisk {
+  /** Paths whose folder or file was brought to the disk while it was armed last, as far as that was done synchronously. */
+  readonly synced = new Set<string>();
   #steps = 0;
   #failing: { readonly at: number; readonly fault: DiskFault } | undefined;
 
@@ -39,6 +41,7 @@ export class FailingDisk {
   /** Step 0 never fails. */
   arm(at: number, fault: DiskFault): void {
     this.#steps = 0;
+    this.synced.clear();
     this.#failing = { at, fault };
   }
 
@@ -58,6 +61,7 @@ export class FailingDisk {
   #step(name: string, path: string): void {
     if (!this.#failing) return;
     this.#steps += 1;
+    if (name === 'fsyncSync') this.synced.add(fs.readlinkSync(`/proc/self/fd/${path}`));
     const { at, fault } = this.#failing;
     if (at === 0 || this.#steps < at || (fault === 'full once' && this.#steps > at)) return;
     if (fault === 'killed') process.kill(process.pid, 'SIGKILL');

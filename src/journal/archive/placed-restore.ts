@@ -21,7 +21,10 @@ interface Marker {
 export function placeRestore(stateDir: string, nowText: string): string | undefined {
   const aside = `${ASIDE_PREFIX}${nowText.replaceAll(':', '')}`;
   try {
-    guardStorage(stateDir, () => mark(stateDir, { step: 'aside', aside }));
+    guardStorage(stateDir, () => {
+      syncFolders(join(stateDir, RESTORE_FOLDER));
+      mark(stateDir, { step: 'aside', aside });
+    });
     finishRestore(stateDir);
   } catch (error) {
     throw existsSync(join(stateDir, RESTORE_MARKER)) ? unfinished(error) : error;
@@ -51,6 +54,14 @@ export function dropUnplaced(stateDir: string): void {
   attemptWrite(() => {
     for (const name of [RESTORE_FOLDER, `${RESTORE_MARKER}.partial`]) rmSync(join(stateDir, name), { recursive: true, force: true });
   });
+}
+
+/** The files are on the disk by themselves; which of them there are their folders say. */
+function syncFolders(folder: string): void {
+  if (!existsSync(folder)) return;
+  syncPath(folder);
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  for (const entry of entries) if (entry.isDirectory()) syncPath(join(entry.parentPath, entry.name));
 }
 
 function unfinished(cause: unknown): unknown {

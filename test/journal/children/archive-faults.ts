@@ -128,6 +128,15 @@ async function killCase(at: number): Promise<readonly string[]> {
   return [...(signal === 'SIGKILL' ? [] : [`ended with ${signal}`]), ...(await afterRestore(folder)).wrong];
 }
 
+/** A power cut after the restore counts finds all that it counts on. */
+async function powerCutCase(): Promise<readonly string[]> {
+  const folder = mkdtempSync(join(root, 'state-'));
+  disk.arm(0, 'full once');
+  await failureOf(() => restoreTo(folder));
+  const folders = ['', 'matter', 'tls', 'profiles', 'profiles/devices'].map((name) => join(folder, 'restore.new', name).replace(/\/$/, ''));
+  return folders.filter((one) => !disk.synced.has(one)).map((one) => `${one} is not on the disk when the restore counts`);
+}
+
 /** What is wrong when the disk fails at each step. */
 async function sweep(what: string, one: typeof restoreCase): Promise<readonly string[]> {
   const wrong = [...(await one(0, 'full once'))];
@@ -157,7 +166,7 @@ if (mode === 'restore') {
 const counted: Record<string, number> = {};
 await makeSource();
 await disk.install(file);
-const wrong = [...(await sweep('backup', backupCase)), ...(await sweep('restore', restoreCase))];
+const wrong = [...(await powerCutCase()), ...(await sweep('backup', backupCase)), ...(await sweep('restore', restoreCase))];
 for (let kill = 1; kill <= KILLS; kill++) {
   const step = Math.floor(((counted.restore ?? 0) * kill) / KILLS);
   for (const line of await killCase(step)) wrong.push(`restore, killed at step ${step}: ${line}`);
