@@ -13,7 +13,7 @@ import { sensorTools } from '../src/tools/builtin/sensors/sensor-tools.ts';
 import type { RegisteredTool } from '../src/tools/definition/tool-definition.ts';
 
 /** Collaborators of tools whose definitions alone are looked at: every member of them is such a one again. */
-const anything: never = new Proxy(() => undefined, {
+export const anything: never = new Proxy(() => undefined, {
   get: (_target, key) => (key === Symbol.iterator ? () => [][Symbol.iterator]() : key === Symbol.toPrimitive ? () => 'a' : anything),
   apply: () => anything,
 }) as never;

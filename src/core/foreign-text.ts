@@ -49,6 +49,14 @@ export function visibleLine(text: string, limit: number): string {
   return line.length <= limit ? line : [...line].slice(0, limit).join('').trim();
 }
 
+/** Of what is hidden, the characters that take no room: where two names differ in them alone, they are one name. */
+const ROOMLESS = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** What people call something, as it is kept: one line of what a reader sees. Empty where nobody would see anything. */
+export function givenName(text: string, limit = 64): string {
+  return visibleLine(isVisible(text) ? text : text.replace(ROOMLESS, ''), limit);
+}
+
 // Letters, digits and plain punctuation: no quotes, brackets or marks that could end a quotation or look like markup or a link.
 const NOT_PLAIN = /[^\p{L}\p{N}\p{Zs} .,:;!?+\-–/'’&()#°%_]/gu;
 

@@ -48,7 +48,7 @@ function createTool(mesh: MeshControl): RegisteredTool {
           maxLength: 1024,
           secret: true,
         }),
-        name: p.string({ description: 'What you call the mesh', minLength: 1, maxLength: 64 }).optional(),
+        name: p.string({ description: 'What you call the mesh', minLength: 1, maxLength: 64, isGivenName: true }).optional(),
       },
       returns: MESH_STATUS,
     },

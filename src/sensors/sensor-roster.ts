@@ -1,5 +1,5 @@
 import type { ReadingValue, SensorInfo } from '../core/devices/reading-store.ts';
-import { visibleLine } from '../core/foreign-text.ts';
+import { givenName } from '../core/foreign-text.ts';
 import { parseDeviceId, parseSensorId, type SensorId } from '../core/ids.ts';
 import type { BoardDevice } from './board-devices.ts';
 import { calibrated } from './calibration.ts';
@@ -77,8 +77,8 @@ const withoutPlace = (address: string): string => address.replace(/@[^/]*/, '');
 function place(found: FoundSensor, entry: NamedDevice | undefined, pollSeconds: number): BoardSensor {
   const [device, config] = entry ?? [found.device, undefined];
   const { title, kind = found.kind, factor, offset } = config?.readings[found.reading] ?? AS_IT_IS;
-  const area = config?.area ?? found.area;
-  const where = area === undefined ? {} : { area };
+  const area = oneLine(config?.area ?? found.area ?? '');
+  const where = area === '' ? {} : { area };
   const name = oneLine(config?.title ?? found.deviceTitle ?? words(device)).slice(0, MAX_NAME);
   const info: SensorInfo = {
     id: parseSensorId(`${device.slice(0, 64)}/${found.reading.slice(0, 64)}`),
@@ -102,4 +102,4 @@ function place(found: FoundSensor, entry: NamedDevice | undefined, pollSeconds: 
 const words = (id: string): string => id.replaceAll(/[-_]+/g, ' ');
 
 /** Chips and owners write it: data that people read. */
-const oneLine = (text: string): string => visibleLine(text, MAX_TITLE);
+const oneLine = (text: string): string => givenName(text, MAX_TITLE);

@@ -1,6 +1,7 @@
 import type { Effect } from '../../core/access/authorizer.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 import { INVOCATION_POLICY } from '../calls/bounds/invocation-policy.ts';
+import { hasGivenNames, withGivenNames } from '../schema/given-names.ts';
 import { ownSchema } from '../schema/own-schema.ts';
 import { objectSchema, type Shape, type ValuesOf } from '../schema/parameter-builder.ts';
 import { DESTRUCTIVE } from './destructive-tool.ts';
@@ -64,7 +65,8 @@ export function defineTool<const S extends Shape>(
   handler: (params: ValuesOf<S>, context: ToolContext) => Promise<Json>,
 ): RegisteredTool {
   const definition = definitionOf(declaration);
-  const { effects, canonicalize } = declaration;
+  const { effects } = declaration;
+  const canonicalize = canonicalizerOf(declaration, definition.parameters);
   // The validator stands between: what reaches a handler fits the schema that its parameter types were inferred from.
   const typed = (params: JsonObject) => params as unknown as ValuesOf<S>;
   return {
@@ -72,8 +74,15 @@ export function defineTool<const S extends Shape>(
     definition,
     handler: async (params, context) => handler(typed(params), context),
     ...(effects && { effects: (params: JsonObject) => effects(typed(params)) }),
-    ...(canonicalize && { canonicalize: (params: JsonObject, caller: CallerView) => canonicalize(typed(params), caller) }),
+    ...(canonicalize && { canonicalize }),
   };
+}
+
+/** Names that people give are kept as they are seen, before anything is looked up by them. */
+function canonicalizerOf<S extends Shape>({ canonicalize }: ToolDeclaration<S>, schema: JsonSchema): RegisteredTool['canonicalize'] {
+  const named = hasGivenNames(schema) ? (params: JsonObject) => withGivenNames(schema, params) : undefined;
+  if (!canonicalize) return named;
+  return (params, caller) => canonicalize((named ? named(params) : params) as unknown as ValuesOf<S>, caller);
 }
 
 function definitionOf<S extends Shape>(declaration: ToolDeclaration<S>): ToolDefinition {

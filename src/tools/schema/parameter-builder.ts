@@ -1,4 +1,5 @@
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
+import { GIVEN_NAME } from './given-names.ts';
 
 declare const valueType: unique symbol;
 
@@ -38,6 +39,8 @@ interface Wording<T> {
 }
 
 interface TextRules extends Wording<string> {
+  /** It is what people call something from now on: kept as one line without hidden characters. */
+  readonly isGivenName?: boolean;
   readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -102,7 +105,8 @@ function parameter<T>(schema: JsonSchema): Parameter<T, 'required'> {
 }
 
 function keywords(rules: object): JsonSchema {
-  const { secret, secretMembers, unit, ...rest } = rules as {
+  const { secret, secretMembers, isGivenName, unit, ...rest } = rules as {
+    readonly isGivenName?: boolean;
     readonly secret?: boolean;
     readonly secretMembers?: boolean;
     readonly unit?: string;
@@ -111,6 +115,7 @@ function keywords(rules: object): JsonSchema {
     ...rest,
     ...(secret === true && { 'x-secret': true }),
     ...(secretMembers === true && { 'x-secret-members': true }),
+    ...(isGivenName === true && { [GIVEN_NAME]: true }),
     ...(unit !== undefined && { 'x-unit': unit }),
   };
 }

@@ -1,5 +1,6 @@
 import { areaKey } from '../../core/devices/device-facts.ts';
 import type { AreaChanges, AreaNames, HomeNames } from '../../core/devices/home-names.ts';
+import { givenName } from '../../core/foreign-text.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
@@ -127,7 +128,7 @@ export class KeptHomeNames implements HomeNames, AreaChanges {
 
   /** Replaces the floor and the other names of an area. STORAGE_FAILED. */
   describeArea(area: string, { floor, aliases }: AreaNames): AreaNames {
-    const names: AreaNames = { aliases: distinct(aliases), ...(floor !== undefined && { floor: floor.trim() }) };
+    const names: AreaNames = { aliases: distinct(aliases), ...(floor !== undefined && { floor: givenName(floor) }) };
     const isEmpty = names.aliases.length === 0 && names.floor === undefined;
     const key = areaKey(area);
     this.#keep(AREAS, key, isEmpty ? null : { ...names, aliases: [...names.aliases] });
@@ -150,7 +151,7 @@ export class KeptHomeNames implements HomeNames, AreaChanges {
 }
 
 function distinct(texts: readonly string[]): readonly string[] {
-  const trimmed = texts.map((text) => text.trim()).filter((text) => text !== '');
+  const trimmed = texts.map((text) => givenName(text)).filter((text) => text !== '');
   return [...new Map(trimmed.map((text) => [text.toLowerCase(), text])).values()];
 }
 

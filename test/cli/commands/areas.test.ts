@@ -64,6 +64,14 @@ describe('areas', () => {
     expect(names.areaNames('Guest room').floor).toBe('Attic');
   });
 
+  test('get no name of which nobody sees anything, and none that looks like that of another room', async () => {
+    const { names, run } = makeHome();
+    expect((await run('area', 'rename', 'Bedroom', '\u200b\u200b')).err).toContain('no character that anybody sees');
+    expect((await run('area', 'rename', 'Bedroom', 'Ba\u200bth\u{e0041}')).err).toContain('There is a room Bath already');
+    await run('area', 'rename', 'Bedroom', 'Guest\u2060 room\ufe0f');
+    expect(names.areaToday('Bedroom')).toBe('Guest room');
+  });
+
   test('stay as they are where that is their name already', async () => {
     const { run } = makeHome();
     await run('area', 'alias', 'Bedroom', 'the den');

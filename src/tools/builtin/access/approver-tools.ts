@@ -41,7 +41,7 @@ function enrollTool(approvers: ApproverDirectory): RegisteredTool {
       parameters: {
         person: p.string({ description: 'Name of the person', pattern: PERSON_NAME.source }),
         key: p.string({ description: 'Raw Ed25519 public key, 32 bytes in base64url', pattern: '^[A-Za-z0-9_-]{43}$' }),
-        label: p.string({ description: 'Which key of hers it is, such as phone', maxLength: 64, default: '' }),
+        label: p.string({ description: 'Which key of hers it is, such as phone', maxLength: 64, default: '', isGivenName: true }),
       },
       effects: ({ person }) => [touching(`approver/${person}`)],
     },

@@ -23,8 +23,8 @@ const commissionParameters = {
       { description: 'Known address: no discovery' },
     )
     .optional(),
-  name: p.string({ description: 'Name for people', maxLength: 64 }).optional(),
-  area: p.string({ description: 'Room', maxLength: 64 }).optional(),
+  name: p.string({ description: 'Name for people', maxLength: 64, isGivenName: true }).optional(),
+  area: p.string({ description: 'Room', maxLength: 64, isGivenName: true }).optional(),
   wifi: p.string({ description: 'Name of a stored Wi-Fi credential set: commissions over Bluetooth', maxLength: 64 }).optional(),
   thread: p.string({ description: 'Name of a stored Thread credential set: commissions over Bluetooth', maxLength: 64 }).optional(),
   attestation: p.enum(['strict', 'ask', 'off'], { description: 'What to do about a device that cannot prove its maker' }).optional(),

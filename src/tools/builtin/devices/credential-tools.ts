@@ -5,7 +5,7 @@ import { p } from '../../schema/parameter-builder.ts';
 import { snakeJson } from '../../schema/snake-json.ts';
 import { type AdminPorts, done, FOR_HUB, HUB_ACTS, HUB_READS, SUCCESS } from './admin-declaration.ts';
 
-const nameParameter = p.string({ description: 'Name of the credential set', minLength: 1, maxLength: 64 });
+const nameParameter = p.string({ description: 'Name of the credential set', minLength: 1, maxLength: 64, isGivenName: true });
 const setBase = { ...HUB_ACTS, ...FOR_HUB, isIdempotent: true, returns: done };
 
 /** Tools for the network credentials that new devices get; secrets go in and never come out. */

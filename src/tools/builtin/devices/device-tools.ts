@@ -78,7 +78,7 @@ function renameTool(ports: AdminPorts): RegisteredTool {
       description:
         'Gives a device another name, here and on the device where it can keep one. Its id stays, and its former names go on meaning it. Answers how the names of its tools begin now, and what uses the former ones.',
       isIdempotent: true,
-      parameters: { ...device, name: p.string({ description: 'New name for people', minLength: 1, maxLength: 64 }) },
+      parameters: { ...device, name: p.string({ description: 'New name for people', minLength: 1, maxLength: 64, isGivenName: true }) },
     },
     async ({ name, ...params }, { signal, principal }) => {
       const renamed = await ports.administration.rename(deviceOf(params), name, { signal });
@@ -96,7 +96,7 @@ function setAreaTool(ports: AdminPorts): RegisteredTool {
       title: 'Put a device in a room',
       description: 'Says in which room a device is; without area it is in none. A former name of a room means the room.',
       isIdempotent: true,
-      parameters: { ...device, area: p.string({ description: 'Room', minLength: 1, maxLength: 64 }).optional() },
+      parameters: { ...device, area: p.string({ description: 'Room', minLength: 1, maxLength: 64, isGivenName: true }).optional() },
     },
     async ({ area, ...params }) =>
       snakeJson(ports.administration.setArea(deviceOf(params), area === undefined ? null : ports.naming.areaToday(area))),

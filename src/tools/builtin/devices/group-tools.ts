@@ -62,7 +62,7 @@ function createGroupTool(ports: AdminPorts): RegisteredTool {
       title: 'Create a group',
       description: 'Makes a group of devices that obey one command together.',
       parameters: {
-        name: p.string({ description: 'Name for people', minLength: 1, maxLength: 16 }),
+        name: p.string({ description: 'Name for people', minLength: 1, maxLength: 16, isGivenName: true }),
         members: p.array(p.object(member, { description: 'One member' }), { description: 'Its first members', maxItems: 100, default: [] }),
       },
       effects: ({ members }) => [hubEffect('create_group'), ...members.map((item) => joinEffect(ports, item))],

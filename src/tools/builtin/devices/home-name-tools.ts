@@ -14,7 +14,7 @@ import { deviceParameter, FOR_HUB, HUB_ACTS } from './admin-declaration.ts';
 import { USES } from './device-name-tools.ts';
 
 const MAX_ALIASES = 20;
-const aliasesParameter = p.array(p.string({ description: 'Another name', minLength: 1, maxLength: 64 }), {
+const aliasesParameter = p.array(p.string({ description: 'Another name', minLength: 1, maxLength: 64, isGivenName: true }), {
   description: 'All other names, in any language; an empty list takes them away',
   maxItems: MAX_ALIASES,
 });
@@ -76,7 +76,9 @@ function describeAreaTool({ names, directory }: HomeNameParts): RegisteredTool {
       isIdempotent: true,
       parameters: {
         area: p.string({ description: 'Area that a device is in', minLength: 1, maxLength: 64 }),
-        floor: p.string({ description: 'Floor, such as Upstairs; an empty text takes it away', maxLength: 64 }).optional(),
+        floor: p
+          .string({ description: 'Floor, such as Upstairs; an empty text takes it away', maxLength: 64, isGivenName: true })
+          .optional(),
         aliases: aliasesParameter.optional(),
       },
       returns: {
@@ -111,7 +113,7 @@ function renameAreaTool(parts: HomeNameParts): RegisteredTool {
       tags: ['area', 'room', 'rename', 'merge'],
       parameters: {
         area: p.string({ description: 'Area that a device is in', minLength: 1, maxLength: 64 }),
-        name: p.string({ description: 'Its new name', minLength: 1, maxLength: 64 }),
+        name: p.string({ description: 'Its new name', minLength: 1, maxLength: 64, isGivenName: true }),
         merge: p.boolean({ description: 'Join it to the room that has that name already', default: false }),
       },
       returns: {
@@ -129,8 +131,8 @@ function renameAreaTool(parts: HomeNameParts): RegisteredTool {
       const { administration, directory, names } = parts;
       const devices = directory.list();
       const known = resolveArea(area, areasOf(devices), names);
-      const { there, usedBy } = requireRenamable(parts, { known, name: name.trim(), isMerge: merge });
-      const today = there ?? name.trim();
+      const { there, usedBy } = requireRenamable(parts, { known, name, isMerge: merge });
+      const today = there ?? name;
       const moved = today === known ? [] : devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(known));
       names.renameArea(known, today, { isJoined: there !== undefined });
       // The board's own follow the names of areas by themselves: their room stands in the configuration.
