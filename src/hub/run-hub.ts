@@ -12,7 +12,7 @@ import { finishInterruptedRestore } from '../journal/state-lock.ts';
 import { Hub } from './hub.ts';
 
 const LIVENESS_TIMEOUT_MS = 5_000;
-/** Calls are drained within 10 s and matter.js closes within 4; what then still hangs is not waited for. */
+/** Calls are drained within 10 s and matter.js closes within a second; what then still hangs is not waited for. */
 const STOP_LIMIT_MS = 20_000;
 
 /** Runs a hub in the foreground: READY on stdout when it answers, then until SIGTERM or SIGINT. Answers the exit code. */

@@ -19,7 +19,7 @@ import { MatterStorage, NODE_FOLDER } from './storage/matter-storage.ts';
 const TEST_VENDOR = VendorId(0xfff1);
 /** The key of the environment's model; its constructor's parameters are of no interest. */
 const MODEL = MatterModel as unknown as abstract new () => MatterModel;
-/** What a stop may cost: a close that had not ended by then has been seen not to end at all. */
+/** What a stop may cost; a close without trouble takes a third of a second. */
 const CLOSE_LIMIT_MS = 800;
 // A commissioning changes several rows in a row; one copy of them is enough.
 const SNAPSHOT_DELAY_MS = 1_000;
@@ -152,7 +152,9 @@ export class MatterNode implements Service {
     this.#node = undefined;
     this.#fabric = undefined;
     if (node === undefined) return;
-    // close() of 0.17.9 may never resolve, which has been seen with devices of other fabrics on the link.
+    // close() of 0.17.9 waits up to 5 s for activity of the node that does not settle, such as a request to a peer that does not answer
+    // (ACTIVITY_DRAIN_TIMEOUT in NetworkRuntime). It has also not ended within 4 s with devices of other fabrics on the link; such devices
+    // alone, reachable, gone or shared, do not bring that about.
     const isClosed = await Promise.race([node.close().then(() => true), this.#after(CLOSE_LIMIT_MS)]);
     if (!isClosed) await this.#giveUp(node);
     await this.#options.ble?.[Symbol.asyncDispose]();

@@ -83,7 +83,7 @@ export class CallPipeline {
 
   /** Ends the calls of principals that may no longer make them: CANCELLED, or OUTCOME_UNKNOWN for what may have acted. */
   abortOf(isEnded: (principal: Principal) => boolean): void {
-    for (const call of this.#calls) if (isEnded(call.request.principal)) call.revoke();
+    for (const call of this.#calls) if (isEnded(call.request.principal)) call.cut('revoked');
   }
 
   /** Calls per tool, most used first. */
@@ -102,8 +102,9 @@ export class CallPipeline {
   }
 
   /**
-   * Refuses new calls from now on and waits for running ones, at most `timeoutMs`; false when some still run. Those that wait
-   * for a person end at once with SHUTTING_DOWN.
+   * Refuses new calls from now on and waits for running ones, at most `timeoutMs`; false when some still ran, which are ended then: the
+   * answer to one that runs on would keep the server open for longer than a stop may take. Those that wait for a person end at once
+   * with SHUTTING_DOWN, those that had begun with CANCELLED, or OUTCOME_UNKNOWN for what may have acted.
    */
   async drain(timeoutMs: number): Promise<boolean> {
     this.#isDraining = true;
@@ -113,6 +114,7 @@ export class CallPipeline {
     const allDone = Promise.allSettled([...this.#open]).then(() => true);
     const isDone = await Promise.race([allDone, timeUp.promise]);
     stop();
+    if (!isDone) for (const call of this.#calls) call.cut('stopping');
     return isDone;
   }
 

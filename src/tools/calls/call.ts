@@ -67,7 +67,7 @@ export class Call {
   resultDetails?: JsonObject;
   #tool: RegisteredTool | undefined;
   #deadline: CallDeadline | undefined;
-  #isRevoked = false;
+  #cutBy: 'revoked' | 'stopping' | undefined;
   readonly #questions = new AbortController();
   #hasEnded = false;
   readonly #onEnd: (() => void)[] = [];
@@ -113,13 +113,13 @@ export class Call {
   startDeadline(clock: Clock, limit: TimeLimit, signal: AbortSignal | undefined): void {
     this.#deadline?.[Symbol.dispose]();
     this.#deadline = new CallDeadline(clock, limit, signal);
-    if (this.#isRevoked) this.#deadline.revoke();
+    if (this.#cutBy !== undefined) this.#deadline.cut(this.#cutBy);
   }
 
-  /** Ends the call because its caller may no longer make it. */
-  revoke(): void {
-    this.#isRevoked = true;
-    this.#deadline?.revoke();
+  /** Ends the call because its caller may no longer make it, or because the hub does not wait for it when it stops. */
+  cut(cause: 'revoked' | 'stopping'): void {
+    this.#cutBy ??= cause;
+    this.#deadline?.cut(cause);
   }
 
   /** Aborts when nobody will answer any more. */

@@ -7,6 +7,7 @@ import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { PipelineCollaborators } from '../../../src/tools/calls/call-collaborators.ts';
+import { GRACE_MS } from '../../../src/tools/calls/stages/run-attempts.ts';
 import { blake3Hex } from '../../../src/wire/hashes.ts';
 import { approvalsSaying } from '../approvals-saying.ts';
 import { RemoteToolsFake } from '../remote-tools-fake.ts';
@@ -672,5 +673,21 @@ describe('draining', () => {
     resolve('done');
     expect(await drained).toBe(true);
     expect(await call).toMatchObject({ result: 'done' });
+  });
+
+  test.each([
+    ['CANCELLED', false],
+    ['OUTCOME_UNKNOWN', true],
+  ])('ends what still runs then with %s', async (code, isActing) => {
+    const { pipeline, registry, clock } = makeRoom();
+    const handler = () => new Promise<Json>(() => {});
+    registry.register(makeTool({ handler, requires: { permissions: ['device:control:lamp'] }, execution: { side_effects: isActing } }));
+    const call = pipeline.call({ principal: owner, tool: 'probe', params: {} });
+    await settled();
+    const drained = pipeline.drain(100);
+    clock.advance(100);
+    expect(await drained).toBe(false);
+    clock.advance(GRACE_MS);
+    expect(await call).toMatchObject({ status: 'error', error: { code } });
   });
 });

@@ -8,7 +8,7 @@ const UNSEEN_MS = 20;
 const TURNS_TO_ABORT = 4;
 
 /** Why a call has to end early. */
-export type EndCause = 'deadline' | 'caller' | 'revoked';
+export type EndCause = 'deadline' | 'caller' | 'revoked' | 'stopping';
 
 /** How long a call may take, and how much of that was over before the hub saw it; in milliseconds. */
 export interface TimeLimit {
@@ -76,12 +76,14 @@ export class CallDeadline {
   error(): AtmoError {
     if (this.#cause === 'caller') return new AtmoError('CANCELLED', 'The caller cancelled the call');
     if (this.#cause === 'revoked') return new AtmoError('CANCELLED', 'The call was ended: its caller may no longer make it');
+    // Not SHUTTING_DOWN: the call had begun, and other hubs make one elsewhere that was refused so.
+    if (this.#cause === 'stopping') return new AtmoError('CANCELLED', 'The call was ended: the hub is stopping');
     return new AtmoError('TIMEOUT', `The call was not done within ${this.timeoutMs} ms; nothing of it takes effect later`);
   }
 
-  /** Ends the call because its caller may no longer make it. */
-  revoke(): void {
-    this.#end('revoked');
+  /** Ends the call because its caller may no longer make it, or because the hub does not wait for it when it stops. */
+  cut(cause: 'revoked' | 'stopping'): void {
+    this.#end(cause);
   }
 
   /** Stops the timer; the signal stays as it is. */

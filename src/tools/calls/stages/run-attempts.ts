@@ -96,5 +96,6 @@ function endedEarly(definition: ToolDefinition, deadline: CallDeadline): AtmoErr
 
 function endReason({ cause, timeoutMs }: CallDeadline): string {
   if (cause === 'caller') return 'was cancelled';
+  if (cause === 'stopping') return 'was ended, the hub is stopping,';
   return cause === 'revoked' ? 'was ended, its caller may no longer make it,' : `ran into its deadline of ${timeoutMs} ms`;
 }
