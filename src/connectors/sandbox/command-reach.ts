@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
-import { countKeywords, readShell, type ShellCommand, type ShellWord } from './shell-text.ts';
+import { readShell } from './shell-text.ts';
+import { countKeywords, roughCommands, type ShellCommand, type ShellWord } from './shell-words.ts';
 
 /** A command with all that it would run in turn, as far as that is known before it runs. */
 export interface CommandReach {
@@ -8,15 +9,24 @@ export interface CommandReach {
   /** Of all commands, with the files that they read and write. */
   readonly words: readonly ShellWord[];
   /** A program or the text of a shell is only known as it runs: it could be anything. */
-  readonly isUnreadable: boolean;
+  readonly isComputed: boolean;
+  /** What cannot be read: what is behind it could be anything. */
+  readonly unreadable: string | undefined;
 }
 
-const SHELLS = /^(sh|bash|dash|ash|zsh|ksh|fish)$/;
+const SHELLS = /^(sh|bash|dash|ash|zsh|ksh|mksh|fish)$/;
+/** Shells whose texts have a grammar of their own. */
+const OTHER_SHELLS = /^(zsh|ksh|mksh|fish)$/;
+/** Words of a shell that change how it reads what follows, or run what stands in their arguments. */
+const OWN_WORDS = /^(alias|bind|compgen|complete|enable|fc)$/;
+const AWKS = /^[gmn]?awk$/;
+/** A program for awk that runs others, or reads what they print. */
+const AWK_RUNS = /\bsystem\b|\bgetline\b|\|&|\|\s{0,9}"|"\s{0,9}\|(?!\|)/;
 /** Programs that run what they read. */
 const INTERPRETERS = /^(sh|bash|dash|ash|zsh|ksh|fish|python[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua[\d.]*|tclsh|osascript|pwsh)$/;
 /** Programs and words of a shell that run what stands in their arguments. */
 const RUNNERS =
-  /^(env|nice|ionice|nohup|setsid|stdbuf|time|timeout|xargs|busybox|chrt|taskset|prlimit|flock|find|watch|script|exec|command|builtin|function)$/;
+  /^(env|nice|ionice|nohup|setsid|stdbuf|time|timeout|xargs|busybox|chrt|taskset|prlimit|flock|find|watch|script|exec|command|builtin)$/;
 /** Options in front of what is run, for the runners that need one. */
 const RUN_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['find', /^-(exec|ok)(dir)?$/],
@@ -34,6 +44,19 @@ const INPUT_FILES = /^(-|\/dev\/(stdin|fd\/\d+)|\/proc\/self\/fd\/\d+)$/;
 const INLINE = /^(-[A-Za-z]*[ceE]|--eval|--print)$/;
 const INLINE_OF_SHELLS = /^-[A-Za-z]*c[A-Za-z]*$/;
 const INPUT_OF_SHELLS = /^-[A-Za-z]*s[A-Za-z]*$/;
+const VALUE_OF_SHELLS = /^([-+][A-Za-z]*[oO][A-Za-z]*|--rcfile|--init-file)$/;
+/** Options of runners whose next word is none of what they run. */
+const VALUE_OF_RUNNERS: ReadonlyMap<string, RegExp> = new Map([
+  ['env', /^(-[a-z]*[uC]|--unset|--chdir)$/],
+  ['nice', /^(-n|--adjustment)$/],
+  ['timeout', /^(-[sk]|--signal|--kill-after)$/],
+  ['xargs', /^-[0rtpx]*[nPIdsLEa]$/],
+  ['stdbuf', /^-[ioe]$/],
+  ['ionice', /^-[a-z]*[cnp]$/],
+  ['exec', /^-[cl]*a$/],
+  ['time', /^-[a-z]*[fo]$/],
+  ['watch', /^-[a-z]*n$/],
+]);
 /** Options of interpreters whose next word is none of the program. */
 const VALUE_OPTION = /^([-+][oO]|-[WXIr]|--rcfile|--init-file|--require|--import)$/;
 const REPLACE_OPTION = /^(-[iI]|--replace)/;
@@ -45,6 +68,8 @@ const MAX_DEPTH = 8;
 const MAX_COMMANDS = 2_000;
 /** Of what runs others. */
 const MAX_ARGUMENTS = 200;
+/** Of all texts together. */
+const MAX_CHARACTERS = 262_144;
 
 /** What a program with these arguments runs; `stdin` is the text that it is given, where there is one. */
 export function reachOf(argv: readonly string[], stdin?: string): CommandReach {
@@ -53,67 +78,121 @@ export function reachOf(argv: readonly string[], stdin?: string): CommandReach {
   return walk;
 }
 
+interface VisitedCommand extends ShellCommand {
+  /** A runner runs it, from which its words are known. */
+  readonly isInner?: true;
+  /** Stands in its words for names that the runner puts there. */
+  readonly place?: string;
+}
+
+interface Around {
+  readonly isFed: boolean;
+  readonly depth: number;
+  readonly place?: string | undefined;
+}
+
 class Walk implements CommandReach {
   readonly commands: ShellCommand[] = [];
   readonly words: ShellWord[] = [];
-  isUnreadable = false;
+  isComputed = false;
+  unreadable: string | undefined;
   readonly #stdin: string | undefined;
+  /** Texts that were read, with what matters for their reading. */
+  readonly #texts = new Set<string>();
+  #characters = 0;
 
   constructor(stdin: string | undefined) {
     this.#stdin = stdin;
   }
 
-  visit(command: ShellCommand & { readonly isInner?: true }, depth: number): void {
+  visit(command: VisitedCommand, depth: number): void {
     const words = command.words.slice(countKeywords(command.words));
+    if (command.isText) {
+      this.commands.push({ ...command, words });
+      for (const word of words) if (word.text.includes('/')) this.words.push(word);
+      return;
+    }
     const [program, ...args] = words;
     const isBeyond = depth > MAX_DEPTH || this.commands.length > MAX_COMMANDS;
     if (!isBeyond) this.commands.push({ ...command, words });
-    // What a runner runs has its words from the runner.
-    if (!isBeyond && !command.isInner) this.words.push(...command.words, ...command.files);
+    if (!isBeyond && !command.isInner) for (const word of [...command.words, ...command.files]) this.words.push(word);
     if (!program) return;
-    if (isBeyond || program.isComputed || program.wildcard !== undefined) {
-      this.isUnreadable = true;
+    const { place } = command;
+    const isPlace = place !== undefined && program.text.includes(place);
+    if (isBeyond || isPlace || program.isComputed || program.wildcard !== undefined) {
+      this.isComputed = true;
       return;
     }
     const name = basename(program.text);
-    this.#readTexts(name, args, { isFed: command.isFed, depth });
-    if (RUNNERS.test(name)) this.#run(name, args, { isFed: command.isFed && name !== 'xargs', depth });
-    if (isUnknownText(name, args, command.isFed)) this.isUnreadable = true;
+    const around = { isFed: command.isFed, depth, place };
+    this.#readTexts(name, args, around);
+    this.#readOwn(name, args);
+    if (RUNNERS.test(name)) this.#run(name, args, { ...around, isFed: command.isFed && name !== 'xargs' });
+    if (isUnknownText(name, args, command.isFed)) this.isComputed = true;
   }
 
-  #readTexts(name: string, args: readonly ShellWord[], { isFed, depth }: { readonly isFed: boolean; readonly depth: number }): void {
+  #readTexts(name: string, args: readonly ShellWord[], { isFed, depth, place }: Around): void {
     const texts = textsFor(name, args);
-    if (texts.some(({ isComputed }) => isComputed)) this.isUnreadable = true;
+    if (texts.some(({ isComputed }) => isComputed)) this.isComputed = true;
     const given = !isFed && this.#stdin !== undefined && SHELLS.test(name) && readsInput(name, args) ? [this.#stdin] : [];
-    for (const text of [...texts.map((word) => word.text), ...given]) {
+    for (const text of [...texts.map((word) => word.text), ...given]) this.#readText(name, text, { isFed, depth, place });
+  }
+
+  #readText(name: string, text: string, { isFed, depth, place }: Around): void {
+    const key = `${isFed} ${place}\n${text}`;
+    if (this.#texts.has(key)) return;
+    if (this.commands.length > MAX_COMMANDS) this.unreadable ??= `more than ${MAX_COMMANDS} commands`;
+    if (this.commands.length > MAX_COMMANDS) return;
+    this.#texts.add(key);
+    this.#characters += text.length;
+    if (OTHER_SHELLS.test(name)) this.unreadable ??= `a text for ${name}; write it for \`sh\` or \`bash\``;
+    else if (this.#characters > MAX_CHARACTERS) this.unreadable ??= `more than ${MAX_CHARACTERS} characters of shell`;
+    else {
       // What is read stands in for the input: the commands in it get none.
-      for (const inner of readShell(text, { isFed })) this.visit(inner, depth + 1);
+      const { commands, unreadable } = readShell(text, { isFed, place });
+      this.unreadable ??= unreadable;
+      for (const inner of commands) this.visit(inner, depth + 1);
+    }
+  }
+
+  /** Words of a shell with a meaning of their own, and awk. */
+  #readOwn(name: string, args: readonly ShellWord[]): void {
+    const runsBack = /^(mapfile|readarray)$/.test(name) && args.some(({ text }) => /^-[a-z]*C/.test(text));
+    if ((OWN_WORDS.test(name) && args.length > 0) || runsBack) this.unreadable ??= `\`${name}\``;
+    if (!AWKS.test(name)) return;
+    if (args.some(({ text }) => AWK_RUNS.test(text))) this.unreadable ??= 'a program for awk that runs commands';
+    for (const { text } of args) {
+      for (const string of text.split('"')) for (const command of roughCommands(string)) this.visit(command, 0);
     }
   }
 
   /** Which words are options of the runner itself is not always known: each could begin what it runs. */
-  #run(name: string, args: readonly ShellWord[], { isFed, depth }: { readonly isFed: boolean; readonly depth: number }): void {
+  #run(name: string, args: readonly ShellWord[], { isFed, depth, place }: Around): void {
     const placed = name === 'xargs' ? withInput(args) : args;
     if (placed.length > MAX_ARGUMENTS) {
-      this.isUnreadable = true;
+      this.unreadable ??= `more than ${MAX_ARGUMENTS} arguments of ${name}`;
       return;
     }
     for (const [index, first] of placed.entries()) {
       const words = placed.slice(index);
-      if (SHELLS.test(basename(first.text))) this.visit({ words, files: [], isFed: false, isInner: true }, depth + 1);
-      else this.commands.push({ words, files: [], isFed: false });
+      const inner = basename(first.text);
+      this.commands.push({ words, files: [], isFed: false });
+      if (SHELLS.test(inner)) this.visit({ words, files: [], isFed: false, isInner: true }, depth + 1);
+      else if (index > 0) this.#readTexts(inner, words.slice(1), { isFed: false, depth: depth + 1 });
     }
-    for (const words of runBy(name, placed)) this.visit({ words, files: [], isFed, isInner: true }, depth + 1);
+    for (const words of runBy(name, placed)) {
+      const inPlace = name === 'find' ? PLACE : place;
+      this.visit({ words, files: [], isFed, isInner: true, ...(inPlace !== undefined && { place: inPlace }) }, depth + 1);
+    }
   }
 }
 
 /** Texts that a program gives to a shell, or reads as one. */
 function textsFor(name: string, args: readonly ShellWord[]): readonly ShellWord[] {
   if (SHELLS.test(name)) return inlineText(args);
-  if (name === 'eval') return [joined(args)];
-  if (name === 'watch') return [joined(behindOptions(args))];
+  if (name === 'eval') return [joined(args[0]?.text === '--' ? args.slice(1) : args)];
+  if (name === 'watch') return [joined(behindOptions(name, args))];
   if (name === 'trap') return args.filter(({ text }) => !text.startsWith('-')).slice(0, 1);
-  if (name === 'alias') return args.map((arg) => ({ ...arg, text: arg.text.replace(/^[^=]*=?/, '') }));
   const option = TEXT_OPTIONS.get(name);
   return option ? args.flatMap((arg, index) => textAt(args, index, arg.text.replace(option, ''))) : [];
 }
@@ -125,13 +204,31 @@ function textAt(args: readonly ShellWord[], index: number, rest: string): readon
   return rest === '' ? args.slice(index + 1, index + 2) : [{ ...arg, text: rest }];
 }
 
-/** `sh -c -o pipefail TEXT`: the first word behind that is no option and none of an option. */
+interface ShellArguments {
+  /** The first word that is no option and none of an option: with `-c` a text, else a file. */
+  readonly operand: ShellWord | undefined;
+  readonly isInline: boolean;
+  readonly isInput: boolean;
+}
+
+/** `sh -c -o pipefail TEXT` */
+function shellArguments(args: readonly ShellWord[]): ShellArguments {
+  let isInline = false;
+  let isInput = false;
+  for (let index = 0; index < args.length; index++) {
+    const { text } = args[index] as ShellWord;
+    if (text === '--' || (text === '-' && isInline)) return { operand: args[index + 1], isInline, isInput };
+    if (!/^[-+]./.test(text)) return { operand: args[index], isInline, isInput };
+    isInline ||= INLINE_OF_SHELLS.test(text);
+    isInput ||= INPUT_OF_SHELLS.test(text);
+    if (VALUE_OF_SHELLS.test(text)) index++;
+  }
+  return { operand: undefined, isInline, isInput };
+}
+
 function inlineText(args: readonly ShellWord[]): readonly ShellWord[] {
-  const inline = args.findIndex(({ text }) => INLINE_OF_SHELLS.test(text));
-  if (inline === -1) return [];
-  const behind = args.slice(inline + 1);
-  const first = behind.findIndex(({ text }, index) => !/^[-+]/.test(text) && !VALUE_OPTION.test(behind[index - 1]?.text ?? ''));
-  return first === -1 ? [] : behind.slice(first, first + 1);
+  const { operand, isInline } = shellArguments(args);
+  return isInline && operand ? [operand] : [];
 }
 
 function joined(words: readonly ShellWord[]): ShellWord {
@@ -143,7 +240,7 @@ function isUnknownText(name: string, args: readonly ShellWord[], isFed: boolean)
   if (name === '.' || name === 'source') return args[0] === undefined || isInput(args[0]);
   if (!INTERPRETERS.test(name)) return false;
   if (SHELLS.test(name) && inlineText(args).length > 0) return false;
-  const inline = args.findIndex(({ text }) => INLINE.test(text));
+  const inline = SHELLS.test(name) ? -1 : args.findIndex(({ text }) => INLINE.test(text));
   if (inline !== -1) return args.slice(inline + 1).some(({ isComputed }) => isComputed);
   const file = fileIn(name, args);
   return file === undefined ? isFed : file.isComputed || (isFed && INPUT_FILES.test(file.text));
@@ -158,7 +255,10 @@ function readsInput(name: string, args: readonly ShellWord[]): boolean {
 
 /** The file with the program of an interpreter; undefined where it reads its input. */
 function fileIn(name: string, args: readonly ShellWord[]): ShellWord | undefined {
-  if (SHELLS.test(name) && args.some(({ text }) => INPUT_OF_SHELLS.test(text))) return undefined;
+  if (SHELLS.test(name)) {
+    const { operand, isInput } = shellArguments(args);
+    return isInput ? undefined : operand;
+  }
   return args.find(({ text }, index) => !/^[-+]./.test(text) && !VALUE_OPTION.test(args[index - 1]?.text ?? ''));
 }
 
@@ -179,16 +279,21 @@ function withInput(args: readonly ShellWord[]): readonly ShellWord[] {
 /** What a runner runs: the words behind each of its options for that, else those behind its own. */
 function runBy(name: string, args: readonly ShellWord[]): readonly (readonly ShellWord[])[] {
   const option = RUN_OPTIONS.get(name);
-  if (!option) return [behindOptions(args)];
+  if (!option) return [behindOptions(name, args)];
   const runs = args.flatMap(({ text }, index) => (option.test(text) ? [args.slice(index + 1)] : []));
-  // The name of a file in place of the braces is computed in a text, and only a file as a word.
-  return runs.map((words) =>
-    words.map((word) => (word.text !== PLACE && word.text.includes(PLACE) ? { ...word, isComputed: true } : word)),
-  );
+  // The name of a file in place of the braces is a file as a word, and a word of a shell's text; it is computed in any other text.
+  return runs.map((words) => {
+    const text = SHELLS.test(basename(words[0]?.text ?? '')) ? inlineText(words.slice(1))[0] : undefined;
+    const isMixed = (word: ShellWord) => word !== text && word.text !== PLACE && word.text.includes(PLACE);
+    return words.map((word) => (isMixed(word) ? { ...word, isComputed: true } : word));
+  });
 }
 
 /** Without the runner's own options, variables, numbers and lengths of time. */
-function behindOptions(words: readonly ShellWord[]): readonly ShellWord[] {
-  const first = words.findIndex(({ text }) => !/^(-.*|[A-Za-z_]\w*=.*|[\d.]+[smhd]?)$/s.test(text));
+function behindOptions(name: string, words: readonly ShellWord[]): readonly ShellWord[] {
+  const option = VALUE_OF_RUNNERS.get(name);
+  const isOwn = ({ text }: ShellWord, index: number) =>
+    /^(-.*|[A-Za-z_]\w*=.*|[\d.]+[smhd]?)$/s.test(text) || (index > 0 && option?.test(words[index - 1]?.text ?? ''));
+  const first = words.findIndex((word, index) => !isOwn(word, index));
   return first === -1 ? [] : words.slice(first);
 }

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { basename, isAbsolute, normalize, resolve } from 'node:path';
-import type { ShellCommand, ShellWord } from './shell-text.ts';
+import type { ShellCommand, ShellWord } from './shell-words.ts';
 
 /** One thing that a command must not be or touch. */
 export type SafetyPattern =
@@ -26,35 +26,39 @@ export function readPattern(text: string): SafetyPattern {
 }
 
 /** Whether one command is what the pattern says. */
-export function isForbidden(pattern: SafetyPattern, { words: [program, ...args] }: ShellCommand): boolean {
-  if (pattern.kind !== 'program' || !program) return false;
-  return isProgram(pattern, program) && pattern.words.every((word) => holdsWord(args, word));
+export function isForbidden(pattern: SafetyPattern, { words }: ShellCommand): boolean {
+  if (pattern.kind !== 'program' || !isProgram(pattern, words[0])) return false;
+  const args = words.slice(1);
+  return pattern.words.every((word) => holdsWord(args, word));
 }
 
 /** Whether it is a program of the pattern that gets words which the shell computes: they could be those of the pattern. */
 export function couldBe(pattern: SafetyPattern, { words }: ShellCommand): boolean {
-  const [program, ...args] = words;
-  if (pattern.kind !== 'program' || pattern.words.length === 0 || !program || !isProgram(pattern, program)) return false;
+  if (pattern.kind !== 'program' || pattern.words.length === 0 || !isProgram(pattern, words[0])) return false;
+  const args = words.slice(1);
   const isByOptions = pattern.words.every((word) => word.startsWith('-'));
   return (isByOptions ? optionsAmong(args) : args).some(
     ({ text, isComputed, wildcard }) => isComputed || (wildcard && text.startsWith('-')),
   );
 }
 
-function isProgram({ program }: Extract<SafetyPattern, { readonly kind: 'program' }>, { text }: ShellWord): boolean {
-  return program.test(basename(text));
+function isProgram({ program }: Extract<SafetyPattern, { readonly kind: 'program' }>, word: ShellWord | undefined): boolean {
+  return word !== undefined && program.test(basename(word.text));
 }
+
+/** The signs of a name with wildcards: brackets and a sign behind a backslash are one. */
+type Wildcard = readonly string[];
 
 /** What a word may name on the disk; relative paths are below `cwd`. */
 export interface NamedPaths {
   readonly paths: readonly string[];
   /** With wildcards, in segments. */
-  readonly wildcards: readonly (readonly string[])[];
+  readonly wildcards: readonly (readonly Wildcard[])[];
 }
 
 /** What a word names, with and without the links on its way. */
 export function pathsOf({ text, wildcard }: ShellWord, cwd: string): NamedPaths {
-  if (wildcard !== undefined) return { paths: [], wildcards: pathTexts(wildcard).map((one) => resolve(cwd, one).split('/')) };
+  if (wildcard !== undefined) return { paths: [], wildcards: pathTexts(wildcard).map((one) => resolve(cwd, one).split('/').map(signsOf)) };
   const paths = pathTexts(text).flatMap((one) => {
     const path = resolve(cwd, one);
     return [path, ...realPath(path)];
@@ -73,20 +77,24 @@ function isPathForbidden(pattern: Exclude<SafetyPattern, { readonly kind: 'progr
   return path === pattern.path || path.startsWith(`${pattern.path}/`);
 }
 
-/** For a path with wildcards. A name that is nothing but `*` is any name: it is held against the paths of rules alone. */
-function isPathLikely(pattern: Exclude<SafetyPattern, { readonly kind: 'program' }>, segments: readonly string[]): boolean {
-  if (pattern.kind === 'segment') return segments.some((segment) => !/^\**$/.test(segment) && wildcardFits(segment, pattern.text));
+/** For a path with wildcards. A name with hardly a letter (`*`, `.*`, `[a-z]*`) is any name: it is held against the paths of rules alone. */
+function isPathLikely(pattern: Exclude<SafetyPattern, { readonly kind: 'program' }>, segments: readonly Wildcard[]): boolean {
+  if (pattern.kind === 'segment') return segments.some((segment) => isTelling(segment) && wildcardFits(segment, pattern.text));
   const forbidden = pattern.path.split('/');
-  return segments.length >= forbidden.length && forbidden.every((name, index) => wildcardFits(segments[index] ?? '', name));
+  return segments.length >= forbidden.length && forbidden.every((name, index) => wildcardFits(segments[index] ?? [], name));
+}
+
+/** Whether a name says two signs at least; brackets around a sign or two are as good as one. */
+function isTelling(wildcard: Wildcard): boolean {
+  return wildcard.filter((sign) => !/^(?:[*?]|\[[!^]|\[..[^\]])/s.test(sign)).length >= 2;
 }
 
 /** Whether a name of the disk fits wildcards of the shell (POSIX, 2.13); those at the beginning fit no leading dot. */
-function wildcardFits(wildcard: string, name: string): boolean {
-  if (name.startsWith('.') && /^[*?[]/.test(wildcard)) return false;
-  const signs = wildcard.match(/\\.|\*|\?|\[[!^]?\]?[^\]]*\]|[^\\]/gs) ?? [];
+function wildcardFits(wildcard: Wildcard, name: string): boolean {
+  if (name.startsWith('.') && /^[*?[]/.test(wildcard[0] ?? '')) return false;
   // Which places of the name are reached, sign by sign: the time is bounded by both lengths, as that of an expression is not.
   let reached = new Set([0]);
-  for (const sign of signs) {
+  for (const sign of wildcard) {
     const next = new Set<number>();
     for (const at of reached) {
       if (sign === '*') for (let to = at; to <= name.length; to++) next.add(to);
@@ -95,6 +103,19 @@ function wildcardFits(wildcard: string, name: string): boolean {
     reached = next;
   }
   return reached.has(name.length);
+}
+
+function signsOf(wildcard: string): Wildcard {
+  const signs: string[] = [];
+  const last = wildcard.lastIndexOf(']');
+  for (let at = 0; at < wildcard.length; at += signs.at(-1)?.length ?? 1) {
+    const isEscaped = wildcard[at] === '\\';
+    // The first sign inside is none that closes.
+    const first = at + (/[!^]/.test(wildcard[at + 1] ?? '') ? 3 : 2);
+    const end = wildcard[at] === '[' && first <= last ? wildcard.indexOf(']', first) : at + (isEscaped ? 1 : 0);
+    signs.push(wildcard.slice(at, end + 1));
+  }
+  return signs;
 }
 
 /** Brackets may hold classes and ranges of a language: any sign fits, which is the safe side. */
@@ -111,7 +132,7 @@ function holdsWord(args: readonly ShellWord[], word: string): boolean {
 }
 
 function isPathLikelyWord(wildcard: string, word: string): boolean {
-  return !/^\**$/.test(wildcard) && wildcardFits(wildcard, word);
+  return !/^\**$/.test(wildcard) && wildcardFits(signsOf(wildcard), word);
 }
 
 function optionsAmong(args: readonly ShellWord[]): readonly ShellWord[] {

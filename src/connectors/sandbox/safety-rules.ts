@@ -52,6 +52,7 @@ export const DEFAULT_SAFETY_RULES: readonly SafetyRule[] = [
 
 /** Told where a command cannot be known before it runs. */
 const UNREADABLE = 'nothing that computes its command';
+const MAX_WORDS = 2_000;
 
 /** The rules, ready to be asked. */
 export class SafetyRules {
@@ -64,18 +65,25 @@ export class SafetyRules {
   /** RULE_BLOCKED with the name of the rule; `argv` begins with the program, relative paths are below `cwd`, `stdin` is what it reads. */
   require(argv: readonly string[], cwd: string, stdin?: string): void {
     if (this.#rules.length === 0) return;
-    const { commands, words, isUnreadable } = reachOf(argv, stdin);
+    const { commands, words, isComputed, unreadable } = reachOf(argv, stdin);
     const distinct = new Map(words.map((word) => [`${word.wildcard}\n${word.text}`, word]));
-    const named = [...distinct.values()].map((word) => pathsOf(word, cwd));
+    const isTooMany = distinct.size > MAX_WORDS;
+    const named = (isTooMany ? [] : [...distinct.values()]).map((word) => pathsOf(word, cwd));
     const breaks = (pattern: SafetyPattern) =>
       commands.some((command) => isForbidden(pattern, command)) || named.some((paths) => isTouched(pattern, paths));
     const broken = this.#rules.find(({ patterns }) => patterns.some(breaks));
     // Rules can only be held against what is known before it runs: what computes its command could be any command.
     const patterns = this.#rules.flatMap((rule) => rule.patterns);
-    const isHidden = isUnreadable || patterns.some((pattern) => commands.some((command) => couldBe(pattern, command)));
-    const name = broken?.name ?? (isHidden ? UNREADABLE : undefined);
+    const isHidden = isComputed || patterns.some((pattern) => commands.some((command) => !command.isText && couldBe(pattern, command)));
+    const construct = unreadable ?? (isTooMany ? `more than ${MAX_WORDS} different words` : undefined);
+    const name = broken?.name ?? (construct !== undefined || isHidden ? UNREADABLE : undefined);
     if (name === undefined) return;
+    if (!broken && construct !== undefined) throw new AtmoError('RULE_BLOCKED', tellUnreadable(construct), { rule: name });
     const told = `The safety rule ${JSON.stringify(name)} forbids this command; the owner can change connectors.sandbox.safety_rules`;
     throw new AtmoError('RULE_BLOCKED', told, { rule: name });
   }
+}
+
+function tellUnreadable(construct: string): string {
+  return `The safety rules cannot read this shell text, and so refuse it: it has ${construct}. Write it in another way, or run a script file that the owner has read`;
 }

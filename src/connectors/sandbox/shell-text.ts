@@ -1,19 +1,19 @@
-/** A word of a shell's text, without its quotes. */
-export interface ShellWord {
-  readonly text: string;
-  /** The shell works out a part of it as it runs. */
-  readonly isComputed: boolean;
-  /** The word with its wildcards, where it has some: a sign behind a backslash is none. */
-  readonly wildcard?: string;
+import { AtmoError } from '../../core/errors.ts';
+import { refuse, type ShellSource, ShellWordReader } from './shell-word-reader.ts';
+import { countKeywords, type OpenWord, type ShellCommand, type ShellWord, wordsOf } from './shell-words.ts';
+
+/** The commands of a text. */
+export interface ShellReading {
+  readonly commands: readonly ShellCommand[];
+  /** The construct at which reading ended; what stands behind it is not among the commands. */
+  readonly unreadable?: string;
 }
 
-/** One command of a shell's text. */
-export interface ShellCommand {
-  readonly words: readonly ShellWord[];
-  /** The files that its input comes from and its output goes to. */
-  readonly files: readonly ShellWord[];
-  /** Its input comes from a pipe, a here-document or a file. */
+export interface ReadShellOptions {
+  /** What is around the text feeds it. */
   readonly isFed: boolean;
+  /** Stands for a word that the caller of the shell puts there. */
+  readonly place: string | undefined;
 }
 
 /** Words of the shell that begin a group of commands, and those that end it: all of the group reads what is fed to it. */
@@ -21,33 +21,44 @@ const GROUPS: ReadonlyMap<string, string> = new Map([
   ['while', 'done'],
   ['until', 'done'],
   ['for', 'done'],
-  ['select', 'done'],
   ['if', 'fi'],
-  ['case', 'esac'],
   ['{', '}'],
 ]);
-/** Words of the shell itself in front of a command, and variables of the command. */
-const KEYWORDS = /^(if|then|else|elif|do|while|until|coproc|!|\{|[A-Za-z_]\w*\+?=.*)$/s;
-/** More words than these from one with braces are not looked at one by one. */
-const MAX_BRACED = 64;
-/** Substitutions in substitutions: what is further inside counts as computed. */
+const GROUP_ENDS = /^(?:done|fi|\}|esac)$/;
+/** A command begins behind them. */
+const PREFIXES = /^(?:if|then|else|elif|do|while|until|!|\{)$/;
+/** Words of bash that read what follows in a way of their own. */
+const OWN_GRAMMAR = /^(?:function|select|coproc)$/;
+const FUNCTION_NAME = /^[\w.:@+-]+$/;
 const MAX_DEPTH = 16;
-const SIGNS_OF_PATTERNS = /[\\*?[\]{},]/g;
-/** Behind a backslash in double quotes (POSIX, 2.2.3). */
-const ESCAPED_IN_QUOTES = /[$`"\\\n]/;
+const MAX_GROUPS = 64;
+const MAX_COMMANDS = 2_000;
+const MAX_BRACED_WORDS = 2_000;
+const MAX_DOCUMENTS = 16;
+
+const OPERATOR = /&>>?|<<<|<<-?|<>|<&|<|>>|>&|>\||>/y;
+const SEPARATOR = /\|\||&&|\|&|;;&|;&|;;|[;&|\n()]/y;
+const DELIMITER = /(?:'(\w+)'|"(\w+)"|\\(\w+)|(\w+))(?=[ \t\n;&|<>()]|$)/y;
+const EMPTY_PARENTHESES = /\([ \t]*\)/y;
 
 /**
- * The commands of a text, those inside of substitutions too, as far as it can be known before it runs (POSIX, 2.2 to 2.10, and the
- * braces of bash). `isFed`: what is around the text feeds it.
+ * The commands of a text, those inside of substitutions too, as far as it can be known before it runs. What `sh` and bash agree on is
+ * read exactly: simple commands, quotes, variables, substitutions, pipes and lists, redirections, groups, loops, `if`, `case` and
+ * functions (POSIX, 2.2 to 2.10), and the braces of bash. Anything else ends the reading. No text is left out: comments and the lines
+ * of here-documents are among the commands, as text.
  */
-export function readShell(text: string, { isFed } = { isFed: false }): readonly ShellCommand[] {
-  return new Reader(text, { isFed, depth: 0 }).commands;
-}
-
-/** How many words of the shell, and of variables, are in front of the program. */
-export function countKeywords(words: readonly ShellWord[]): number {
-  const first = words.findIndex(({ text }) => !KEYWORDS.test(text));
-  return first === -1 ? words.length : first;
+export function readShell(text: string, options: ReadShellOptions): ShellReading {
+  const commands: ShellCommand[] = [];
+  try {
+    new Reader(
+      { text, at: 0, commands, place: options.place, budget: { words: MAX_BRACED_WORDS } },
+      { end: '', isFed: options.isFed, depth: 0 },
+    ).read();
+  } catch (error) {
+    if (error instanceof AtmoError) return { commands, unreadable: error.message };
+    throw error;
+  }
+  return { commands };
 }
 
 interface Group {
@@ -55,151 +66,139 @@ interface Group {
   readonly isFed: boolean;
   /** Place of its first command. */
   readonly from: number;
-  /** The patterns of a branch of `case` come next. */
-  awaitsPattern: boolean;
+  /** For `case`: what comes next. */
+  stage?: 'subject' | 'in' | 'pattern' | 'pattern end' | 'commands';
 }
 
-interface OpenWord {
-  /** As `wildcard` of a word, with braces. */
-  pattern: string;
-  isComputed: boolean;
-  isBare: boolean;
+interface HereDocument {
+  readonly from: number;
+  readonly end: string;
+  readonly isQuoted: boolean;
+  readonly isIndented: boolean;
 }
 
-/** Reads a text once, character by character. */
-class Reader {
-  readonly commands: ShellCommand[] = [];
-  readonly #text: string;
+interface ReaderOptions {
+  /** The parenthesis behind which the text goes on; empty for all of the text. */
+  readonly end: '' | ')';
+  readonly isFed: boolean;
   /** Texts that this one is inside of. */
-  readonly #depth: number;
-  #at = 0;
+  readonly depth: number;
+}
+
+/** Reads a text once, sign by sign. */
+class Reader extends ShellWordReader {
+  readonly #options: ReaderOptions;
   #words: ShellWord[] = [];
   #files: ShellWord[] = [];
-  #word: OpenWord | undefined;
   #isFed: boolean;
+  /** The command has a redirection, behind which the shell's own words are words like others. */
+  #isRedirected = false;
+  /** Behind `&>`, which ends a command in `sh` and none in bash. */
+  #isSplit = false;
   /** A pipe was the last sign: a new line does not end it. */
   #isPiped = false;
+  /** The next group is the body of a function, which anything may feed. */
+  #isBody = false;
+  #isFor = false;
+  /** Between `[[` and `]]`. */
+  #isInTest = false;
+  #isOver = false;
   /** The groups around this place, the outermost first. */
   readonly #groups: Group[];
   /** The group that ended right before this place: what feeds it stands behind it. */
   #ended: Group | undefined;
   /** Here-documents that begin with the next line. */
-  #documents: { readonly end: string; readonly isQuoted: boolean; readonly isIndented: boolean }[] = [];
+  #documents: HereDocument[] = [];
 
-  constructor(text: string, { isFed, depth }: { readonly isFed: boolean; readonly depth: number }) {
-    this.#text = text;
-    this.#depth = depth;
-    this.#isFed = isFed;
-    this.#groups = [{ end: '', isFed, from: 0, awaitsPattern: false }];
-    while (this.#at < text.length) this.#step();
+  constructor(source: ShellSource, options: ReaderOptions) {
+    super(source);
+    this.#options = options;
+    this.#isFed = options.isFed;
+    this.#groups = [{ end: '', isFed: options.isFed, from: source.commands.length }];
+    if (options.depth > MAX_DEPTH) refuse(`substitutions that are more than ${MAX_DEPTH} deep`);
+  }
+
+  read(): void {
+    while (!this.#isOver && this.source.at < this.text.length) this.#step();
+    if (!this.#isOver && this.#options.end !== '') refuse('a parenthesis that nothing closes');
     this.#endCommand();
+    if (this.#documents.length > 0) refuse('a here-document without its last line');
+    if (this.#group.stage !== undefined) refuse('`case` without `esac`');
+  }
+
+  get #group(): Group {
+    return this.#groups.at(-1) as Group;
   }
 
   #step(): void {
-    const rest = this.#text.slice(this.#at, this.#at + 3);
-    const sign = rest[0] ?? '';
-    if (sign === "'") this.#quoted();
-    else if (sign === '"') this.#doubleQuoted();
-    else if (sign === '\\') this.#escaped();
-    else if (/^(\$\(|<\(|>\()/.test(rest)) this.#substitution(2, ')');
-    else if (sign === '`') this.#substitution(1, '`');
-    else if (sign === '$') this.#take(rest.startsWith('${') ? 2 : 1, { isComputed: true });
-    else if (/^&?[<>]/.test(rest)) this.#redirection(rest);
-    else if (/[;&|\n()]/.test(sign)) this.#separator(rest);
-    else if (/\s/.test(sign)) this.#endWord(1);
-    else if (sign === '#' && !this.#word) this.#at = this.#endOfLine();
-    else this.#take(1);
+    const sign = this.sign;
+    const next = this.text[this.source.at + 1];
+    if (sign === ' ' || sign === '\t') this.#endWord(1);
+    else if ((sign === '<' || sign === '>') && next === '(') this.nested(2, sign === '>');
+    else if (sign === '<' || sign === '>' || (sign === '&' && next === '>')) this.#redirection();
+    else if (/[;&|\n()]/.test(sign)) this.#separator();
+    else if (sign === '#' && !this.word) this.#comment();
+    else this.partOfWord(sign);
   }
 
-  #endOfLine(): number {
-    const end = this.#text.indexOf('\n', this.#at);
-    return end === -1 ? this.#text.length : end;
+  #comment(): void {
+    if (this.#isInTest) refuse('`#` in `[[ … ]]`');
+    const from = this.source.at;
+    this.source.at = this.endOfLine(from);
+    this.pushText(this.text.slice(from + 1, this.source.at));
   }
 
-  #quoted(): void {
-    const end = this.#text.indexOf("'", this.#at + 1);
-    const last = end === -1 ? this.#text.length : end;
-    this.#add(this.#text.slice(this.#at + 1, last), { isQuoted: true });
-    this.#at = last + 1;
+  /** A substitution: what stands inside is a text of its own. */
+  protected nested(head: number, isFed: boolean): void {
+    this.source.at += head;
+    const { depth } = this.#options;
+    new Reader(this.source, { end: ')', isFed: isFed || this.#isFed, depth: depth + 1 }).read();
+    this.add('', { isQuoted: true, isComputed: true });
   }
 
-  #doubleQuoted(): void {
-    this.#add('', { isQuoted: true });
-    this.#at++;
-    while (this.#at < this.#text.length && this.#text[this.#at] !== '"') {
-      if (this.#text[this.#at] === '\\' && ESCAPED_IN_QUOTES.test(this.#text[this.#at + 1] ?? '')) this.#escaped();
-      else if (this.#text.startsWith('$(', this.#at)) this.#substitution(2, ')');
-      else if (this.#text[this.#at] === '`') this.#substitution(1, '`');
-      else this.#take(1, { isQuoted: true, isComputed: this.#text[this.#at] === '$' });
-    }
-    this.#at++;
+  protected inner(text: string): void {
+    this.#readerOf(text).read();
   }
 
-  /** A line that goes on in the next one is no word of its own. */
-  #escaped(): void {
-    const sign = this.#text[this.#at + 1] ?? '';
-    if (sign !== '\n') this.#add(sign, { isQuoted: true });
-    this.#at += 2;
-  }
-
-  /** What stands inside is a text of its own; numbers are only computed. */
-  #substitution(head: number, end: ')' | '`'): void {
-    const from = this.#at + head;
-    const to = this.#endOfSubstitution(from, end);
-    const inside = this.#text.slice(from, to);
-    const isFed = this.#isFed || this.#text.startsWith('>(', this.#at);
-    const isArithmetic = this.#text.startsWith('$((', this.#at) && this.#endOfSubstitution(from + 1, ')') === to - 1;
-    this.commands.push(...(isArithmetic ? this.#substitutedIn(inside) : this.#inner(inside, isFed)));
-    this.#add('', { isComputed: true });
-    this.#at = to + 1;
-  }
-
-  #inner(text: string, isFed: boolean): readonly ShellCommand[] {
-    if (this.#depth >= MAX_DEPTH) return [{ words: [{ text: '', isComputed: true }], files: [], isFed }];
-    return new Reader(text, { isFed, depth: this.#depth + 1 }).commands;
-  }
-
-  /** The commands of the substitutions in a text that is none by itself. */
-  #substitutedIn(text: string): readonly ShellCommand[] {
-    return this.#inner(`"${text.replaceAll('"', '')}"`, false).slice(0, this.#depth >= MAX_DEPTH ? 1 : -1);
-  }
-
-  /** Signs in quotes end nothing. */
-  #endOfSubstitution(from: number, end: ')' | '`'): number {
-    let depth = 1;
-    let quote = '';
-    for (let at = from; at < this.#text.length; at++) {
-      const sign = this.#text[at] ?? '';
-      if (sign === '\\' && quote !== "'") at++;
-      else if (quote !== '') quote = sign === quote ? '' : quote;
-      else if (sign === end && --depth === 0) return at;
-      else if (end === ')' && sign === '(') depth++;
-      else if (end === ')' && (sign === "'" || sign === '"')) quote = sign;
-    }
-    return this.#text.length;
+  #readerOf(text: string): Reader {
+    return new Reader({ ...this.source, text, at: 0 }, { end: '', isFed: this.#isFed, depth: this.#options.depth + 1 });
   }
 
   /** The file or text behind the sign is no word of the command. */
-  #redirection(rest: string): void {
-    // A number in front of it names the file that is meant.
-    if (this.#word && /^\d+$/.test(this.#word.pattern)) this.#word = undefined;
+  #redirection(): void {
+    const isNumber = this.word?.isBare === true && /^\d+$/.test(this.word.pattern);
+    if (this.word?.isBare && /^(?:\d\d+|\{\w+\})$/.test(this.word.pattern)) refuse('a redirection of a file above 9');
+    if (isNumber && this.sign !== '&') this.word = undefined;
     this.#endWord(0);
-    const sign = /^(&>>?|<<<|<<-?|<[>&]?|>[>&|]?)/.exec(rest)?.[0] ?? '';
-    this.#at += sign.length;
+    if (this.#isInCase()) refuse('a redirection inside of `case … in`');
+    const sign = this.found(OPERATOR)?.[0] ?? '';
     if (sign.startsWith('<')) this.#feed();
-    while (/[ \t]/.test(this.#text[this.#at] ?? '')) this.#at++;
-    const words = this.#words;
-    this.#words = [];
-    const from = this.#at;
-    while (this.#at < this.#text.length && !/[\s;&|<>()]/.test(this.#text[this.#at] ?? '')) this.#step();
-    const target = this.#word;
-    this.#word = undefined;
-    this.#words = words;
-    if (!target) return;
-    if (sign === '<<' || sign === '<<-') {
-      const isQuoted = /['"\\]/.test(this.#text.slice(from, this.#at));
-      this.#documents.push({ end: withoutEscapes(target.pattern), isQuoted, isIndented: sign === '<<-' });
-    } else this.#files.push(...wordsOf(target));
+    this.#isRedirected = true;
+    if (sign.startsWith('&')) this.#isSplit = true;
+    while (this.sign === ' ' || this.sign === '\t') this.source.at++;
+    if (sign === '<<' || sign === '<<-') this.#hereDocument(sign === '<<-');
+    else this.#target();
+  }
+
+  #target(): void {
+    if (this.sign === '#') refuse('`#` behind a redirection');
+    while (this.source.at < this.text.length && !/[ \t\n;&|<>()]/.test(this.sign)) this.partOfWord(this.sign);
+    const isProcess = !this.word && /^[<>]\(/.test(this.text.slice(this.source.at, this.source.at + 2));
+    if (isProcess) this.nested(2, this.sign === '>');
+    const target = this.word;
+    this.word = undefined;
+    if (!target) refuse('a redirection without a file');
+    this.#files.push(...this.#wordsOf(target));
+  }
+
+  #hereDocument(isIndented: boolean): void {
+    if (this.#isInTest) refuse('`<<` in `[[ … ]]`');
+    const from = this.source.at;
+    const found = this.found(DELIMITER);
+    if (this.#documents.length >= MAX_DOCUMENTS) refuse('too many here-documents in a line');
+    if (!found) refuse('a here-document whose last line is no plain word');
+    const quoted = found[1] ?? found[2] ?? found[3];
+    this.#documents.push({ from, end: quoted ?? found[4] ?? '', isQuoted: quoted !== undefined, isIndented });
   }
 
   #feed(): void {
@@ -207,176 +206,173 @@ class Reader {
     if (!this.#ended) return;
     const { from } = this.#ended;
     this.#ended = undefined;
-    for (const [index, command] of this.commands.entries()) if (index >= from) this.commands[index] = { ...command, isFed: true };
+    const { commands } = this.source;
+    for (let index = from; index < commands.length; index++) commands[index] = { ...(commands[index] as ShellCommand), isFed: true };
   }
 
-  /** The lines of a here-document are no commands, but what they substitute is. */
+  /** The bodies of here-documents are text, but what they substitute runs. The place is behind the end of the line. */
   #readDocuments(): void {
-    for (const { end, isQuoted, isIndented } of this.#documents.splice(0)) {
-      const from = this.#at;
-      let to = from;
-      for (let isOver = false; !isOver && this.#at < this.#text.length; ) {
-        const line = this.#text.slice(this.#at, this.#endOfLine());
-        isOver = (isIndented ? line.replace(/^\t+/, '') : line) === end;
-        if (isOver) to = this.#at;
-        this.#at = this.#endOfLine() + 1;
-        if (!isOver) to = this.#at;
-      }
-      if (!isQuoted) this.commands.push(...this.#substitutedIn(this.#text.slice(from, to)));
+    const first = this.#documents[0];
+    if (first && this.text.indexOf('\n', first.from) !== this.source.at - 1) refuse('a new line between `<<` and the here-document');
+    for (const document of this.#documents.splice(0)) {
+      const body = this.#bodyOf(document);
+      this.pushText(body);
+      if (!document.isQuoted) this.#readerOf(body).readBody();
     }
   }
 
-  #separator(rest: string): void {
-    const sign = rest[0] ?? '';
+  #bodyOf({ end, isIndented }: HereDocument): string {
+    const from = this.source.at;
+    for (let at = from; at < this.text.length; at = this.source.at) {
+      const to = this.endOfLine(at);
+      this.source.at = Math.min(to + 1, this.text.length);
+      const line = this.text.slice(at, to);
+      if ((isIndented ? line.replace(/^\t+/, '') : line) === end) return this.text.slice(from, at);
+    }
+    return refuse('a here-document without its last line');
+  }
+
+  #separator(): void {
+    if (this.sign === '(') {
+      this.#parenthesis();
+      return;
+    }
     this.#endWord(0);
-    this.#at += /^(\|\||&&|\|&|;;)/.test(rest) ? 2 : 1;
-    if (this.#isInPattern(sign)) return;
-    const isEmpty = this.#words.length === 0;
-    const isFed = this.#isFed;
-    const wasPiped = this.#isPiped && isEmpty;
+    const sign = this.found(SEPARATOR)?.[0] ?? '';
+    if (this.#isInCase()) {
+      this.#separatorInCase(sign);
+      return;
+    }
+    if (sign === ';&' || sign === ';;&' || (sign === ';;' && this.#group.stage === undefined)) refuse(`\`${sign}\``);
+    const wasPiped = this.#isPiped && this.#words.length === 0 && !this.#isRedirected;
     this.#endCommand();
-    this.#isPiped = (sign === '|' && !rest.startsWith('||')) || (sign === '\n' && wasPiped);
-    if (sign === '(') this.#begin(')', isFed);
-    else if (sign === ')') this.#end(')');
-    else if (rest.startsWith(';;')) this.#awaitPattern();
-    this.#isFed = this.#isPiped || this.#isGroupFed();
+    if (sign === ')') this.#close();
+    else if (sign === ';;') this.#group.stage = 'pattern';
+    this.#isPiped = sign === '|' || sign === '|&' || (sign === '\n' && wasPiped);
+    this.#isFed = this.#isPiped || this.#group.isFed;
     if (sign === '\n') this.#readDocuments();
   }
 
+  /** A group of its own, or the parentheses of a function. */
+  #parenthesis(): void {
+    if (this.text[this.source.at + 1] === '(') refuse('`((…))`');
+    const isFirst = this.#words.length === 0 && !this.#isRedirected;
+    const name = this.word?.isBare ? this.word.pattern : undefined;
+    if (isFirst && name !== undefined && name !== '!' && PREFIXES.test(name)) this.#endWord(0);
+    if (this.#group.stage === 'pattern' && !this.word) this.source.at++;
+    else if (this.#isInCase()) refuse('parentheses in a pattern of `case`');
+    else if (this.#words.length === 0 && !this.word && !this.#isRedirected) {
+      this.source.at++;
+      this.#begin(')');
+    } else this.#function(isFirst ? name : this.word ? undefined : this.#words[0]?.text);
+  }
+
+  #function(name: string | undefined): void {
+    const isName = name !== undefined && FUNCTION_NAME.test(name) && this.#words.length < 2 && !this.#isRedirected;
+    if (!isName || !this.found(EMPTY_PARENTHESES)) refuse('parentheses inside of a command');
+    this.#endCommand();
+    this.#isBody = true;
+    this.#isFed = this.#group.isFed;
+  }
+
+  #isInCase(): boolean {
+    return this.#group.stage !== undefined && this.#group.stage !== 'commands';
+  }
+
   /** Patterns of `case` are no commands. */
-  #isInPattern(sign: string): boolean {
-    const group = this.#groups.at(-1);
-    if (!group?.awaitsPattern) return false;
-    this.#words = [];
-    if (sign === ')') group.awaitsPattern = false;
-    return true;
+  #separatorInCase(sign: string): void {
+    const { stage } = this.#group;
+    if (stage === 'pattern end' && sign === ')') {
+      this.#group.stage = 'commands';
+      this.#isFed = this.#group.isFed;
+    } else if (stage === 'pattern end' && sign === '|') this.#group.stage = 'pattern';
+    else if (sign !== '\n' || (stage !== 'in' && stage !== 'pattern') || this.#documents.length > 0)
+      refuse('`case` with other signs than patterns');
   }
 
-  #awaitPattern(): void {
-    const group = this.#groups.at(-1);
-    if (group?.end === 'esac') group.awaitsPattern = true;
+  #wordInCase(word: OpenWord): void {
+    const group = this.#group;
+    if (group.stage === 'subject') {
+      this.#words.push(...this.#wordsOf(word));
+      group.stage = 'in';
+    } else if (group.stage === 'in' && word.isBare && word.pattern === 'in') {
+      this.#endCommand();
+      group.stage = 'pattern';
+    } else if (group.stage === 'pattern' && word.isBare && word.pattern === 'esac') this.#end('esac');
+    else if (group.stage === 'pattern') group.stage = 'pattern end';
+    else refuse('`case` with other words than patterns');
   }
 
-  #isGroupFed(): boolean {
-    return this.#groups.at(-1)?.isFed ?? false;
+  #begin(end: string, stage?: Group['stage']): void {
+    if (this.#groups.length > MAX_GROUPS) refuse(`more than ${MAX_GROUPS} groups in each other`);
+    this.#isFed ||= this.#isBody;
+    this.#isBody = false;
+    this.#groups.push({ end, isFed: this.#isFed, from: this.source.commands.length, ...(stage && { stage }) });
   }
 
-  #begin(end: string, isFed: boolean): void {
-    this.#groups.push({ end, isFed, from: this.commands.length, awaitsPattern: false });
-  }
-
-  /** What ends another group than the innermost is no end. */
   #end(end: string): void {
-    if (this.#groups.at(-1)?.end === end) this.#ended = this.#groups.pop();
+    if (this.#group.end !== end) refuse(`\`${end}\` that ends nothing`);
+    this.#ended = this.#groups.pop();
+  }
+
+  #close(): void {
+    if (this.#groups.length === 1 && this.#options.end === ')') this.#isOver = true;
+    else this.#end(')');
   }
 
   /** A word of the shell counts only bare and where a command begins. */
-  #readGroupWord(text: string): void {
-    if (text === 'in' && this.#words.length === 2 && this.#words[0]?.text === 'case') this.#awaitPattern();
-    if (countKeywords(this.#words) < this.#words.length) return;
+  #readReserved(text: string): boolean {
     const end = GROUPS.get(text);
-    if (end !== undefined) this.#begin(end, this.#isFed);
-    else if (this.#words.length === 0) this.#end(text);
+    if (end === undefined && text !== 'case' && ![GROUP_ENDS, PREFIXES, OWN_GRAMMAR].some((words) => words.test(text))) return false;
+    const isFirst = this.#words.length === 0 && !this.#isRedirected;
+    if (!isFirst && countKeywords(this.#words) < this.#words.length) return false;
+    if (!isFirst) refuse(`\`${text}\` behind a variable or redirection`);
+    if (OWN_GRAMMAR.test(text)) refuse(`\`${text}\``);
+    if (GROUP_ENDS.test(text)) this.#end(text);
+    else if (text === 'case') this.#begin('esac', 'subject');
+    else if (end !== undefined) this.#begin(end);
+    if (text === 'for' || text === 'case') this.#words.push({ text, isComputed: false });
+    this.#isFor = text === 'for';
+    return true;
   }
 
-  #take(length: number, how: { readonly isComputed?: boolean; readonly isQuoted?: boolean } = {}): void {
-    this.#add(this.#text.slice(this.#at, this.#at + length), how);
-    this.#at += length;
-  }
-
-  #add(text: string, { isComputed = false, isQuoted = false }: { readonly isComputed?: boolean; readonly isQuoted?: boolean }): void {
-    this.#word ??= { pattern: '', isComputed: false, isBare: true };
-    this.#word.pattern += isQuoted ? text.replaceAll(SIGNS_OF_PATTERNS, '\\$&') : text;
-    this.#word.isComputed ||= isComputed;
-    this.#word.isBare &&= !isQuoted && !isComputed;
+  /** Bash evaluates a quoted substitution where it takes the word for a number: `$((x))` with `x='a[$(…)]'`. */
+  #wordsOf(word: OpenWord): readonly ShellWord[] {
+    const words = wordsOf(word);
+    if (!words) refuse('a long word with wildcards or braces');
+    if (words.length > 1) this.source.budget.words -= words.length;
+    if (this.source.budget.words < 0) refuse('braces that make too many words');
+    for (const { text } of words) if (text.includes('$(') || text.includes('`')) this.pushText(text);
+    const { place } = this.source;
+    return words.map((one) => (place !== undefined && one.text.includes(place) ? { ...one, isComputed: true } : one));
   }
 
   #endWord(length: number): void {
-    this.#at += length;
-    const word = this.#word;
+    this.source.at += length;
+    const word = this.word;
     if (!word) return;
-    this.#word = undefined;
+    this.word = undefined;
     this.#ended = undefined;
-    if (word.isBare) this.#readGroupWord(word.pattern);
-    this.#words.push(...wordsOf(word));
-    if (this.#groups.at(-1)?.awaitsPattern) this.#words = [];
+    if (this.#isSplit) refuse('words behind `&>`');
+    if (this.#isInCase()) this.#wordInCase(word);
+    else if (!word.isBare || !this.#readReserved(word.pattern)) {
+      if (this.#isFor && this.#words.length === 2 && !(word.isBare && word.pattern === 'in')) refuse('`for NAME` without `in`');
+      if (word.isBare && /^(?:\[\[|\]\])$/.test(word.pattern)) this.#isInTest = word.pattern === '[[';
+      for (const one of this.#wordsOf(word)) this.#words.push(one);
+    }
   }
 
   #endCommand(): void {
     this.#endWord(0);
-    const command = { words: this.#words, files: this.#files, isFed: this.#isFed };
-    if (isCommand(command)) this.commands.push(command);
+    if (this.#words.length + this.#files.length > 0)
+      this.source.commands.push({ words: this.#words, files: this.#files, isFed: this.#isFed });
+    if (this.source.commands.length > MAX_COMMANDS) refuse(`more than ${MAX_COMMANDS} commands`);
     this.#words = [];
     this.#files = [];
     this.#isFed = false;
+    this.#isRedirected = false;
+    this.#isSplit = false;
+    this.#isFor = false;
     this.#ended = undefined;
   }
-}
-
-function isCommand({ words, files }: ShellCommand): boolean {
-  return words.length + files.length > 0;
-}
-
-/** The words that the shell makes of one: those of its braces, of which each may have wildcards. */
-function wordsOf({ pattern, isComputed }: OpenWord): readonly ShellWord[] {
-  const isDeep = pattern.split('{').length > MAX_BRACED;
-  const patterns = isDeep ? [pattern] : braced(pattern);
-  const isTooMany = isDeep || patterns.length > MAX_BRACED;
-  return (isTooMany ? [pattern] : patterns).map((one) => {
-    const word = { text: withoutEscapes(one), isComputed: isComputed || isTooMany || hasRange(one) };
-    return hasWildcards(one) ? { ...word, wildcard: one } : word;
-  });
-}
-
-/** `a{b,c}d` is `abd` and `acd`. */
-function braced(pattern: string): readonly string[] {
-  for (let open = nextSign(pattern, '{', 0); open !== -1; open = nextSign(pattern, '{', open + 1)) {
-    const parts = partsBehind(pattern, open);
-    if (!parts) continue;
-    const [head, tail] = [pattern.slice(0, open), pattern.slice(parts.end + 1)];
-    const all: string[] = [];
-    for (const part of parts.texts) if (all.length <= MAX_BRACED) all.push(...braced(head + part + tail));
-    return all;
-  }
-  return [pattern];
-}
-
-/** What stands between the commas of a brace; undefined for one that is only a sign. */
-function partsBehind(pattern: string, open: number): { readonly texts: readonly string[]; readonly end: number } | undefined {
-  const texts: string[] = [];
-  let from = open + 1;
-  let depth = 0;
-  for (let at = open + 1; at < pattern.length; at++) {
-    const sign = pattern[at];
-    if (sign === '\\') at++;
-    else if (sign === '{') depth++;
-    else if (depth === 0 && (sign === ',' || sign === '}')) {
-      texts.push(pattern.slice(from, at));
-      from = at + 1;
-      if (sign === '}') return texts.length > 1 ? { texts, end: at } : undefined;
-    } else if (sign === '}') depth--;
-  }
-  return undefined;
-}
-
-function nextSign(pattern: string, sign: string, from: number): number {
-  for (let at = from; at < pattern.length; at++) {
-    if (pattern[at] === '\\') at++;
-    else if (pattern[at] === sign) return at;
-  }
-  return -1;
-}
-
-/** `{a..z}` is many words. */
-function hasRange(pattern: string): boolean {
-  return /\{[^{},]+\.\.[^{},]+\}/.test(pattern.replaceAll(/\\./gs, ''));
-}
-
-function hasWildcards(pattern: string): boolean {
-  return /[*?]|\[.+\]/s.test(pattern.replaceAll(/\\./gs, ''));
-}
-
-/** A text with wildcards as the text that it is where it fits nothing. */
-function withoutEscapes(pattern: string): string {
-  return pattern.replaceAll(/\\(.)/gs, '$1');
 }

@@ -193,7 +193,12 @@ describe('the text of a shell', () => {
     'echo -rf / | xargs rm',
     "echo rm -rf / | xargs -I{} sh -c '{}'",
     "echo rm -rf / | xargs -I% sh -c '%'",
-    "find . -exec sh -c 'cat {}' ;",
+    "find . -exec sh -c '{}' ;",
+    "find . -exec sh -c 'rm {}' ;",
+    "find . -exec python3 -c 'print({})' ;",
+    "ls | xargs -I{} sh -c 'cat {}'",
+    'ls | xargs rm',
+    'ls i* .s* id_*',
     // Files by wildcards, and those that a command reads and writes.
     'cat /etc/shad*',
     'cat /e*/?hadow',
@@ -242,12 +247,21 @@ describe('the text of a shell', () => {
     'for i in 1 2; do echo $((i * 2)); done',
     "trap 'rm -f /tmp/x' EXIT; ls",
     '(ls; wc -l) < file; node --version',
-    "cat <<'EOF'\nrm -rf / is what nobody should write, it's bad\nEOF",
+    "cat <<'EOF'\nremoving all is what nobody should write, it's bad\n$x [y] $(z\nEOF",
+    'cat > conf.ini <<EOF\n[section]\nkey=$value\nEOF',
+    'ls /tmp/[a-z]*',
+    'ls .*',
+    'ls -d .??* .[!.]*',
+    'ls | xargs rm --',
+    'find /tmp/x -exec sh -c "cat {}" \\;',
+    `x=\${y%.txt}; echo "\${x##*/}" \${z:-none}`,
+    '[[ -f x && -d y ]] && ls',
+    'f() { ls "$1"; }; f a',
+    'ls &> out; ls \\\n -l',
     "echo a # it's fine\nls",
     'ls > out 2>&1; wc -l < out',
     'find . -name "*.tmp" -exec rm {} +',
     'xargs -n 1 sh -c \'wc -l "$0"\'',
-    'alias ll="ls -l"',
     'echo "a \\m b"',
   ])('that an owner writes every day runs: %s', (text) => {
     expect(isAllowed(text)).toBe(true);
@@ -269,7 +283,8 @@ describe('the text of a shell', () => {
     expect(isAllowed(`echo ${'{a,b}'.repeat(30)}`)).toBe(true);
     expect(isAllowed(`rm ${'{-r,b}'.repeat(30)}`)).toBe(false);
     expect(isAllowed(`env ${'env '.repeat(800)} $x`)).toBe(false);
-    expect(isAllowed(`cat ${'*a'.repeat(20_000)}`)).toBe(true);
+    expect(isAllowed(`cat ${'*a'.repeat(500)}`)).toBe(true);
+    expect(isAllowed(`cat ${'*a'.repeat(20_000)}`)).toBe(false);
     for (const text of [
       '$('.repeat(30_000),
       '{'.repeat(60_000),
