@@ -8,12 +8,19 @@ export interface Place {
   readonly params: RouteParams;
 }
 
+/** What the router needs of a browser's window. */
+export interface AddressWindow {
+  readonly location: { hash: string };
+  readonly history: { replaceState(data: null, unused: string, url: string): void };
+  addEventListener(type: 'hashchange', listener: () => void): void;
+}
+
 /** Follows the part of the address behind `#`; `#/devices/lamp` is the page of the route `devices/:id`. */
 export class Router extends Observable {
-  readonly #window: Window;
+  readonly #window: AddressWindow;
   #place: Place | undefined;
 
-  constructor(page: Window) {
+  constructor(page: AddressWindow) {
     super();
     this.#window = page;
   }
@@ -33,9 +40,9 @@ export class Router extends Observable {
     this.#window.location.hash = `#/${path}`;
   }
 
-  /** The same without an entry in the history. */
-  replace(path: string): void {
-    this.#window.history.replaceState(null, '', `#/${path}`);
+  /** Goes to a page where the address names none, without an entry in the history. The event about a new address may be on its way. */
+  begin(path: string): void {
+    if (!placeOf(this.#window.location.hash)) this.#window.history.replaceState(null, '', `#/${path}`);
     this.#read();
   }
 

@@ -214,7 +214,7 @@ export class Shell extends LitElement {
     const stop = app.store.subscribe(() => {
       if (!app.store.isLoaded && app.store.problem === undefined) return;
       stop();
-      if (!app.router.place) app.router.replace(app.store.waiting().length > 0 ? 'approvals' : 'home');
+      if (!app.router.place) app.router.begin(app.store.waiting().length > 0 ? 'approvals' : 'home');
     });
   }
 
