@@ -62,7 +62,7 @@ export async function openDevices(ground: Ground, workshop: Workshop, { room, pr
         areaToday: (area) => homeNames.areaToday(area),
       },
     }),
-    ...homeNameTools({ names: homeNames, devices: names, directory: ground.directory, administration, uses: workshop.nameUses }),
+    ...homeNameTools({ names: homeNames, devices: names, directory: ground.directory, readings, administration, uses: workshop.nameUses }),
     ...classTools(ports),
     controlMatterDevice({ ...ports, profiles }),
   ];

@@ -26,7 +26,7 @@ function makeHome() {
       room.directory.devices = room.directory.devices.map((device) => (device.id === id ? { ...device, area } : device));
     },
   };
-  const parts = { names, devices, directory: room.directory, administration, uses };
+  const parts = { names, devices, directory: room.directory, readings: { sensors: () => [] }, administration, uses };
   for (const tool of homeNameTools(parts as never)) room.registry.register(tool);
   const run = (...argv: string[]) => atmo(argv, { fetch: fetchFrom(room.gateway) });
   return { names, run, written, heard: room.heard };

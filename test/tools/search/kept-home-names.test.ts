@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseDeviceId } from '../../../src/core/ids.ts';
+import type { ReadingStore } from '../../../src/core/devices/reading-store.ts';
+import { parseDeviceId, parseSensorId } from '../../../src/core/ids.ts';
 import { ManualClock } from '../../../src/core/time/clock.ts';
 import { homeNameTools } from '../../../src/tools/builtin/devices/home-name-tools.ts';
 import { deviceNames } from '../../../src/tools/places/resolve-device.ts';
@@ -11,6 +12,13 @@ import { makeRoom, makeTool, owner } from '../tool-room.ts';
 
 const { device } = describeDeviceType('DimmableLight', { device: { id: parseDeviceId('lamp'), name: 'Lamp', area: "Kids' room" } });
 
+/** A sensor of the board in a room of its own, as a store tells it. */
+function readingsIn(area: string): Pick<ReadingStore, 'sensors'> {
+  const [id, deviceId] = [parseSensorId('gpio/gate'), parseDeviceId('gpio')];
+  const sensor = { id, device: deviceId, name: 'gate', kind: 'contact', unit: '', title: 'Gate', area };
+  return { sensors: () => [{ sensor, value: null, atMs: 0, reachability: 'reachable' }] };
+}
+
 function makeHome() {
   const store = new MemoryKeyValueStore(new ManualClock());
   const names = new KeptHomeNames(store);
@@ -19,6 +27,7 @@ function makeHome() {
     names,
     devices: deviceNames(() => [device]),
     directory: { list: () => [device] },
+    readings: readingsIn('Garden'),
     administration: { setArea: () => device },
     uses: { of: () => [] },
   }))
@@ -46,6 +55,13 @@ describe('names that people give', () => {
     expect(new KeptHomeNames(store).areaNames('KIDS-ROOM')).toEqual({ floor: 'Upstairs', aliases: ['Nursery'] });
     await call('hub:describe_area', { area: 'kids room', floor: '', aliases: [] });
     expect(store.entries('home-names/areas')).toEqual([]);
+  });
+
+  test('to an area that only a sensor of the board is in count, and the room takes another name', async () => {
+    const { names, call } = makeHome();
+    expect(await call('hub:describe_area', { area: 'garden', floor: 'Outside' })).toMatchObject({ result: { area: 'Garden' } });
+    expect(await call('hub:rename_area', { area: 'Garden', name: 'Yard' })).toMatchObject({ result: { area: 'Yard', moved: [] } });
+    expect(names.areaToday('Garden')).toBe('Yard');
   });
 
   test('to an area that no device is in are refused with those that there are', async () => {

@@ -1,8 +1,8 @@
 import type { DeviceAdministration } from '../../../core/devices/device-administration.ts';
 import type { DeviceDirectory } from '../../../core/devices/device-directory.ts';
 import { areaKey } from '../../../core/devices/device-facts.ts';
-import type { Device } from '../../../core/devices/device-model.ts';
 import type { AreaNames, HomeNames } from '../../../core/devices/home-names.ts';
+import type { ReadingStore } from '../../../core/devices/reading-store.ts';
 import { AtmoError } from '../../../core/errors.ts';
 import { defineTool } from '../../definition/define-tool.ts';
 import type { RegisteredTool } from '../../definition/tool-definition.ts';
@@ -36,6 +36,8 @@ interface HomeNameParts {
   readonly devices: DeviceNames;
   /** Those of the board too. */
   readonly directory: Pick<DeviceDirectory, 'list'>;
+  /** Lines of the board are sensors of one device, each with a room of its own. */
+  readonly readings: Pick<ReadingStore, 'sensors'>;
   readonly administration: Pick<DeviceAdministration, 'setArea'>;
   readonly uses: Pick<NameUses, 'of'>;
 }
@@ -63,7 +65,7 @@ function deviceAliasesTool({ names, devices }: HomeNameParts): RegisteredTool {
   );
 }
 
-function describeAreaTool({ names, directory }: HomeNameParts): RegisteredTool {
+function describeAreaTool(parts: HomeNameParts): RegisteredTool {
   return defineTool(
     {
       ...HUB_ACTS,
@@ -75,7 +77,7 @@ function describeAreaTool({ names, directory }: HomeNameParts): RegisteredTool {
       tags: ['floor', 'storey', 'alias', 'room'],
       isIdempotent: true,
       parameters: {
-        area: p.string({ description: 'Area that a device is in', minLength: 1, maxLength: 64 }),
+        area: p.string({ description: 'Area that a device or sensor is in', minLength: 1, maxLength: 64 }),
         floor: p
           .string({ description: 'Floor, such as Upstairs; an empty text takes it away', maxLength: 64, isGivenName: true })
           .optional(),
@@ -88,11 +90,8 @@ function describeAreaTool({ names, directory }: HomeNameParts): RegisteredTool {
       },
     },
     async ({ area, floor, aliases }) => {
-      const known = resolveArea(
-        area,
-        directory.list().map((device) => device.area),
-        names,
-      );
+      const { names } = parts;
+      const known = resolveArea(area, areasOf(parts), names);
       const before = names.areaNames(known);
       const wanted = floor === undefined ? before.floor : floor.trim();
       const after = names.describeArea(known, { aliases: aliases ?? before.aliases, ...(wanted ? { floor: wanted } : {}) });
@@ -112,7 +111,7 @@ function renameAreaTool(parts: HomeNameParts): RegisteredTool {
         'Gives a room another name: all that is in it moves along, and the old name goes on meaning it, for people, agents, grants and rules. Where there is a room of the new name already, the two become one only with merge, and not while grants, rules, automations or tools name the old one.',
       tags: ['area', 'room', 'rename', 'merge'],
       parameters: {
-        area: p.string({ description: 'Area that a device is in', minLength: 1, maxLength: 64 }),
+        area: p.string({ description: 'Area that a device or sensor is in', minLength: 1, maxLength: 64 }),
         name: p.string({ description: 'Its new name', minLength: 1, maxLength: 64, isGivenName: true }),
         merge: p.boolean({ description: 'Join it to the room that has that name already', default: false }),
       },
@@ -130,7 +129,7 @@ function renameAreaTool(parts: HomeNameParts): RegisteredTool {
     async ({ area, name, merge }) => {
       const { administration, directory, names } = parts;
       const devices = directory.list();
-      const known = resolveArea(area, areasOf(devices), names);
+      const known = resolveArea(area, areasOf(parts), names);
       const { there, usedBy } = requireRenamable(parts, { known, name, isMerge: merge });
       const today = there ?? name;
       const moved = today === known ? [] : devices.filter((device) => device.area !== undefined && areaKey(device.area) === areaKey(known));
@@ -178,7 +177,9 @@ function freeAreaNameTool(parts: HomeNameParts): RegisteredTool {
   );
 }
 
-const areasOf = (devices: readonly Device[]) => devices.map(({ area }) => area);
+function areasOf({ directory, readings }: HomeNameParts): readonly (string | undefined)[] {
+  return [...directory.list(), ...readings.sensors().map(({ sensor }) => sensor)].map(({ area }) => area);
+}
 
 interface AreaRename {
   readonly known: string;
@@ -194,11 +195,11 @@ function requireRenamable(
   parts: HomeNameParts,
   { known, name, isMerge }: AreaRename,
 ): { readonly there: string | undefined; readonly usedBy: readonly NameUse[] } {
-  const { directory, names } = parts;
+  const { names } = parts;
   const usedBy = usesOf(parts, [known, ...names.formerAreaNames(known), name]);
   const key = areaKey(name);
   const today = names.areaToday(name);
-  const there = distinctAreas(areasOf(directory.list())).find((area) => areaKey(area) !== areaKey(known) && isAreaNamed(name, area, names));
+  const there = distinctAreas(areasOf(parts)).find((area) => areaKey(area) !== areaKey(known) && isAreaNamed(name, area, names));
   if (there === undefined && areaKey(today) !== key && areaKey(today) !== areaKey(known))
     throw new AtmoError('CONFLICT', `${name} is a former name of ${today}; free it first with free_area_name, or choose another name`);
   if (there === undefined) return { there, usedBy };
