@@ -100,7 +100,7 @@ export function statementOf(
 interface ViewParts {
   /** The approvals that count now. */
   readonly given: readonly GivenApproval[];
-  readonly devices: Pick<DeviceFacts, 'nameOf' | 'areaNameOf'>;
+  readonly devices: Pick<DeviceFacts, 'namedDevice'>;
 }
 
 /** The request as people see it. */
@@ -132,11 +132,7 @@ export function viewOf(record: ApprovalRecord, { given, devices }: ViewParts): A
 function devicesOf({ effects, runs }: ApprovalRecord, devices: ViewParts['devices']): ApprovalView['devices'] {
   const targets = [...effects.map(({ target }) => target), ...(runs ? targetsOf(runs) : [])];
   const ids = [...new Set(targets.map((target) => target.split('/', 1)[0] ?? ''))];
-  return ids.flatMap((id) => {
-    const name = devices.nameOf(id);
-    const area = devices.areaNameOf(id);
-    return name === undefined ? [] : [{ id, name, ...(area !== undefined && { area }) }];
-  });
+  return ids.flatMap((id) => devices.namedDevice(id) ?? []);
 }
 
 function targetsOf({ targets, steps = [] }: PlannedCall): readonly string[] {

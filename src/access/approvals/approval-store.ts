@@ -28,7 +28,7 @@ interface StoreCollaborators extends ChronicleCollaborators {
   readonly store: KeyValueStore;
   readonly clock: Clock;
   readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'lastSerial'>;
-  readonly devices: Pick<DeviceFacts, 'nameOf' | 'areaNameOf'>;
+  readonly devices: Pick<DeviceFacts, 'namedDevice'>;
 }
 
 /**

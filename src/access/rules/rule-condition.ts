@@ -1,7 +1,7 @@
 import type { Effect } from '../../core/access/authorizer.ts';
 import { parsePermission } from '../../core/access/permission.ts';
 import type { RuledCall } from '../../core/access/rule-engine.ts';
-import { targetText } from '../../core/devices/action-words.ts';
+import { readsIn, targetText } from '../../core/devices/action-words.ts';
 import type { DeviceFacts } from '../../core/devices/device-facts.ts';
 import type { Json } from '../../core/json.ts';
 import { compares, comparisonWords, memberAt } from './rule-comparison.ts';
@@ -108,7 +108,7 @@ export function effectConditions(terms: RuleTerms): readonly Condition<EffectVie
       ),
     action && {
       test: (view: EffectView) => actionTruth(action, view),
-      words: ({ effect, facts }: EffectView) => `it does ${effectText(effect, facts)}`,
+      words: ({ effect, facts }: EffectView) => `it does this: ${effectText(effect, facts)}`,
     },
     risk &&
       condition(
@@ -120,10 +120,10 @@ export function effectConditions(terms: RuleTerms): readonly Condition<EffectVie
 }
 
 /** What an effect does, as a person reads it, such as `Unlock Front door (hall)`. */
-export function effectText({ target }: Pick<Effect, 'target'>, facts: DeviceFacts): string {
-  const id = target.split('/', 1)[0] ?? '';
-  const name = facts.nameOf(id);
-  return targetText([target], name === undefined ? [] : [{ id, name, area: facts.areaNameOf(id) ?? null }]);
+export function effectText(effect: Pick<Effect, 'target' | 'permission'>, facts: DeviceFacts): string {
+  const { target } = effect;
+  const device = facts.namedDevice(target.split('/', 1)[0] ?? '');
+  return targetText([target], device ? [device] : [], readsIn([effect]));
 }
 
 function condition<View>(test: (view: View) => boolean, words: (view: View) => string): Condition<View> {

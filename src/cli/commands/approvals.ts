@@ -1,4 +1,5 @@
-import { type NamedDevice, targetText } from '../../core/devices/action-words.ts';
+import type { ApprovalView } from '../../core/access/approvals.ts';
+import { type NamedDevice, readsIn, targetText } from '../../core/devices/action-words.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { HUB_OPTION } from '../hub/hub-option.ts';
@@ -106,9 +107,9 @@ function requestText({
 }: JsonObject): Printable {
   const work = linesOf(willDo).map((line) => `${line}\n`);
   const known = (Array.isArray(devices) ? devices.filter(isJsonObject) : []) as unknown as readonly NamedDevice[];
-  const targets = (Array.isArray(effects) ? effects.filter(isJsonObject) : []).map(
-    ({ target, risk }) => `${targetText([String(target)], known)} (${risk})`,
-  );
+  const touched = (Array.isArray(effects) ? effects.filter(isJsonObject) : []) as unknown as ApprovalView['effects'];
+  const reads = readsIn(touched);
+  const targets = touched.map(({ target, risk }) => `${targetText([target], known, reads)} (${risk})`);
   const people = (Array.isArray(approvals) ? approvals.filter(isJsonObject) : []).map(({ person, at }) => `${person} at ${at}`);
   const facts = { ...request, params, touches: targets, approved_by: people.length > 0 ? people : 'nobody yet' };
   return [`${summary}\n\n`, ...work, work.length > 0 ? '\n' : '', textPairs(facts)];

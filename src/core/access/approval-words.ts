@@ -1,4 +1,4 @@
-import { deviceElement, nameText, targetWords, verbOf } from '../devices/action-words.ts';
+import { deviceElement, nameText, readsIn, targetWords, verbOf } from '../devices/action-words.ts';
 import { spelledOut } from '../foreign-text.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { ApprovalView, PlannedCall, PlannedProgram } from './approvals.ts';
@@ -16,7 +16,7 @@ export function approvalSummary({ agent_id: agent, effects, devices, runs, ...ca
   const steps = runs?.steps?.length ?? 0;
   const work = runs?.program ? `, which runs ${programName(runs.program)}` : steps > 0 ? `, in ${counted(steps, 'step')}` : '';
   const targets = effects.map(({ target }) => target);
-  return `${agent} wants: ${wish({ ...call, targets }, { devices, work, wording: shown })}`;
+  return `${agent} wants: ${wish({ ...call, targets, reads: [...readsIn(effects)] }, { devices, work, wording: shown })}`;
 }
 
 /** What will run, one line for the program and each step, with all arguments; empty for a call that has neither. */
@@ -42,19 +42,20 @@ function stepLines({ steps = [] }: PlannedCall, devices: Named, above: string): 
  * what it touches: a title says what the author of a tool wants it to say, and effects are what it does.
  */
 function wish(
-  { title, tool, params, targets }: Pick<PlannedCall, 'title' | 'tool' | 'params' | 'targets'>,
+  { title, tool, params, targets, reads }: Pick<PlannedCall, 'title' | 'tool' | 'params' | 'targets' | 'reads'>,
   { devices, work, wording }: { readonly devices: Named; readonly work: string; readonly wording: (value: Json) => string },
 ): string {
   const { does, touches } = targetWords(
     targets.filter((target) => target !== tool),
     devices,
+    new Set(reads),
   );
   const isRaw = isRawCall(params, targets);
   const given = inBrackets(furtherParams(params, { targets, devices, isRaw }), wording);
   if (does !== '' && touches === '' && work === '' && (isRaw || isVerbOfAll(title, targets))) return `${does}${given}`;
   const ways = [...(does === '' ? [] : [`does this: ${does}`]), ...(touches === '' ? [] : [`touches ${touches}`])];
   const named = `${nameText(title)}${given}`;
-  return ways.length === 0 ? `${named} by ${tool}${work}` : `${named}${work}, which ${ways.join(', and ')}`;
+  return ways.length === 0 ? `${named} by ${tool}${work}` : `${named}${work}${work === '' ? ', which ' : '; it '}${ways.join(', and ')}`;
 }
 
 /** True where the parameters name the cluster and the command or attribute that all targets are. */
@@ -76,7 +77,7 @@ function furtherParams(
   const isSaid = (name: string, value: Json) =>
     (name === 'device_id' && isNamed(value)) ||
     (isRaw && ['cluster', 'command', 'attribute'].includes(name)) ||
-    (isRaw && ((name === 'endpoint' && value === 1) || (name === 'params' && JSON.stringify(value) === '{}')));
+    (isRaw && (name === 'endpoint' || (name === 'params' && JSON.stringify(value) === '{}')));
   return Object.fromEntries(Object.entries(params).filter(([name, value]) => !isSaid(name, value)));
 }
 

@@ -1,3 +1,4 @@
+import type { NamedDevice } from '../devices/action-words.ts';
 import type { JsonObject } from '../json.ts';
 import type { Risk } from './authorizer.ts';
 
@@ -41,6 +42,8 @@ export interface PlannedCall {
   readonly program?: PlannedProgram;
   /** What is touched, as far as it is known. */
   readonly targets: readonly string[];
+  /** Those of them that are only read; absent without any. */
+  readonly reads?: readonly string[];
   readonly steps?: readonly PlannedCall[];
 }
 
@@ -58,7 +61,7 @@ export interface ApprovalView {
   /** What will really be touched. */
   readonly effects: readonly { readonly target: string; readonly permission: string; readonly risk: Risk }[];
   /** Devices among that, by the names and in the rooms that they have now. */
-  readonly devices: readonly { readonly id: string; readonly name: string; readonly area?: string }[];
+  readonly devices: readonly NamedDevice[];
   /** The program or the steps that will run; absent for a call that has neither. */
   readonly runs?: PlannedCall;
   /** Distinct persons who have to approve. */

@@ -6,6 +6,16 @@ export interface NamedDevice {
   readonly id: string;
   readonly name: string;
   readonly area?: string | null;
+  /** How many parts it has that a call may mean; not known when absent. */
+  readonly parts?: number;
+  /** Another device has the same name in the same room. */
+  readonly shares_name?: boolean;
+}
+
+/** An effect of a call, as far as words are found for it. */
+interface WordedEffect {
+  readonly target: string;
+  readonly permission: string;
 }
 
 /** What commands and writes do to a device, and their paths; what is not here is named in the words of Matter. */
@@ -30,13 +40,20 @@ const ELEMENTS_OF_VERBS: Readonly<Record<string, string>> = {
   Close: 'ValveConfigurationAndControl/Close WindowCovering/DownOrClose',
   Move: 'WindowCovering/GoToLiftPercentage ClosureControl/MoveTo',
   Tilt: 'WindowCovering/GoToTiltPercentage',
-  Stop: 'WindowCovering/StopMotion ClosureControl/Stop OperationalState/Stop',
-  Start: 'OperationalState/Start',
+  'Move a panel of': 'ClosureDimension/SetTarget ClosureDimension/Step',
+  Calibrate: 'ClosureControl/Calibrate',
+  Stop: 'WindowCovering/StopMotion ClosureControl/Stop OperationalState/Stop OvenCavityOperationalState/Stop',
+  Start: 'OperationalState/Start OvenCavityOperationalState/Start',
+  'Set the cooking of': 'MicrowaveOvenControl/SetCookingParameters',
   Pause: 'OperationalState/Pause RvcOperationalState/Pause',
   Resume: 'OperationalState/Resume RvcOperationalState/Resume',
   'Set the temperature of': 'Thermostat/OccupiedHeatingSetpoint Thermostat/OccupiedCoolingSetpoint',
   'Change the temperature of': 'Thermostat/SetpointRaiseLower',
   'Set the speed of': 'FanControl/PercentSetting FanControl/FanMode',
+  'Set the mode of': 'Thermostat/SystemMode RvcRunMode/ChangeToMode RvcCleanMode/ChangeToMode',
+  'Set the smoke sensitivity of': 'SmokeCoAlarm/SmokeSensitivityLevel',
+  Test: 'SmokeCoAlarm/SelfTestRequest',
+  'Run an action of': 'Actions/InstantAction',
 };
 const VERBS: ReadonlyMap<string, string> = new Map(
   Object.entries(ELEMENTS_OF_VERBS).flatMap(([verb, elements]) => elements.split(' ').map((element) => [element, verb])),
@@ -75,30 +92,48 @@ export interface TargetWords {
   readonly touches: string;
 }
 
-/** The targets in words: each device by name and room, what is done to several devices once before all of them. */
-export function targetWords(targets: readonly string[], devices: readonly NamedDevice[]): TargetWords {
+const READS = /^(device|sensor):read(:|$)/;
+const NO_READS: ReadonlySet<string> = new Set();
+
+/** The targets that are only read. */
+export function readsIn(effects: readonly WordedEffect[]): ReadonlySet<string> {
+  const changed = new Set(effects.filter(({ permission }) => !READS.test(permission)).map(({ target }) => target));
+  return new Set(effects.map(({ target }) => target).filter((target) => !changed.has(target)));
+}
+
+/**
+ * The targets in words: each device by name and room, what is done to several devices once before all of them. `reads` are those that are
+ * only read.
+ */
+export function targetWords(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): TargetWords {
   const all = [...new Set(targets)];
-  const elements = all.flatMap((target) => deviceElement(target) ?? []);
+  const elements = all.flatMap((target) => {
+    const element = deviceElement(target);
+    return element ? [{ ...element, isRead: reads.has(target) }] : [];
+  });
   const things = all.filter((target) => deviceElement(target) === undefined);
-  const groups = Map.groupBy(elements, (element) => verbOf(element) ?? `${plainWords(element)}:`);
+  const groups = Map.groupBy(elements, (element) =>
+    element.isRead ? `Read the ${words(element.element)} of` : (verbOf(element) ?? `${plainWords(element)}:`),
+  );
   const does = [...groups].map(([verb, group]) => `${verb} ${listed(placesOf(group, devices))}`);
   const touches = [...new Set(things.map((target) => thingWords(target, devices)))];
   return { does: does.join('; '), touches: touches.length > MAX_TARGETS ? countedThings(touches, things, devices) : touches.join(', ') };
 }
 
 /** The same in one line. */
-export function targetText(targets: readonly string[], devices: readonly NamedDevice[]): string {
-  const { does, touches } = targetWords(targets, devices);
+export function targetText(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): string {
+  const { does, touches } = targetWords(targets, devices, reads);
   return [does, touches].filter((text) => text !== '').join('; ');
 }
 
 /** What a call did to devices, of the effects that the journal has of it; empty where it named none. */
 export function doneText(effects: unknown, devices: readonly NamedDevice[]): string {
-  const targets = (Array.isArray(effects) ? effects : []).map((effect: unknown) => String(Object(effect).target));
-  return targetText(
-    targets.filter((target) => deviceElement(target)),
-    devices,
-  );
+  const all = (Array.isArray(effects) ? effects : []).map((effect: unknown) => {
+    const { target, permission } = Object(effect);
+    return { target: String(target), permission: String(permission) };
+  });
+  const targets = all.map(({ target }) => target).filter((target) => deviceElement(target));
+  return targetText(targets, devices, readsIn(all));
 }
 
 /** What a device calls itself, or an agent its tool, quoted unless it reads like nothing but a name. */
@@ -115,7 +150,15 @@ function plainWords({ cluster, element }: DeviceElement): string {
 export function deviceText(id: string, devices: readonly NamedDevice[]): string {
   const device = devices.find((one) => one.id === id);
   if (!device) return id;
-  return typeof device.area === 'string' ? `${nameText(device.name)} (${nameText(device.area)})` : nameText(device.name);
+  const isShared = device.shares_name ?? devices.some((other) => areNamesakes(other, device));
+  const name = isShared ? `${nameText(device.name)} [${id}]` : nameText(device.name);
+  return typeof device.area === 'string' ? `${name} (${nameText(device.area)})` : name;
+}
+
+/** True for two devices that name and room do not tell apart. */
+export function areNamesakes(a: NamedDevice, b: NamedDevice): boolean {
+  const plain = (text: string) => text.normalize('NFKC').trim().toLowerCase();
+  return a.id !== b.id && plain(a.name) === plain(b.name) && plain(a.area ?? '') === plain(b.area ?? '');
 }
 
 /** Devices, each part of one apart where several are meant. */
@@ -124,7 +167,10 @@ function placesOf(elements: readonly DeviceElement[], devices: readonly NamedDev
   return [...parts].flatMap(([id, own]) => {
     const numbers = [...new Set(own.map(({ part }) => part))];
     const name = deviceText(id, devices);
-    return numbers.length === 1 ? [name] : [`${name}, parts ${numbers.join(' and ')}`];
+    if (numbers.length > 1) return [`${name}, parts ${numbers.join(' and ')}`];
+    const parts = devices.find((one) => one.id === id)?.parts;
+    const isWhole = parts === undefined ? numbers[0] === '1' : parts === 1;
+    return [isWhole ? name : `${name}, part ${numbers[0]}`];
   });
 }
 

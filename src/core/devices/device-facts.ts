@@ -1,4 +1,5 @@
 import { slug } from '../ids.ts';
+import type { NamedDevice } from './action-words.ts';
 
 /** Port: what permissions and rules may say of a device beside its id. */
 export interface DeviceFacts {
@@ -6,10 +7,8 @@ export interface DeviceFacts {
   areaOf(device: string): string | undefined;
   /** The key of the area that a key in a grant or a rule means: a room that was renamed keeps the grants and rules that name it. */
   areaMeant(key: string): string;
-  /** What people call it; undefined without the device. */
-  nameOf(device: string): string | undefined;
-  /** What people call the area that it is in; undefined without an area or without the device. */
-  areaNameOf(device: string): string | undefined;
+  /** The device as people are told of it; undefined without it. */
+  namedDevice(device: string): NamedDevice | undefined;
   /** Slugs of its Matter device types (`dimmable-light`) and of the families that they belong to (`light`). */
   typesOf(device: string): ReadonlySet<string>;
 }
@@ -18,8 +17,7 @@ export interface DeviceFacts {
 export const NO_DEVICE_FACTS: DeviceFacts = {
   areaOf: () => undefined,
   areaMeant: (key) => key,
-  nameOf: () => undefined,
-  areaNameOf: () => undefined,
+  namedDevice: () => undefined,
   typesOf: () => new Set(),
 };
 

@@ -82,7 +82,7 @@ export class OwnerFile<Content> {
     const { path } = this;
     try {
       const text = read(path);
-      if (text === undefined && before?.text.trim() === nothing.text) return undefined;
+      if (text === undefined && before && isSame(before.text, nothing.text)) return undefined;
       if (before !== undefined) this.#requireSomething(text);
       return text === undefined ? undefined : { content: parse(text, path), text, path };
     } catch (fault) {
@@ -147,6 +147,12 @@ export function keepTaken(taken: TakenText, text: string): void {
 /** True for white space, and for the zeros that a power cut leaves. */
 export function saysNothing(text: string): boolean {
   return NOTHING.test(text);
+}
+
+/** True where two texts differ in comments, white space and marks of YAML alone. */
+function isSame(a: string, b: string): boolean {
+  const plain = (text: string) => text.replaceAll(/(^|\s)#.*$|^(---|\.\.\.)\s*$|\s/gm, '');
+  return plain(a) === plain(b);
 }
 
 /** The error for a file that says nothing where it has to say something, with how the hub is made to forget what it said. */

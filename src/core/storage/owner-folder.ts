@@ -70,7 +70,7 @@ export function tellStaleFolder(
   { path, faults }: { readonly path: string; readonly faults: readonly string[] },
 ): void {
   if (faults.length === 0) return;
-  const reason = `${faults.join('. ')} (what was taken of it last counts on)`;
+  const reason = `${faults.join('. ')} (what it said when it was taken last goes on counting)`;
   problems.raise(path, reason);
   logger.error('owner_files_refused', { path, reason });
 }

@@ -1,3 +1,4 @@
+import type { NamedDevice } from '../../core/devices/action-words.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
 
 /** A value that a device tells, as `GET /api/v1/sensors` has it. */
@@ -68,7 +69,7 @@ export interface ApprovalView {
   /** The program or the steps that will run, a line for each; absent from an older hub. */
   readonly will_do?: readonly string[];
   /** What is touched, by the names and in the rooms that the devices have; absent from an older hub. */
-  readonly devices?: readonly { readonly id: string; readonly name: string; readonly area?: string }[];
+  readonly devices?: readonly NamedDevice[];
   readonly tool: string;
   readonly params: JsonObject;
   readonly effects: readonly { readonly permission: string; readonly risk: string; readonly target: string }[];

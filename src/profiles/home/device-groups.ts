@@ -1,4 +1,5 @@
 import type { ResourceGroup, ResourceGroups } from '../../core/access/permission.ts';
+import { areNamesakes, type NamedDevice } from '../../core/devices/action-words.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { areaKey, type DeviceFacts } from '../../core/devices/device-facts.ts';
 import type { Device } from '../../core/devices/device-model.ts';
@@ -9,14 +10,14 @@ const NO_TYPES: ReadonlySet<string> = new Set();
 
 /** Which devices a type or an area has now: what `device:control:@type/light` and the owner's rules go by. */
 export class DeviceGroups implements ResourceGroups, DeviceFacts {
-  readonly #directory: Pick<DeviceDirectory, 'get'>;
+  readonly #directory: Pick<DeviceDirectory, 'get' | 'list' | 'describe'>;
   readonly #areas: Pick<DeviceFacts, 'areaMeant'>;
   // Asked at every check of a permission. A device's list of types is a new one when it changes.
   readonly #typesOfList = new WeakMap<readonly string[], ReadonlySet<string>>();
   readonly #keyOfArea = new Map<string, string>();
 
   /** `areas` knows which of them were renamed. */
-  constructor(directory: Pick<DeviceDirectory, 'get'>, areas: Pick<DeviceFacts, 'areaMeant'>) {
+  constructor(directory: Pick<DeviceDirectory, 'get' | 'list' | 'describe'>, areas: Pick<DeviceFacts, 'areaMeant'>) {
     this.#directory = directory;
     this.#areas = areas;
   }
@@ -40,12 +41,19 @@ export class DeviceGroups implements ResourceGroups, DeviceFacts {
     return this.#areas.areaMeant(key);
   }
 
-  nameOf(device: string): string | undefined {
-    return this.#device(device)?.name;
-  }
-
-  areaNameOf(device: string): string | undefined {
-    return this.#device(device)?.area;
+  namedDevice(device: string): NamedDevice | undefined {
+    const found = this.#device(device);
+    if (!found) return undefined;
+    const { id, name, area } = found;
+    const parts = this.#directory.describe(id)?.endpoints.length;
+    const sharesName = this.#directory.list().some((other) => areNamesakes(other, found));
+    return {
+      id,
+      name,
+      ...(area !== undefined && { area }),
+      ...(parts !== undefined && { parts }),
+      ...(sharesName && { shares_name: true }),
+    };
   }
 
   typesOf(device: string): ReadonlySet<string> {

@@ -1,4 +1,5 @@
 import type { PlannedCall, PlannedProgram } from '../../core/access/approvals.ts';
+import { readsIn } from '../../core/devices/action-words.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
@@ -82,7 +83,7 @@ class Planner {
       arguments: argumentsHash(maskSecrets(definition.parameters, given, this.#parts.seal)),
       ...(!params && { open: true }),
       ...(program && { program }),
-      targets: params ? targetsOf(tool, params) : [],
+      ...targetsOf(tool, params),
       ...(steps && steps.length > 0 && { steps }),
     };
   }
@@ -123,12 +124,14 @@ function argumentsHash(params: JsonObject): string {
 }
 
 /** Parameters that fit no schema name nothing that could be touched: the call is refused before it runs. */
-function targetsOf(tool: RegisteredTool, params: JsonObject): readonly string[] {
-  if (tool.hubs) return [];
+function targetsOf(tool: RegisteredTool, params: JsonObject | undefined): Pick<PlannedCall, 'targets' | 'reads'> {
+  if (tool.hubs || !params) return { targets: [] };
   try {
-    return [...new Set(effectsOf(tool, params).map(({ target }) => target))];
+    const effects = effectsOf(tool, params);
+    const reads = [...readsIn(effects)];
+    return { targets: [...new Set(effects.map(({ target }) => target))], ...(reads.length > 0 && { reads }) };
   } catch {
-    return [];
+    return { targets: [] };
   }
 }
 

@@ -71,7 +71,7 @@ export async function makeApprovals(clock = new TurnableClock(), store: KeyValue
   const audit = { record: async (entry: unknown) => void notes.push(entry as AuditNote) };
   const time = { now: () => clock.now() };
   const approvers = new ApproverRegistry({ store, time, audit });
-  const devices = { nameOf: (id: string) => ({ door: 'Front door' })[id], areaNameOf: (id: string) => ({ door: 'Hall' })[id] };
+  const devices = { namedDevice: (id: string) => (id === 'door' ? { id, name: 'Front door', area: 'Hall' } : undefined) };
   const queue = new ApprovalStore({ store, devices, clock, time, approvers, audit, events, logger: silentLogger }, { hubId });
   await queue.start();
 

@@ -9,8 +9,7 @@ import { AGENT, callOf, effectOn, OWNER } from './rule-room.ts';
 const page = readFileSync(join(import.meta.dirname, '../../../docs/rules.md'), 'utf8');
 const examples = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, yaml = '']) => yaml);
 const facts: DeviceFacts = {
-  nameOf: () => undefined,
-  areaNameOf: () => undefined,
+  namedDevice: () => undefined,
   areaMeant: (key) => key,
   areaOf: (device) => ({ 'kitchen-lamp': 'kitchen', oven: 'kitchen', 'kids-lamp': 'kids-room' })[device],
   typesOf: (device) => new Set(device.endsWith('lamp') ? ['light'] : []),

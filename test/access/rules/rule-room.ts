@@ -10,8 +10,7 @@ export const AGENT: Principal = { id: 'helper', kind: 'agent', permissions: ['*'
 
 /** A heater and a lamp in the kitchen, a front door in the hall, a garage door nowhere. */
 export const FACTS: DeviceFacts = {
-  nameOf: () => undefined,
-  areaNameOf: () => undefined,
+  namedDevice: () => undefined,
   areaMeant: (key) => key,
   areaOf: (device) => ({ heater: 'kitchen', lamp: 'kitchen', 'front-door': 'hall' })[device],
   typesOf: (device) =>

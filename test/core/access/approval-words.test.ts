@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { approvalSummary, willDoLines } from '../../../src/core/access/approval-words.ts';
 import type { ApprovalView, PlannedCall } from '../../../src/core/access/approvals.ts';
+import { doneText } from '../../../src/core/devices/action-words.ts';
 
 const step = (extra: Partial<PlannedCall>): PlannedCall => ({
   tool: 'core:dim@1.0.0',
@@ -49,7 +50,7 @@ describe('a request for approval in a sentence', () => {
     const effects = [{ target: 'door/3/DoorLock/RequirePinForRemoteOperation', permission: '', risk: 'dangerous' as const }];
     const write = { device_id: 'door', endpoint: 3, cluster: 'DoorLock', attribute: 'RequirePinForRemoteOperation', value: false };
     expect(approvalSummary(viewOf({ ...raw, effects, params: write }))).toBe(
-      'kitchen wants: Door lock, require pin for remote operation: Front door (hall) (endpoint: 3, value: false)',
+      'kitchen wants: Door lock, require pin for remote operation: Front door (hall), part 3 (value: false)',
     );
   });
 
@@ -73,6 +74,36 @@ describe('a request for approval in a sentence', () => {
     expect(approvalSummary(viewOf({ title: 'Leave', params: {}, effects, devices }))).toBe(
       'kitchen wants: Leave, which does this: Turn off Lamp (Kitchen), Strip, parts 1 and 2; Lock gone, and touches groups of Strip',
     );
+  });
+
+  test('tells parts of one device apart, and devices of one name in one room', () => {
+    const on = (target: string) => [{ target, permission: 'device:control:relay', risk: 'dangerous' as const }];
+    const relay = { tool: 'matter:relay_turn_on_2@1.0.0', title: 'Turn on', params: {} };
+    const devices = [{ id: 'relay', name: 'Relay board', area: 'hall', parts: 2 }];
+    const asked = (target: string) => approvalSummary(viewOf({ ...relay, devices, effects: on(target) }));
+    expect(asked('relay/1/OnOff/On')).toBe('kitchen wants: Turn on Relay board (hall), part 1');
+    expect(asked('relay/2/OnOff/On')).toBe('kitchen wants: Turn on Relay board (hall), part 2');
+    const bridged = approvalSummary(
+      viewOf({ ...relay, devices: [{ id: 'relay', name: 'Lamp', parts: 1 }], effects: on('relay/12/OnOff/On') }),
+    );
+    expect(bridged).toBe('kitchen wants: Turn on Lamp');
+    const locks = [{ id: 'door', name: 'Smart Lock', shares_name: true }];
+    expect(approvalSummary(viewOf({ params: {}, devices: locks }))).toBe('kitchen wants: Unlock Smart Lock [door]');
+    const twins = ['a', 'b'].map((id) => ({ id, name: id === 'a' ? 'Front door' : 'front door ' }));
+    const removed = ['a/2', 'b/2'].map((target) => ({ target, permission: '', risk: 'dangerous' as const }));
+    expect(approvalSummary(viewOf({ title: 'Remove', params: {}, devices: twins, effects: removed }))).toContain(
+      'Front door [a], front door  [b]',
+    );
+  });
+
+  test('says of what is only read that it is read', () => {
+    const target = 'boiler/1/Thermostat/OccupiedHeatingSetpoint';
+    const devices = [{ id: 'boiler', name: 'Boiler' }];
+    const asked = (permission: string) =>
+      approvalSummary(viewOf({ title: 'Look', params: {}, devices, effects: [{ target, permission, risk: 'none' }] }));
+    expect(asked('device:read:boiler')).toBe('kitchen wants: Look, which does this: Read the occupied heating setpoint of Boiler');
+    expect(asked('device:control:boiler')).toBe('kitchen wants: Look, which does this: Set the temperature of Boiler');
+    expect(doneText([{ target, permission: 'device:read:boiler' }], devices)).toBe('Read the occupied heating setpoint of Boiler');
   });
 
   test('counts many devices before it names some, and names each once', () => {

@@ -1,4 +1,4 @@
-import { deviceElement, targetText } from '../../../core/devices/action-words.ts';
+import { deviceElement, readsIn, targetText } from '../../../core/devices/action-words.ts';
 import { spelledOut } from '../../../core/foreign-text.ts';
 import type { Json, JsonSchema } from '../../../core/json.ts';
 import { isJsonObject } from '../../../core/json.ts';
@@ -54,7 +54,11 @@ export function approvalWords(approval: ApprovalView, devices: readonly DeviceVi
     what: capital(spelledOut(approval.title)),
     devices: names,
     where: names.length > MAX_NAMED ? `${names.length} devices` : names.join(', '),
-    effects: [...new Set(approval.effects.flatMap(({ target }) => (deviceElement(target) ? [targetText([target], known)] : [])))],
+    effects: [
+      ...new Set(
+        approval.effects.flatMap(({ target }) => (deviceElement(target) ? [targetText([target], known, readsIn(approval.effects))] : [])),
+      ),
+    ],
     arguments: Object.entries(approval.params).map(([name, value]) => ({
       name: capital(humanWords(spelledOut(name))),
       value: withUnit(name, value, schema),

@@ -1,5 +1,5 @@
 import { type Grant, parseGrant } from '../../../core/access/permission.ts';
-import { deviceText, type NamedDevice } from '../../../core/devices/action-words.ts';
+import { deviceText, type NamedDevice, nameText } from '../../../core/devices/action-words.ts';
 import { areaKey } from '../../../core/devices/device-facts.ts';
 
 /** What an agent may do with devices, as a person chooses it. */
@@ -77,7 +77,7 @@ function resourceText(resource: string, devices: readonly NamedDevice[]): string
 }
 
 function areaText(key: string, devices: readonly NamedDevice[]): string {
-  return devices.find(({ area }) => typeof area === 'string' && areaKey(area) === key)?.area ?? key;
+  return nameText(devices.find(({ area }) => typeof area === 'string' && areaKey(area) === key)?.area ?? key);
 }
 
 /** Permissions typed by hand, one a line or with commas; each that cannot be granted is named. */
