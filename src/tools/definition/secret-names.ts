@@ -30,15 +30,16 @@ export function saysSecret(name: string): boolean {
 }
 
 /**
- * True for a parameter that is called `pin` and whose schema says a line of the board: a number that has fewer digits than any PIN, or one
+ * True for a parameter that is called `pin`, of a tool that speaks of no door, lock or code, and whose schema says a line of the board: a number that has fewer digits than any PIN, or one
  * that its own words or those of its tool place at a GPIO header.
  */
 export function isLineNumber(name: string, schema: JsonSchema, toolText = ''): boolean {
   if (plain(name) !== 'pin' || !NUMBERS.includes(schema.type)) return false;
+  const text = [schema.title, schema.description].filter((part) => typeof part === 'string').join(' ');
+  if (DOOR_WORDS.test(`${text} ${toolText}`)) return false;
   const bounds = [schema.const, schema.maximum, schema.exclusiveMaximum, greatest(schema.enum)];
   if (bounds.some((bound) => typeof bound === 'number' && bound < FIRST_PIN)) return true;
-  const text = [schema.title, schema.description].filter((part) => typeof part === 'string').join(' ');
-  return LINE_WORDS.test(text) || (GPIO.test(toolText) && !DOOR_WORDS.test(`${text} ${toolText}`));
+  return LINE_WORDS.test(text) || GPIO.test(toolText);
 }
 
 /** True for a member of parameters whose schema is not known, such as those of another tool's call, that has to be taken for a secret. */

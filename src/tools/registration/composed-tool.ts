@@ -98,7 +98,8 @@ function stepFailure({ results, failed }: StepsOutcome, steps: readonly Step[], 
     const found = ports.find(tool);
     return found === undefined || isActing(found.definition);
   });
-  if (!hasActed || ERROR_CODES[code].retry !== 'later') return new AtmoError(code, told, where);
+  const isSettled = ERROR_CODES[code].retry !== 'later' && code !== 'CANCELLED' && code !== 'TIMEOUT';
+  if (!hasActed || isSettled) return new AtmoError(code, told, where);
   return new AtmoError('OUTCOME_UNKNOWN', `${told}. The steps before it have run and acted; read the state before calling again`, {
     ...where,
     code,

@@ -40,6 +40,13 @@ describe('every tool of the hub and of the standard devices', () => {
   });
 });
 
+test.each([
+  ['integer', 'PIN code of the front door, typed at the keypad on the GPIO header'],
+  ['integer', 'Alarm code'],
+])('a PIN of a door stays secret however its schema is written', (type, description) => {
+  expect(isLineNumber('pin', { type, description, maximum: 999 } as never, 'Opens the door by GPIO')).toBe(false);
+});
+
 test('where no schema is known, a number of two digits that is called pin is a line, and all else a PIN', () => {
   const calls = { type: 'object', properties: { params: { type: 'object', 'x-secret-members': true } } };
   const shown = (pin: string | number) => maskSecrets(calls, { params: { pin } });

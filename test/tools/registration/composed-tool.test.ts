@@ -218,6 +218,19 @@ describe('a composed tool', () => {
     expect(ran.map(({ tool }) => tool)).toEqual(['temperature', 'dim']);
   });
 
+  test.each(['CANCELLED', 'TIMEOUT'] as const)(
+    'a step that ends with %s behind one that acted leaves the outcome unknown',
+    async (code) => {
+      const { registrar, registry, call } = makeRegistrar();
+      const handler = () => Promise.reject(new AtmoError(code, 'The hub is stopping'));
+      registry.register(makeTool({ name: 'cut', handler }));
+      registrar.register(record('act_first', [dimHall, { tool: 'cut' }]), owner);
+      registrar.register(record('read_first', [{ tool: 'temperature' }, { tool: 'cut' }]), owner);
+      expect(await call('act_first')).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN', details: { completed: 1, code } } });
+      expect(await call('read_first')).toMatchObject({ error: { code } });
+    },
+  );
+
   test('is unavailable while a device of its steps is', () => {
     const { registrar, registry } = makeRegistrar();
     let isThere = false;
