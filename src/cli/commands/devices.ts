@@ -73,8 +73,8 @@ function deviceText(device: JsonObject): Printable {
     endpoint.endpoint,
     typesIn(endpoint).join(', '),
     objectsIn(endpoint, 'clusters')
-      .map((cluster) => cellText(cluster.name))
-      .join(' '),
+      .map((cluster) => words(String(cluster.name)))
+      .join(', '),
   ]);
   return [
     textPairs({
@@ -88,8 +88,8 @@ function deviceText(device: JsonObject): Printable {
     textTable(['NAME', 'VALUE', 'AGE'], readings),
     heading('Tools'),
     textTable(['TOOL', 'DOES'], tools),
-    heading('Endpoints'),
-    textTable(['NO', 'TYPES', 'CLUSTERS'], endpoints),
+    heading('Parts'),
+    textTable(['NO', 'TYPES', 'FUNCTIONS'], endpoints),
   ];
 }
 

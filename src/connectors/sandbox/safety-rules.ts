@@ -52,6 +52,8 @@ export const DEFAULT_SAFETY_RULES: readonly SafetyRule[] = [
 
 /** Told where a command cannot be known before it runs. */
 const UNREADABLE = 'nothing that computes its command';
+const COMPUTED =
+  'The safety rules cannot know before it runs what this command does, and so refuse it. Write the command out, with -- before arguments that are computed, or run a script file that the owner has read';
 const MAX_WORDS = 2_000;
 
 /** The rules, ready to be asked. */
@@ -79,9 +81,12 @@ export class SafetyRules {
     const name = broken?.name ?? (construct !== undefined || isHidden ? UNREADABLE : undefined);
     if (name === undefined) return;
     if (!broken && construct !== undefined) throw new AtmoError('RULE_BLOCKED', tellUnreadable(construct), { rule: name });
-    const told = `The safety rule ${JSON.stringify(name)} forbids this command; the owner can change connectors.sandbox.safety_rules`;
-    throw new AtmoError('RULE_BLOCKED', told, { rule: name });
+    throw new AtmoError('RULE_BLOCKED', broken ? tellBroken(name) : COMPUTED, { rule: name });
   }
+}
+
+function tellBroken(name: string): string {
+  return `The safety rule ${JSON.stringify(name)} forbids this command; the owner can change connectors.sandbox.safety_rules`;
 }
 
 function tellUnreadable(construct: string): string {

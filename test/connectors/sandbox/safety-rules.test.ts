@@ -211,7 +211,7 @@ describe('the text of a shell', () => {
     'cat --file=/etc/shad*',
   ])('that computes what runs is refused: %s', (text) => {
     expect(isAllowed(text)).toBe(false);
-    expect(() => rules.require(['env', 'bash', '-c', text], '/tmp')).toThrow(/nothing that computes its command|safety rule/);
+    expect(() => rules.require(['env', 'bash', '-c', text], '/tmp')).toThrow(/safety rule/i);
   });
 
   test.each([

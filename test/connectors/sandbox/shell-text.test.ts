@@ -153,10 +153,10 @@ describe('the text of a shell', () => {
     ['eval -- rm -rf /', /nothing destructive/],
     ["sh -co errexit 'rm -rf /'", /nothing destructive/],
     ["env -u X env -S 'rm -rf /'", /nothing destructive/],
-    ['env -u X $y', /computes its command/],
-    ['f() { sh; }; cat x | f', /computes its command/],
-    ['cat x | sh /dev/stdin -c ls', /computes its command/],
-    ['{,rm} -rf /', /computes its command/],
+    ['env -u X $y', /computes its command|cannot know before it runs/],
+    ['f() { sh; }; cat x | f', /computes its command|cannot know before it runs/],
+    ['cat x | sh /dev/stdin -c ls', /computes its command|cannot know before it runs/],
+    ['{,rm} -rf /', /computes its command|cannot know before it runs/],
   ])('is seen whole: %s', (text, told) => {
     expect(() => rules.require(['bash', '-c', text], '/tmp')).toThrow(told);
   });

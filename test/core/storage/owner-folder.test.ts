@@ -98,7 +98,7 @@ describe('a folder of files of the owner', () => {
     tellStaleFolder({ logger, problems }, { path, faults: [] });
     expect([problems.list(), log]).toEqual([[], []]);
     tellStaleFolder({ logger, problems }, { path, faults: [GONE] });
-    expect(problems.list()).toEqual([`${GONE} (what was taken of it last counts on)`]);
+    expect(problems.list()).toEqual([`${GONE} (what it said when it was taken last goes on counting)`]);
     expect(log.join()).toContain('owner_files_refused');
   });
 });
