@@ -1,8 +1,8 @@
-import { closeSync, constants, existsSync, fdatasyncSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fdatasyncSync, fstatSync, openSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { isJsonObject, type Json, jsonIn } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
-import { replaceFile, setAsideUnlessFile, type WriteBytes, writeAll } from '../core/storage/durable-file.ts';
+import { replaceFile, setAsideUnlessFile, textIfThere, type WriteBytes, writeAll } from '../core/storage/durable-file.ts';
 import { guardStorage, toStorageError } from './storage-error.ts';
 
 /** A change of one entry, with the generation of the store that it made. */
@@ -69,7 +69,7 @@ export class TrustLog implements Disposable {
     return guardStorage(this.#path, () => {
       const aside = setAsideUnlessFile(this.#path);
       if (aside !== undefined) this.#logger.warn('trust_log_set_aside', { path: this.#path, aside });
-      const lines = existsSync(this.#path) ? readFileSync(this.#path, 'utf8').split('\n') : [];
+      const lines = (textIfThere(this.#path) ?? '').split('\n');
       const newest = new Map<string, TrustChange>();
       let damaged = 0;
       for (const line of lines.filter((text) => text !== '')) {

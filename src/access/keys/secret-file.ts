@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { AtmoError } from '../../core/errors.ts';
+import { textIfThere } from '../../core/storage/durable-file.ts';
 import { KeptFile, keptCopyOf, type OnRepaired } from '../../core/storage/kept-file.ts';
 
 /** A file that only its user may read. */
@@ -24,7 +25,7 @@ export function readSecretFile(file: SecretFile): string | undefined {
 /** The same of a file that the owner keeps, of which the hub makes no copy. */
 export function readOwnersSecret(file: Pick<SecretFile, 'path' | 'ifOthersReadIt'>): string | undefined {
   requirePrivate(file);
-  return storage(file.path, () => (existsSync(file.path) ? readFileSync(file.path, 'utf8') : undefined));
+  return storage(file.path, () => textIfThere(file.path));
 }
 
 /** Writes the file with mode 0600, and its copy; a crash leaves the old text or the new one, never half of one. STORAGE_FAILED. */

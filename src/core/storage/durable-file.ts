@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, lstatSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AtmoError } from '../errors.ts';
 
@@ -34,6 +34,11 @@ export function writeAll({ path, descriptor, bytes, position, write = writeSync 
     }
     done += taken;
   }
+}
+
+/** The text of a file; undefined when there is none. Throws what the file system says. */
+export function textIfThere(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }
 
 /** Puts `text` in place of a file, mode 0600, so that after a power cut either the old or the new text is there. */

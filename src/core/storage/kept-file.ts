@@ -5,7 +5,7 @@ import { AtmoError } from '../errors.ts';
 import type { HubProblems } from '../hub-problems.ts';
 import { isJsonObject, jsonIn } from '../json.ts';
 import type { Logger } from '../logger.ts';
-import { attemptWrite, replaceFile, setAside, setAsideUnlessFile, syncPath } from './durable-file.ts';
+import { attemptWrite, replaceFile, setAside, setAsideUnlessFile, syncPath, textIfThere } from './durable-file.ts';
 import { placeOf, type TakenText } from './owner-file.ts';
 
 /** Is called for a file that was not as it had been written. */
@@ -69,7 +69,7 @@ export class KeptFile {
     const { path, isWhole } = this.#parts;
     const copy = this.#readCopy();
     const folderAside = setAsideUnlessFile(path);
-    const text = existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+    const text = textIfThere(path);
     if (copy === 'damaged' && (text === undefined || !isWhole(text))) throw this.#lost();
     if (copy === undefined || copy === 'damaged') {
       if (text !== undefined && isWhole(text)) attemptWrite(() => this.#keep({ text }));

@@ -1,10 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../errors.ts';
 import type { HubProblems } from '../hub-problems.ts';
 import { jsonIn } from '../json.ts';
 import type { Logger } from '../logger.ts';
-import { attemptWrite } from './durable-file.ts';
+import { attemptWrite, textIfThere } from './durable-file.ts';
 import { keepTaken, OwnerFile, type OwnerText, type TakenText } from './owner-file.ts';
 
 /** Files of JSON that people put into a folder, and what they say. */
@@ -79,7 +78,7 @@ export function tellStaleFolder(
 function readOne<Content>({ path, parse, takenOf }: OwnerFolderParts<Content>, name: string): Read<Content> | undefined {
   const file = new OwnerFile<Content | undefined>({
     paths: [join(path, name)],
-    read: (one) => (existsSync(one) ? readFileSync(one, 'utf8') : undefined),
+    read: textIfThere,
     parse: (text, one) => (text.trim() === NOTHING ? undefined : parse(text, one)),
     takenOf,
     nothing: { purpose: 'to be without it', text: NOTHING },

@@ -45,6 +45,7 @@ export function byWords({ approved_by: approvedBy, denied_by: deniedBy }: Pick<A
 export function approvalWords(approval: ApprovalView, devices: readonly DeviceView[], schema?: JsonSchema): ApprovalWords {
   const targets = approval.effects.map(({ target }) => target.split('/'));
   const known = [...(approval.devices ?? []), ...devices];
+  const reads = readsIn(approval.effects);
   const touched = targets.map(([id = '']) => known.find((device) => device.id === id)?.name).filter((name) => name !== undefined);
   const named =
     typeof approval.params.device_id === 'string' ? devices.find(({ id }) => id === approval.params.device_id)?.name : undefined;
@@ -54,11 +55,7 @@ export function approvalWords(approval: ApprovalView, devices: readonly DeviceVi
     what: capital(spelledOut(approval.title)),
     devices: names,
     where: names.length > MAX_NAMED ? `${names.length} devices` : names.join(', '),
-    effects: [
-      ...new Set(
-        approval.effects.flatMap(({ target }) => (deviceElement(target) ? [targetText([target], known, readsIn(approval.effects))] : [])),
-      ),
-    ],
+    effects: [...new Set(approval.effects.flatMap(({ target }) => (deviceElement(target) ? [targetText([target], known, reads)] : [])))],
     arguments: Object.entries(approval.params).map(([name, value]) => ({
       name: capital(humanWords(spelledOut(name))),
       value: withUnit(name, value, schema),
