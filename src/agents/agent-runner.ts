@@ -128,7 +128,7 @@ export class AgentRunner implements Service {
     return this.#book.all().filter(({ id }) => mayAll || (by.kind === 'agent' && isSelfOrDescendant(id, by.id)));
   }
 
-  /** What its living agents were told to watch and to call. */
+  /** The configuration of each living agent, with the names of devices and tools in it. */
   writings(): readonly Writing[] {
     return this.#book
       .living()

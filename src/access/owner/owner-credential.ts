@@ -10,9 +10,9 @@ const OWNER_TOKEN_FILE = 'owner.token';
 const TOKEN = /^at0\.[A-Za-z0-9_-]{43}$/;
 
 /**
- * The owner's token: `at0.` and 32 random bytes in base64url, in `owner.token` (0600) from the first start on. It
- * stands in its copy and nowhere else, and memory holds only its SHA-256. A file that is not as it was written, or is gone, ends the token:
- * the start makes another.
+ * The owner's token: `at0.` and 32 random bytes in base64url, in `owner.token` (0600) from the first start on. The
+ * text is in that file and its copy alone; memory holds only its SHA-256. If the file was changed or is gone, the token ends and the start
+ * makes another.
  */
 export class OwnerCredential implements Service {
   readonly #file: SecretFile;

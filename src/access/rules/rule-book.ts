@@ -44,8 +44,8 @@ export interface RuleBookPorts {
 }
 
 /**
- * The owner's rules from their file. A file with mistakes, one that was emptied and one that is gone change nothing: the rules that
- * were taken last hold on, also over a restart, and the owner is told. `start` throws CONFIG_INVALID for a mistake where no rules were
+ * The owner's rules from their file. A file that has mistakes, is empty or is gone changes nothing: the rules that were read
+ * last stay in force, also after a restart, and the owner is told. `start` throws CONFIG_INVALID for a mistake where no rules were
  * ever taken.
  */
 export class RuleBook implements RuleEngine, RuleAdministration, Service {

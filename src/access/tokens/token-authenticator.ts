@@ -61,7 +61,8 @@ export class TokenAuthenticator implements Authenticator {
       if (!this.#seal.isAsGivenOut(bearer, principal)) refuseToken('its text is not the one that the hub gave out', who);
       if (this.#seal.isSealed(bearer)) return { principal };
     }
-    // The agent that bound its child to the hub's key signed it with the key before: whoever only saw the text cannot.
+    // An agent that binds a child token to the hub's key signs it with the key before that in the chain. Whoever only saw the text of
+    // the token does not have that key and cannot prove possession of it.
     const keys = token.keys.at(-1) === this.#hubKey ? token.keys.slice(0, -1) : token.keys;
     if (proof === undefined) {
       const whose = keys === token.keys ? 'is bound to a key of its bearer' : 'was signed with a key of its bearer';

@@ -29,9 +29,9 @@ export class TokenSeal {
   }
 
   /**
-   * False for a token that is bound to this hub's key and that nobody may use as it is: one that this hub signed has its seal, which a
-   * chain that was cut behind one of its links, or overheard by another hub, has not. One that another hub signed has nothing by which
-   * its bearer could be told from whoever saw it. One that an agent signed needs a proof by the key that signed it.
+   * False for a token that is bound to this hub's key and does not have what proves that its bearer got it. A token that this hub signed
+   * needs the hub's seal; a chain that somebody shortened, or that another hub saw, does not have it. A token that another hub signed is
+   * refused, since nothing tells its bearer from a thief. A token that an agent signed needs a proof of possession of the agent's key.
    */
   isAsGivenOut(text: string, principal: Principal & { readonly token: TokenFacts }): boolean {
     const { keys } = principal.token;

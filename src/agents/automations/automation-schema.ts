@@ -137,7 +137,7 @@ export const PLAN_SCHEMA: JsonSchema = {
     },
     cooldown_seconds: { ...LIMITS.cooldown_seconds, default: 10 },
     max_runs_per_hour: { ...LIMITS.max_runs_per_hour, default: 60 },
-    // Checked before and filled in; here so that who misspells it is told that it is there.
+    // `parameters` is checked and filled in before this schema is used. It stands here so that the error for a misspelled member names it.
     parameters: {},
   },
 };

@@ -36,7 +36,7 @@ export const commission: Command = {
   },
 };
 
-/** Nothing is given back by itself: whoever commissions knows whether it is the same device. */
+/** What the person who commissions reads when the device looks like a removed one: only the person knows whether it is the same. */
 function offerText(result: JsonObject): readonly string[] {
   const [first, ...others] = objectsIn(result, 'recognised');
   if (first === undefined) return [];
