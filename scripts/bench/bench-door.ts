@@ -15,12 +15,11 @@ import { JobStore } from '../../src/tools/calls/jobs/job-store.ts';
 import { CapabilityCatalogue } from '../../src/tools/capability-catalogue.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { KnownTools } from '../../src/tools/elsewhere/known-tools.ts';
-import { MeshOutlook } from '../../src/tools/elsewhere/mesh-outlook.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { LexicalEntitySearch } from '../../src/tools/search/lexical-entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/lexical-tool-search.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
-import { jobsHere, listAuthorizer, owner } from '../../test/tools/tool-room.ts';
+import { jobsHere, listAuthorizer, NO_OTHERS, owner, permissiveParts } from '../../test/tools/tool-room.ts';
 
 const SELF = 'hub-bench';
 
@@ -42,11 +41,18 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
   const registry = new ToolRegistry({ validator });
   for (const tool of own) registry.register(tool);
   const jobs = new JobStore({ store, clock, events });
-  const tools = new KnownTools({ registry, self: { id: SELF, name: 'bench' } });
-  const parts = { registry, tools, validator, authorizer: listAuthorizer, clock, logger, events, jobs };
+  const tools = new KnownTools({ registry, self: { id: SELF, name: 'bench' }, remote: NO_OTHERS.tools, mesh: NO_OTHERS.view });
   const idempotency = new IdempotencyStore({ store, clock });
   const pipeline = new CallPipeline({
-    ...parts,
+    ...permissiveParts(clock, SELF),
+    registry,
+    tools,
+    validator,
+    authorizer: listAuthorizer,
+    clock,
+    logger,
+    events,
+    jobs,
     standstill: { waitedMs: 0 },
     nodeId: SELF,
     capabilities: () => [],
@@ -56,8 +62,14 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
   const health = { status: 'ok', nodeId: SELF, version: '0', startedAtMs: 0, problems: [] } as const;
   const door = new HttpGateway(
     {
-      ...parts,
-      outlook: new MeshOutlook(() => undefined),
+      registry,
+      tools,
+      validator,
+      authorizer: listAuthorizer,
+      clock,
+      logger,
+      events,
+      outlook: NO_OTHERS,
       store,
       jobs: jobsHere(jobs),
       pipeline,

@@ -1,21 +1,25 @@
+import { createHmac } from 'node:crypto';
 import { GrantAuthorizer } from '../../src/access/grant-authorizer.ts';
 import type { Authorizer } from '../../src/core/access/authorizer.ts';
 import { NO_GROUPS } from '../../src/core/access/permission.ts';
 import type { Principal, TokenFacts } from '../../src/core/access/principal.ts';
+import { AtmoError } from '../../src/core/errors.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { AuditIntent, AuditOutcome, AuditSink } from '../../src/core/storage/audit-sink.ts';
-import { ManualClock } from '../../src/core/time/clock.ts';
+import { type Clock, ManualClock } from '../../src/core/time/clock.ts';
 import type { CallAnswer } from '../../src/tools/calls/call-answer.ts';
 import type { PipelineCollaborators, PipelineOptions } from '../../src/tools/calls/call-collaborators.ts';
 import { CallPipeline } from '../../src/tools/calls/call-pipeline.ts';
 import { IdempotencyStore } from '../../src/tools/calls/jobs/idempotency-store.ts';
 import { JobStore } from '../../src/tools/calls/jobs/job-store.ts';
+import { UsageCounter } from '../../src/tools/calls/usage/usage-counter.ts';
 import { normalizeDefinition } from '../../src/tools/definition/normalize-definition.ts';
 import type { RegisteredTool, ToolHandler } from '../../src/tools/definition/tool-definition.ts';
 import { toolId } from '../../src/tools/definition/tool-name.ts';
 import { KnownJobs } from '../../src/tools/elsewhere/known-jobs.ts';
 import { KnownTools } from '../../src/tools/elsewhere/known-tools.ts';
+import { MeshOutlook } from '../../src/tools/elsewhere/mesh-outlook.ts';
 import type { RemoteTools } from '../../src/tools/elsewhere/remote-tools.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { ToolRegistry } from '../../src/tools/tool-registry.ts';
@@ -56,17 +60,65 @@ export function makeTool({ handler, effects, canonicalize, isAvailable, isolatio
   };
 }
 
+/** A hub that is in no mesh. */
+export const NO_OTHERS = new MeshOutlook(() => undefined);
+
 /** The jobs of a hub without others. */
 export function jobsHere(jobs: JobStore): KnownJobs {
-  return new KnownJobs({ jobs, places: { hubOf: () => undefined, list: () => [] } });
+  return new KnownJobs({ jobs, places: { hubOf: () => undefined, list: () => [] }, remote: NO_OTHERS.jobs });
+}
+
+/** The parts of a pipeline that guard a call. */
+type GuardingParts = Pick<
+  PipelineCollaborators,
+  | 'audit'
+  | 'approvals'
+  | 'rules'
+  | 'rateLimiter'
+  | 'router'
+  | 'jobPlaces'
+  | 'mesh'
+  | 'validity'
+  | 'time'
+  | 'sealSecret'
+  | 'features'
+  | 'roleOf'
+  | 'facts'
+  | 'availableMemory'
+  | 'usage'
+>;
+
+/** Guards that let every call pass, of a hub in no mesh; only what people have to approve is refused, as nobody is there to do it. */
+export function permissiveParts(clock: Clock, nodeId: string): GuardingParts {
+  const nobodyApproves = async ({ toolId }: { readonly toolId: string }) => {
+    throw new AtmoError('PERMISSION_DENIED', `${toolId} is dangerous or a rule wants it approved, and nobody is here to approve it`);
+  };
+  return {
+    audit: { record: async () => {} },
+    approvals: { check: nobodyApproves, peek: nobodyApproves, giveBack: () => {} },
+    rules: { judge: () => ({ kind: 'allow' }) },
+    rateLimiter: { charge: () => {} },
+    router: NO_OTHERS.router,
+    jobPlaces: { remember: () => {} },
+    mesh: NO_OTHERS.view,
+    validity: { isStillValid: () => true },
+    time: { now: () => clock.now(), isTrusted: () => true },
+    sealSecret: (value) => createHmac('sha256', 'a key of tests').update(JSON.stringify(value)).digest('hex'),
+    features: { required: {}, granted: () => [] },
+    roleOf: () => undefined,
+    facts: () => ({ name: nodeId, isOnline: true }),
+    availableMemory: () => Number.MAX_SAFE_INTEGER,
+    usage: new UsageCounter(),
+  };
 }
 
 /** What a test gives a room instead of what it has by itself, and the tools of other hubs. */
 type RoomParts = Partial<PipelineCollaborators> & { readonly remote?: RemoteTools };
 
 /** A pipeline with everything around it in memory. */
-export function makeRoom({ remote, ...extra }: RoomParts = {}, options: PipelineOptions = {}) {
+export function makeRoom({ remote = NO_OTHERS.tools, ...extra }: RoomParts = {}, options: PipelineOptions = {}) {
   const clock = new ManualClock();
+  const guards = permissiveParts(extra.clock ?? clock, extra.nodeId ?? 'hub-1');
   const validator = new SchemaValidator();
   const registry = new ToolRegistry({ validator });
   const events = new EventBus('hub:test', clock);
@@ -82,8 +134,9 @@ export function makeRoom({ remote, ...extra }: RoomParts = {}, options: Pipeline
     },
   };
   const self = { id: extra.nodeId ?? 'hub-1', name: 'cellar' };
-  const tools = new KnownTools({ registry, self, ...(remote && { remote }), ...(extra.mesh && { mesh: extra.mesh }) });
+  const tools = new KnownTools({ registry, self, remote, mesh: extra.mesh ?? NO_OTHERS.view });
   const collaborators: PipelineCollaborators = {
+    ...guards,
     registry,
     tools,
     validator,

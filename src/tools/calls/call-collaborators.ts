@@ -74,7 +74,7 @@ export interface CallPeer extends RoutePeer {
   readonly devices?: readonly PeerDevice[];
 }
 
-/** Whom the call pipeline works with; what is optional does not exist on every hub. */
+/** Whom the call pipeline works with. None is optional: a check that nobody gave would be a check that is not made. */
 export interface PipelineCollaborators {
   readonly registry: ToolRegistry;
   readonly validator: SchemaValidator;
@@ -86,32 +86,33 @@ export interface PipelineCollaborators {
   readonly events: EventBus;
   readonly nodeId: string;
   readonly capabilities: () => readonly string[];
-  readonly facts?: () => NodeFacts;
+  readonly facts: () => NodeFacts;
   readonly jobs: JobStore;
   readonly idempotency: IdempotencyStore;
-  readonly audit?: AuditSink;
-  readonly approvals?: ApprovalQueue;
-  readonly rules?: RuleEngine;
-  readonly rateLimiter?: RateLimiter;
-  readonly router?: CallRouter;
-  /** Tools of this hub and of others; those of `registry` are all when absent. */
-  readonly tools?: KnownTools;
+  readonly audit: AuditSink;
+  readonly approvals: ApprovalQueue;
+  readonly rules: RuleEngine;
+  readonly rateLimiter: RateLimiter;
+  /** Of a hub in no mesh it refuses every call. */
+  readonly router: CallRouter;
+  /** Tools of this hub and of others. */
+  readonly tools: KnownTools;
   /** Remembers on which other hub a job runs. */
-  readonly jobPlaces?: Pick<JobPlaces, 'remember'>;
-  readonly mesh?: { peers(): readonly CallPeer[] };
+  readonly jobPlaces: Pick<JobPlaces, 'remember'>;
+  readonly mesh: { peers(): readonly CallPeer[] };
   /** Whether a token still counts; asked when a call comes and again right before it runs. */
-  readonly validity?: Pick<Authenticator, 'isStillValid'>;
-  /** Dangerous calls are refused until it is trusted; the clock counts as trusted when absent. */
-  readonly time?: TrustedTime;
-  /** Turns a secret value into a text that only this hub can compare; with a key of this process when absent. */
-  readonly sealSecret?: (value: Json) => string;
-  readonly features?: ToolFeatures;
+  readonly validity: Pick<Authenticator, 'isStillValid'>;
+  /** Dangerous calls are refused until it is trusted. */
+  readonly time: TrustedTime;
+  /** Turns a secret value into a text that only this hub can compare. */
+  readonly sealSecret: (value: Json) => string;
+  readonly features: ToolFeatures;
   /** The role that a principal's token was minted for. */
-  readonly roleOf?: (principal: Principal) => string | undefined;
-  /** Bytes of memory that the process can still get; asks the system when absent. */
-  readonly availableMemory?: () => number;
-  /** Where calls are counted; a counter of its own when absent. */
-  readonly usage?: UsageCounter;
+  readonly roleOf: (principal: Principal) => string | undefined;
+  /** Bytes of memory that the process can still get. */
+  readonly availableMemory: () => number;
+  /** Where calls are counted. */
+  readonly usage: UsageCounter;
 }
 
 /** Bounds of the pipeline, and what its owner decided. */

@@ -18,7 +18,7 @@ import { CallJournal } from './told/call-journal.ts';
 import { storableAnswer, tellableError } from './told/call-secrets.ts';
 import { isOffered } from './tool-offer.ts';
 import { rememberedInTurn } from './turn-memo.ts';
-import { type AgentUsage, type ToolUsage, UsageCounter, type UsageRecord } from './usage/usage-counter.ts';
+import type { AgentUsage, ToolUsage, UsageCounter, UsageRecord } from './usage/usage-counter.ts';
 import { type AskedCall, type OwnVerdict, WholeJudgement } from './whole-judgement.ts';
 
 /** A call as a job: the job at once, or the answer of a call that was refused. */
@@ -34,17 +34,17 @@ export class CallPipeline {
   readonly #context: StageContext;
   readonly #logsCalls: boolean;
   readonly #usage: UsageCounter;
-  readonly #journal: CallJournal | undefined;
+  readonly #journal: CallJournal;
   readonly #calls = new Set<Call>();
   readonly #open = new Set<Promise<unknown>>();
   #isDraining = false;
 
   constructor(collaborators: PipelineCollaborators, options: PipelineOptions = {}) {
-    this.#usage = collaborators.usage ?? new UsageCounter();
+    this.#usage = collaborators.usage;
     this.#logsCalls = options.logCalls ?? true;
     this.#context = stageContext(collaborators, options, () => this.#isDraining);
     const { audit, clock, nowMs } = this.#context;
-    this.#journal = audit && new CallJournal({ audit, clock, nowMs });
+    this.#journal = new CallJournal({ audit, clock, nowMs });
   }
 
   /** Runs a call and waits for its answer. */
@@ -72,8 +72,9 @@ export class CallPipeline {
 
   /** Tools of which the caller may make some call; lists and searches show these alone. */
   offeredTo(principal: Principal): (tool: RegisteredTool) => boolean {
-    const context = { ...this.#context, authorizer: rememberedInTurn(this.#context.authorizer) };
-    return (tool) => isOffered(tool, principal, context);
+    const { features, disabledTools } = this.#context;
+    const authorizer = rememberedInTurn(this.#context.authorizer);
+    return (tool) => isOffered(tool, principal, { authorizer, features, disabledTools });
   }
 
   /** Why no call of a tool would run `now`, or `ever` as the hubs are, whoever made it; undefined where one would. */
@@ -209,7 +210,7 @@ export class CallPipeline {
   #giveApprovalBack(call: Call): void {
     if (!call.approval || call.isDispatched) return;
     try {
-      this.#context.approvals?.giveBack(call.approval.id);
+      this.#context.approvals.giveBack(call.approval.id);
     } catch (failure) {
       this.#logBug(call, toAtmoError(failure));
     }
@@ -233,7 +234,7 @@ export class CallPipeline {
   /** An outcome that cannot be written changes nothing of what happened: it is logged, the caller still gets the answer. */
   async #audit(call: Call, answer: CallAnswer): Promise<void> {
     try {
-      await this.#journal?.record(auditOutcome(call, answer, this.#context.nowMs()));
+      await this.#journal.record(auditOutcome(call, answer, this.#context.nowMs()));
     } catch (failure) {
       this.#logBug(call, toAtmoError(failure));
     }
@@ -242,7 +243,7 @@ export class CallPipeline {
   async #endRepeated(call: Call): Promise<void> {
     call.end();
     try {
-      await this.#journal?.repeated(call);
+      await this.#journal.repeated(call);
     } catch (failure) {
       this.#logBug(call, toAtmoError(failure));
     }

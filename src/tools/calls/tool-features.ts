@@ -6,17 +6,17 @@ import { allNamesOf } from '../definition/tool-name.ts';
 export interface ToolFeatures {
   /** Features by canonical id, `namespace:name` or bare name, present or former, of the tool that needs them. */
   readonly required: Readonly<Record<string, readonly string[]>>;
-  /** What a caller has; without it nobody has any feature. */
-  readonly granted?: (principal: Principal) => readonly string[];
+  /** What a caller has. */
+  readonly granted: (principal: Principal) => readonly string[];
 }
 
 /** The features that the tool needs and the caller has not. */
-export function missingFeatures(features: ToolFeatures | undefined, tool: RegisteredTool, principal: Principal): readonly string[] {
+export function missingFeatures(features: ToolFeatures, tool: RegisteredTool, principal: Principal): readonly string[] {
   // The owner gives features to others, and cannot lock himself out.
-  if (!features || principal.kind === 'owner' || Object.keys(features.required).length === 0) return [];
+  if (principal.kind === 'owner' || Object.keys(features.required).length === 0) return [];
   const required = allNamesOf(tool).flatMap((key) => featuresFor(features.required, key));
   if (required.length === 0) return [];
-  const granted = features.granted?.(principal) ?? [];
+  const granted = features.granted(principal);
   return [...new Set(required)].filter((feature) => !granted.includes(feature));
 }
 

@@ -7,8 +7,7 @@ import type { RemoteJobAsker, RemoteJobs } from './remote-jobs.ts';
 interface KnownJobsCollaborators {
   readonly jobs: Pick<JobStore, 'get' | 'list' | 'cancel'>;
   readonly places: Pick<JobPlaces, 'hubOf' | 'list'>;
-  /** Absent where the hub cannot be in a mesh. */
-  readonly remote?: RemoteJobs;
+  readonly remote: RemoteJobs;
 }
 
 /** Jobs of other hubs that are asked for at once. */
@@ -25,7 +24,7 @@ export interface JobsElsewhere {
 export class KnownJobs {
   readonly #jobs: KnownJobsCollaborators['jobs'];
   readonly #places: KnownJobsCollaborators['places'];
-  readonly #remote: RemoteJobs | undefined;
+  readonly #remote: RemoteJobs;
 
   constructor({ jobs, places, remote }: KnownJobsCollaborators) {
     this.#jobs = jobs;
@@ -36,13 +35,13 @@ export class KnownJobs {
   /** JOB_NOT_FOUND also for other people's jobs; NODE_UNAVAILABLE while the hub that runs it cannot be reached. */
   async status(id: string, asker: RemoteJobAsker): Promise<JobView> {
     const hub = this.#places.hubOf(id, asker.principal);
-    return hub !== undefined && this.#remote ? this.#remote.status(hub, id, asker) : this.#jobs.get(id, asker.principal);
+    return hub !== undefined ? this.#remote.status(hub, id, asker) : this.#jobs.get(id, asker.principal);
   }
 
   /** Asks the job to stop; a finished one stays as it is. Errors as those of `status`. */
   async cancel(id: string, asker: RemoteJobAsker): Promise<JobView> {
     const hub = this.#places.hubOf(id, asker.principal);
-    return hub !== undefined && this.#remote ? this.#remote.cancel(hub, id, asker) : this.#jobs.cancel(id, asker.principal);
+    return hub !== undefined ? this.#remote.cancel(hub, id, asker) : this.#jobs.cancel(id, asker.principal);
   }
 
   /** A job of this hub. JOB_NOT_FOUND also for other people's, and for those of other hubs. */
@@ -57,10 +56,9 @@ export class KnownJobs {
 
   /** Those that run elsewhere, newest first, as their hubs tell now; of a hub that does not answer, that there is one. */
   async listElsewhere(asker: RemoteJobAsker): Promise<JobsElsewhere> {
-    const remote = this.#remote;
-    const places = remote ? this.#places.list(asker.principal).slice(0, MAX_ASKED) : [];
+    const places = this.#places.list(asker.principal).slice(0, MAX_ASKED);
     const told = await Promise.all(
-      places.map(async (place) => ({ place, view: await remote?.status(place.hubId, place.jobId, asker).catch(toAtmoError) })),
+      places.map(async (place) => ({ place, view: await this.#remote.status(place.hubId, place.jobId, asker).catch(toAtmoError) })),
     );
     const jobs = told.flatMap(({ place, view }) => (view && !(view instanceof AtmoError) ? [{ ...view, node_id: place.hubId }] : []));
     const unknown = told.filter(({ view }) => view instanceof AtmoError && view.code !== 'JOB_NOT_FOUND');

@@ -21,9 +21,8 @@ interface KnownToolsCollaborators {
   readonly registry: ToolRegistry;
   /** This hub. */
   readonly self: { readonly id: string; readonly name: string };
-  /** Absent where the hub cannot be in a mesh. */
-  readonly remote?: RemoteTools;
-  readonly mesh?: { peers(): readonly Pick<RoutePeer, 'id' | 'name' | 'isReachable'>[] };
+  readonly remote: RemoteTools;
+  readonly mesh: { peers(): readonly Pick<RoutePeer, 'id' | 'name' | 'isReachable'>[] };
 }
 
 const HASH_LENGTH = 6;
@@ -34,7 +33,7 @@ const HASH_LENGTH = 6;
  */
 export class KnownTools {
   readonly #registry: ToolRegistry;
-  readonly #remote: RemoteTools | undefined;
+  readonly #remote: RemoteTools;
   readonly #hubs: NamedHubs;
   #merged: {
     readonly own: readonly RegisteredTool[];
@@ -49,7 +48,7 @@ export class KnownTools {
   constructor({ registry, self, remote, mesh }: KnownToolsCollaborators) {
     this.#registry = registry;
     this.#remote = remote;
-    this.#hubs = new NamedHubs({ self, ...(mesh && { mesh }) });
+    this.#hubs = new NamedHubs({ self, mesh });
   }
 
   /**
@@ -85,18 +84,18 @@ export class KnownTools {
     const { onlyNodes } = options;
     if (onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;
     const isOwn = name !== undefined && this.#mayRunHere(onlyNodes) && this.#registry.find(name, options) !== undefined;
-    return isOwn ? undefined : this.#remote?.whole(onlyNodes);
+    return isOwn ? undefined : this.#remote.whole(onlyNodes);
   }
 
   /** A tool by its canonical id. */
   get(id: string): RegisteredTool | undefined {
-    return this.#registry.get(id) ?? this.#remote?.all().find((tool) => tool.id === id);
+    return this.#registry.get(id) ?? this.#remote.all().find((tool) => tool.id === id);
   }
 
   /** This hub's tools, and those of others that have no namesake here, in the order of their ids. */
   all(): readonly RegisteredTool[] {
     const own = this.#registry.all();
-    const remote = this.#remote?.all() ?? [];
+    const remote = this.#remote.all();
     if (remote.length === 0) return own;
     const isCurrent = this.#merged.own === own && this.#merged.remote === remote;
     if (!isCurrent)
@@ -123,14 +122,14 @@ export class KnownTools {
 
   /** The name that models use for a tool; no tool of another hub gets one that a tool here has. */
   modelName(tool: RegisteredTool): string {
-    if (!tool.hubs || !this.#remote) return this.#registry.modelName(tool);
+    if (!tool.hubs) return this.#registry.modelName(tool);
     const name = this.#remote.modelName(tool);
     return this.#registry.hasModelName(name) ? hashedName(name, tool) : name;
   }
 
   /** Hubs that can run a tool: those that have a tool of another hub, or, for one of this hub's, all that have the same id. */
   hubsOf(tool: RegisteredTool): readonly HubId[] {
-    return tool.hubs?.() ?? this.#remote?.hubsWith(tool.id) ?? [];
+    return tool.hubs?.() ?? this.#remote.hubsWith(tool.id);
   }
 
   /** False for a tool that nobody can call before the owner configures something: not here, and no other hub has it. */
@@ -139,16 +138,15 @@ export class KnownTools {
   }
 
   #findRemote(name: string, options: RemoteResolveOptions): RegisteredTool | undefined {
-    const remote = this.#remote;
-    if (!remote || options.onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;
-    const found = remote.resolve(name, options);
+    if (options.onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;
+    const found = this.#remote.resolve(name, options);
     if (found || parseToolName(name)?.namespace !== undefined) return found;
     const hashed = this.all().find((tool) => tool.hubs && this.modelName(tool) === name);
-    return hashed && remote.resolve(hashed.id, options);
+    return hashed && this.#remote.resolve(hashed.id, options);
   }
 
   #refuseDeparted(name: string, options: RemoteResolveOptions): void {
-    const hubs = this.#remote?.departed(name, options) ?? [];
+    const hubs = this.#remote.departed(name, options);
     if (hubs.length === 0) return;
     const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
     throw new AtmoError(
@@ -159,7 +157,7 @@ export class KnownTools {
   }
 
   #refuseUnread(name: string, onlyNodes: readonly string[] | undefined): void {
-    const hubs = this.#remote?.unread(onlyNodes) ?? [];
+    const hubs = this.#remote.unread(onlyNodes);
     if (hubs.length === 0 || onlyNodes?.every((node) => this.#hubs.isSelf(node))) return;
     const names = hubs.map((hub) => `${hub.name} (${hub.id})`).join(' and ');
     throw new AtmoError(
@@ -173,7 +171,7 @@ export class KnownTools {
     this.#hubs.requireDistinct([node]);
     if (this.#hubs.isSelf(node)) return this.#registry.all();
     const hub = this.#hubs.peer(node);
-    return this.#remote?.all().filter((tool) => tool.hubs?.().includes(hub.id)) ?? [];
+    return this.#remote.all().filter((tool) => tool.hubs?.().includes(hub.id));
   }
 
   #mayRunHere(onlyNodes: readonly string[] | undefined): boolean {

@@ -6,8 +6,7 @@ type NamedHub = Pick<RoutePeer, 'id' | 'name' | 'isReachable'>;
 interface NamedHubsCollaborators {
   /** This hub. */
   readonly self: { readonly id: string; readonly name: string };
-  /** Absent where the hub cannot be in a mesh. */
-  readonly mesh?: { peers(): readonly NamedHub[] };
+  readonly mesh: { peers(): readonly NamedHub[] };
 }
 
 /** The hubs that people name, by id or by a name that only one of them has. */
@@ -26,7 +25,7 @@ export class NamedHubs {
 
   /** Another hub. NOT_FOUND when there is none. */
   peer(node: string): NamedHub {
-    const peer = this.#mesh?.peers().find(({ id, name }) => id === node || name === node);
+    const peer = this.#mesh.peers().find(({ id, name }) => id === node || name === node);
     if (!peer) throw unknownHub(node);
     return peer;
   }
@@ -36,7 +35,7 @@ export class NamedHubs {
     for (const node of nodes) {
       // An id is no name, and most requests that name a hub come from another hub and name this one.
       if (node === this.#self.id) continue;
-      const peers = this.#mesh?.peers() ?? [];
+      const peers = this.#mesh.peers();
       if (peers.some(({ id }) => id === node)) continue;
       const ids = [this.#self, ...peers].filter(({ name }) => name === node).map(({ id }) => id);
       if (ids.length > 1) throw severalHubs(node, ids);

@@ -13,7 +13,7 @@ import { KnownTools } from '../../../src/tools/elsewhere/known-tools.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { ToolRegistry } from '../../../src/tools/tool-registry.ts';
 import { hubIdOf } from '../../../src/wire/hub-id.ts';
-import { makeRoom } from '../../tools/tool-room.ts';
+import { makeRoom, NO_OTHERS } from '../../tools/tool-room.ts';
 import { CountedDrops, type HubIdentity, identities, LinkRoom } from '../link/link-room.ts';
 
 export const HOUR_MS = 3_600_000;
@@ -170,7 +170,7 @@ export class CallRoom {
       clock,
       nodeId: id,
       registry,
-      tools: new KnownTools({ registry, self: { id, name: id } }),
+      tools: new KnownTools({ registry, self: { id, name: id }, remote: NO_OTHERS.tools, mesh: NO_OTHERS.view }),
       router: client.router,
     });
     const epoch = { value: 7 };

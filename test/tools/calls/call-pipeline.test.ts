@@ -246,7 +246,7 @@ describe('a call that is refused', () => {
       },
     });
     const off = makeRoom({}, { disabledTools: ['matter:bedroom_on'] });
-    const featured = makeRoom({ features: { required: { bedroom_on: ['night'] } } });
+    const featured = makeRoom({ features: { required: { bedroom_on: ['night'] }, granted: () => [] } });
     const codes: unknown[] = [];
     for (const { pipeline, registry } of [ruled, off, featured]) {
       registry.register(makeTool({ namespace: 'matter', name: 'nightstand_on', aliases: ['bedroom_on'] }));

@@ -7,7 +7,7 @@ import { KnownTools } from '../../../src/tools/elsewhere/known-tools.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { ToolRegistry } from '../../../src/tools/tool-registry.ts';
 import { makePeer, RemoteToolsFake, toolOf } from '../remote-tools-fake.ts';
-import { makeTool } from '../tool-room.ts';
+import { makeTool, NO_OTHERS } from '../tool-room.ts';
 
 function know(own: readonly RegisteredTool[], others: readonly RegisteredTool[]) {
   const registry = new ToolRegistry({ validator: new SchemaValidator() });
@@ -122,7 +122,7 @@ describe('lists', () => {
     const hub = { id: 'hub-4' as HubId, name: 'attic' };
     const departed = (name: string) => (name === 'lab:probe@1.0.0' ? [hub] : []);
     const remote = Object.assign(new RemoteToolsFake([]), { departed });
-    const known = new KnownTools({ registry, self: { id: 'hub-1', name: 'pi' }, remote });
+    const known = new KnownTools({ registry, self: { id: 'hub-1', name: 'pi' }, remote, mesh: NO_OTHERS.view });
     const refusal = errorOf(() => known.resolve('lab:probe@1.0.0'));
     expect([refusal?.code, refusal?.details]).toEqual(['NODE_UNAVAILABLE', { hubs: ['hub-4'] }]);
     expect(refusal?.message).toContain('attic (hub-4)');

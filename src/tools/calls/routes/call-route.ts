@@ -3,7 +3,6 @@ import { MAX_FORWARDED_PARAMS } from '../../../wire/messages/call-parts.ts';
 import { notConfigured } from '../../definition/missing-setting.ts';
 import type { RegisteredTool } from '../../definition/tool-definition.ts';
 import type { Call } from '../call.ts';
-import type { NodeFacts } from '../call-collaborators.ts';
 import type { StageContext } from '../stages/stage-context.ts';
 import {
   type CallNeeds,
@@ -27,7 +26,7 @@ const PASSING_REASONS: ReadonlySet<string> = new Set([NOT_REACHABLE, NO_NETWORK]
 export function chooseRoute(call: Call, context: StageContext): void {
   const { ranked, refused } = routeOf(call, context);
   const staysHere = call.paramsBytes > bytesToOthers(call.tool, context);
-  call.route = ranked.filter((candidate) => candidate.isLocal || (context.router && !staysHere));
+  call.route = ranked.filter((candidate) => candidate.isLocal || !staysHere);
   const [best] = call.route;
   if (!best && staysHere && ranked.length > 0) throw tooLongForOthers(call, context);
   const missingSetting = call.tool.missingSetting?.();
@@ -114,7 +113,7 @@ function isUnreachable({ reason }: RouteRefusal): boolean {
 /** The hubs that have the tool, or could do the same, whether they are able to or not. */
 export function candidatesFor(tool: RegisteredTool, context: CandidateContext): readonly RouteCandidate[] {
   const elsewhere = tool.hubs || isPortable(tool) ? context.tools.hubsOf(tool) : [];
-  const peers = context.mesh?.peers().filter(({ id }) => elsewhere.includes(id)) ?? [];
+  const peers = context.mesh.peers().filter(({ id }) => elsewhere.includes(id));
   const others = peers.map((peer) => ({
     ...peer,
     isLocal: false,
@@ -125,7 +124,7 @@ export function candidatesFor(tool: RegisteredTool, context: CandidateContext): 
 }
 
 function here(context: CandidateContext): RouteCandidate {
-  const facts: NodeFacts = context.facts?.() ?? { name: context.nodeId, isOnline: true };
+  const facts = context.facts();
   return {
     id: context.nodeId,
     name: facts.name,

@@ -58,7 +58,7 @@ function subjectOf({ tool, params }: Pick<Call, 'tool' | 'params'>): Subject | u
 function hubsWith(subject: Subject, call: Call, context: StageContext): readonly HubId[] {
   const { principal } = call.request;
   const capable = context.tools.hubsOf(call.tool);
-  const peers = context.mesh?.peers() ?? [];
+  const peers = context.mesh.peers();
   const possible = peers.filter((peer) => peer.isReachable && capable.includes(peer.id) && isWanted(peer, call));
   const caller = { principal, authorizer: context.authorizer };
   const named = possible.filter((peer) => hasDevice(peer, subject, caller));

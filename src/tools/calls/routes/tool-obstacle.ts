@@ -3,7 +3,7 @@ import type { StageContext } from '../stages/stage-context.ts';
 import { candidatesFor, isPassing } from './call-route.ts';
 import { rankRoute } from './route-score.ts';
 
-type ObstacleContext = Pick<StageContext, 'tools' | 'mesh' | 'router' | 'nodeId' | 'capabilities' | 'facts'>;
+type ObstacleContext = Pick<StageContext, 'tools' | 'mesh' | 'nodeId' | 'capabilities' | 'facts'>;
 
 /** Composed tools call composed tools so deep at most. */
 const MAX_DEPTH = 4;
@@ -26,7 +26,7 @@ export function lastingObstacleTo(tool: RegisteredTool, context: ObstacleContext
 function hubObstacle(tool: RegisteredTool, context: ObstacleContext): string | undefined {
   const candidates = candidatesFor(tool, context);
   const { ranked, refused } = rankRoute(tool.definition, {}, candidates);
-  if (ranked.some(({ isLocal }) => isLocal || context.router !== undefined)) return undefined;
+  if (ranked.length > 0) return undefined;
   const missingSetting = tool.missingSetting?.();
   if (missingSetting !== undefined) return `it is not configured: ${missingSetting}`;
   const nameOf = (id: string) => (id === context.nodeId ? 'this hub' : (candidates.find((candidate) => candidate.id === id)?.name ?? id));

@@ -52,7 +52,7 @@ function refuseWhileMemoryIsShort(_call: Call, context: StageContext): void {
 
 function chargeRateLimit(call: Call, context: StageContext): void {
   const { principal, sessionId } = call.request;
-  context.rateLimiter?.charge(principal);
+  context.rateLimiter.charge(principal);
   context.sessions.charge(principal, sessionId);
 }
 

@@ -14,7 +14,7 @@ export function requireValidToken(call: Call, { validity, nowMs }: StageContext)
   if (principal.token && principal.token.expiresAtMs + TOKEN_SKEW_MS <= nowMs()) {
     throw new AtmoError('TOKEN_EXPIRED', `The token of ${principal.id} has expired; ask for a new one`);
   }
-  if (validity?.isStillValid(principal) === false) {
+  if (!validity.isStillValid(principal)) {
     throw new AtmoError('TOKEN_INVALID', `The token of ${principal.id} no longer counts: it has expired or was revoked`);
   }
 }

@@ -51,7 +51,7 @@ async function writeIntent(call: Call, context: StageContext): Promise<void> {
   call.run = run;
   const intent = auditIntent(call, context, run);
   try {
-    await context.audit?.record(intent);
+    await context.audit.record(intent);
   } catch (error) {
     const failure = toAtmoError(error);
     // The journal has told of a disk that takes no rows, and counts those that it could not write.
@@ -87,7 +87,7 @@ function keepJobPlace(call: Call, context: StageContext): void {
   if (!job) throw new AtmoError('RESULT_INVALID', `${call.ranOn?.id} did not answer with a job; ${call.tool.id} may be running there`);
   call.remoteJob = job;
   call.result = normalizeResult(copyJson(job, RESULT_LIMITS));
-  context.jobPlaces?.remember({ jobId: job.job_id, hubId: call.ranOn?.id ?? '', owner: call.request.principal });
+  context.jobPlaces.remember({ jobId: job.job_id, hubId: call.ranOn?.id ?? '', owner: call.request.principal });
 }
 
 function checkResult(call: Call, context: StageContext): void {
@@ -139,8 +139,7 @@ const MAX_MEDIA_TYPE = 255;
 const DETAILS_LIMITS = { maxSize: 16_384, maxDepth: 32 };
 
 function runOn(candidate: RouteCandidate, call: Call, context: StageContext): Promise<Json> {
-  const { router } = context;
-  if (!candidate.isLocal && router) return runElsewhere(candidate, call, router);
+  if (!candidate.isLocal) return runElsewhere(candidate, call, context.router);
   call.isDispatched = true;
   return runHere(call, context);
 }
@@ -172,7 +171,7 @@ function toolContext(call: Call, context: StageContext): ToolContext {
     agentId: principal.id,
     principal,
     get role() {
-      return context.roleOf?.(principal);
+      return context.roleOf(principal);
     },
     sessionId: sessionId ?? call.traceId,
     traceId: call.traceId,

@@ -1,8 +1,5 @@
-import { createHmac, randomBytes } from 'node:crypto';
 import type { PlannedCall } from '../../../core/access/approvals.ts';
-import type { Json } from '../../../core/json.ts';
 import type { ToolContext } from '../../definition/tool-definition.ts';
-import { KnownTools } from '../../elsewhere/known-tools.ts';
 import { CallerGates } from '../bounds/caller-gates.ts';
 import { INVOCATION_POLICY } from '../bounds/invocation-policy.ts';
 import { MemoryFloor } from '../bounds/memory-floor.ts';
@@ -11,7 +8,6 @@ import type { PipelineCollaborators, PipelineOptions } from '../call-collaborato
 
 /** What the stages work with: the collaborators and what the pipeline keeps itself. */
 export interface StageContext extends PipelineCollaborators {
-  readonly tools: KnownTools;
   readonly gates: CallerGates;
   readonly memory: MemoryFloor;
   readonly sessions: SessionBound;
@@ -21,7 +17,6 @@ export interface StageContext extends PipelineCollaborators {
   readonly defaultTimeoutMs: number;
   readonly maxParamsBytes: number;
   readonly isDraining: () => boolean;
-  readonly sealSecret: (value: Json) => string;
   /** The best that the hub knows of the time, milliseconds since 1970. */
   readonly nowMs: () => number;
   /** What handlers that run now were given: only these can have steps. */
@@ -36,11 +31,35 @@ const DEFAULT_MIN_FREE_BYTES = 16_000_000;
 
 /** Makes what the stages work with; what is left out gets its default. */
 export function stageContext(collaborators: PipelineCollaborators, options: PipelineOptions, isDraining: () => boolean): StageContext {
-  const { clock, time } = collaborators;
-  const availableMemory = collaborators.availableMemory ?? (() => process.availableMemory());
+  const { clock, time, availableMemory } = collaborators;
   return {
-    ...collaborators,
-    tools: collaborators.tools ?? new KnownTools({ registry: collaborators.registry, self: selfOf(collaborators) }),
+    registry: collaborators.registry,
+    tools: collaborators.tools,
+    validator: collaborators.validator,
+    authorizer: collaborators.authorizer,
+    clock,
+    standstill: collaborators.standstill,
+    logger: collaborators.logger,
+    events: collaborators.events,
+    nodeId: collaborators.nodeId,
+    capabilities: collaborators.capabilities,
+    facts: collaborators.facts,
+    jobs: collaborators.jobs,
+    idempotency: collaborators.idempotency,
+    audit: collaborators.audit,
+    approvals: collaborators.approvals,
+    rules: collaborators.rules,
+    rateLimiter: collaborators.rateLimiter,
+    router: collaborators.router,
+    jobPlaces: collaborators.jobPlaces,
+    mesh: collaborators.mesh,
+    validity: collaborators.validity,
+    time,
+    sealSecret: collaborators.sealSecret,
+    features: collaborators.features,
+    roleOf: collaborators.roleOf,
+    availableMemory,
+    usage: collaborators.usage,
     gates: new CallerGates({
       maxRunning: options.maxConcurrent ?? DEFAULTS.maxConcurrent,
       maxWaiting: options.maxQueued ?? DEFAULTS.maxQueued,
@@ -55,18 +74,8 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     defaultTimeoutMs: options.defaultTimeoutMs ?? INVOCATION_POLICY.timeoutMs,
     maxParamsBytes: options.maxParamsBytes ?? DEFAULT_MAX_PARAMS_BYTES,
     isDraining,
-    sealSecret: collaborators.sealSecret ?? processSeal(),
-    nowMs: () => (time ?? clock).now(),
+    nowMs: () => time.now(),
     running: new WeakSet(),
     stepsLeft: new WeakMap(),
   };
-}
-
-function selfOf({ nodeId, facts }: PipelineCollaborators): { readonly id: string; readonly name: string } {
-  return { id: nodeId, name: facts?.().name ?? nodeId };
-}
-
-function processSeal(): (value: Json) => string {
-  const key = randomBytes(32);
-  return (value) => createHmac('sha256', key).update(JSON.stringify(value)).digest('hex');
 }
