@@ -1,10 +1,9 @@
 import type { Authorizer } from '../core/access/authorizer.ts';
 import type { Principal } from '../core/access/principal.ts';
 import type { TokenAuthority } from '../core/access/token-authority.ts';
-import { AtmoError, toAtmoError } from '../core/errors.ts';
+import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { Clock } from '../core/time/clock.ts';
-import type { CallPipeline } from '../tools/calls/call-pipeline.ts';
 
 /** Port: a connector that calls tools for somebody outside, as an agent of its own. */
 export interface AgentCalls extends Disposable {
@@ -14,10 +13,20 @@ export interface AgentCalls extends Disposable {
   may(permission: string): boolean;
 }
 
+/** Port: runs a call of a tool by its name; a refusal or failure is an answer. */
+export interface ToolCaller {
+  call(request: {
+    readonly principal: Principal;
+    readonly tool: string;
+    readonly params: JsonObject;
+    readonly signal: AbortSignal;
+  }): Promise<{ readonly status: 'success'; readonly result: Json } | { readonly status: 'error'; readonly error: ErrorBody }>;
+}
+
 /** What makes calls for a connector possible. */
 export interface AgentGround {
   readonly clock: Clock;
-  readonly pipeline: Pick<CallPipeline, 'call'>;
+  readonly pipeline: ToolCaller;
   readonly tokens: Pick<TokenAuthority, 'issue' | 'revoke' | 'list'>;
   readonly authorizer: Pick<Authorizer, 'authorize'>;
 }

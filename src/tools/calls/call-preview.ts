@@ -4,13 +4,13 @@ import type { RuledCall } from '../../core/access/rule-engine.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { NEEDS_APPROVAL } from '../definition/destructive-tool.ts';
+import { effectsOf } from '../definition/permission-template.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { formerIdsOf } from '../definition/tool-name.ts';
 import type { KnownTools } from '../elsewhere/known-tools.ts';
 import { LARGE_PARAMS_LIMITS } from '../schema/plain-json.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import { callerView, canSeeTool } from '../visibility.ts';
-import { effectsOf } from './stages/effect-stages.ts';
 
 /** As deep as composed tools may be registered, inside of a sequence. */
 const MAX_DEPTH = 6;

@@ -4,12 +4,12 @@ import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { canonicalJson } from '../../wire/canonical-json.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
+import { effectsOf } from '../definition/permission-template.ts';
 import type { CallerView, InnerCall, RegisteredTool } from '../definition/tool-definition.ts';
 import { toPublicDefinition } from '../forms/public-definition.ts';
 import { copyJson, LARGE_PARAMS_LIMITS, RESULT_LIMITS } from '../schema/plain-json.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
 import { hasSecrets, maskSecrets, secretTexts, withoutSecretTexts } from '../schema/secret-params.ts';
-import { effectsOf } from './stages/effect-stages.ts';
 import { shownParams } from './told/shown-params.ts';
 
 /** Composed tools may be registered four deep; a ring that was closed later ends here. */

@@ -4,7 +4,7 @@ import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import { INVOCATION_POLICY } from '../calls/bounds/invocation-policy.ts';
 import { RecordReader } from '../manifest/record-reader.ts';
 import { copyJson } from '../schema/plain-json.ts';
-import { mapSchema } from '../schema/schema-walk.ts';
+import { isSchemaObject, mapSchema } from '../schema/schema-walk.ts';
 import { withSecretMembers } from '../schema/secret-params.ts';
 import { isLineNumber, saysSecret } from './secret-names.ts';
 import { CATEGORIES, type Category, DETERMINISMS, TOOL_SCHEMA_ID, type ToolDefinition } from './tool-definition.ts';
@@ -197,4 +197,9 @@ function normalizeSchema(schema: JsonObject): JsonSchema {
     const { type: _, ...rest } = child;
     return rest;
   });
+}
+
+/** Names of the parameters of a tool. */
+export function parameterNames({ parameters }: Pick<ToolDefinition, 'parameters'>): readonly string[] {
+  return Object.keys(isSchemaObject(parameters.properties) ? parameters.properties : {});
 }

@@ -1,6 +1,8 @@
+import type { Effect } from '../../core/access/authorizer.ts';
 import { parsePermission } from '../../core/access/permission.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
+import type { RegisteredTool } from './tool-definition.ts';
 
 const PLACEHOLDER = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
@@ -33,6 +35,19 @@ export function fillPermission(template: string, params: JsonObject): string {
 /** The permissions that a call with these parameters requires; errors as those of `fillPermission`. */
 export function filledPermissions(required: readonly string[], params: JsonObject): readonly string[] {
   return required.map((permission) => (isTemplate(permission) ? fillPermission(permission, params) : permission));
+}
+
+/** What a call on canonical parameters really does, whoever makes it. */
+export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Effect[] {
+  const { requires, metadata, execution } = tool.definition;
+  const ordinaryRisk = execution.hasSideEffects ? 'low' : 'none';
+  const own = filledPermissions(requires.permissions, params).map(
+    (permission): Effect => ({ permission, risk: ordinaryRisk, target: tool.id }),
+  );
+  const effects = tool.effects?.(params) ?? own;
+  if (!metadata.isDangerous) return effects;
+  // A dangerous tool that names no effect is dangerous all the same.
+  return (effects.length === 0 ? own : effects).map((effect) => ({ ...effect, risk: 'dangerous' }));
 }
 
 function resourceText(template: string, name: string, value: Json | undefined): string {

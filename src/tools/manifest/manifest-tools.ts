@@ -4,7 +4,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { sha256Hex } from '../../wire/hashes.ts';
 import { whileConfigured, withoutSetting } from '../definition/missing-setting.ts';
-import { normalizeDefinition } from '../definition/normalize-definition.ts';
+import { normalizeDefinition, parameterNames } from '../definition/normalize-definition.ts';
 import type { RegisteredTool, ToolDefinition } from '../definition/tool-definition.ts';
 import { toolId } from '../definition/tool-name.ts';
 import type { ProgramSandbox } from '../programs/program-sandbox.ts';
@@ -17,7 +17,6 @@ import { mostMemoryBytes } from '../programs/wasm-memory.ts';
 import { argumentParameters } from '../registration/exec-arguments.ts';
 import type { ExecRecord } from '../registration/exec-record.ts';
 import { execDefinition, execTool, NO_SANDBOX, requireRealWorld } from '../registration/exec-tool.ts';
-import { parameterNames } from '../registration/registration-form.ts';
 import type { ManifestEntry } from './manifest-entry.ts';
 
 const SCRIPT_MEMORY = 16 * 1_048_576;

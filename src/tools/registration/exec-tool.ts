@@ -1,8 +1,8 @@
 import type { PlannedProgram } from '../../core/access/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { effectsOf } from '../calls/stages/effect-stages.ts';
 import { whileConfigured, withoutSetting } from '../definition/missing-setting.ts';
+import { effectsOf } from '../definition/permission-template.ts';
 import type { RegisteredTool, ToolContext, ToolDefinition } from '../definition/tool-definition.ts';
 import { toolId } from '../definition/tool-name.ts';
 import { type ProgramOrder, type ProgramResult, type ProgramSandbox, programPermissions } from '../programs/program-sandbox.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.ts';
-import { normalizeDefinition } from '../definition/normalize-definition.ts';
+import { normalizeDefinition, parameterNames } from '../definition/normalize-definition.ts';
 import type { ToolDefinition } from '../definition/tool-definition.ts';
 import { parseToolName } from '../definition/tool-name.ts';
 import { fromHdnRecord, type HdnDraft } from '../forms/hdn-record.ts';
@@ -35,11 +35,6 @@ export function readRegistration(body: JsonObject, origin: Origin): Registration
   const exec = readExec(reader, parameterNames(definition));
   if (composition && exec) throw reader.refuse('exec', 'cannot stand beside steps: only one of them can run');
   return { definition, ...(composition && { composition }), ...(exec && { exec }) };
-}
-
-/** Names of the parameters of a tool. */
-export function parameterNames({ parameters }: Pick<ToolDefinition, 'parameters'>): readonly string[] {
-  return Object.keys(isSchemaObject(parameters.properties) ? parameters.properties : {});
 }
 
 function readRecord(body: JsonObject, origin: Origin): ToolDefinition {

@@ -1,11 +1,10 @@
 import type { Json, JsonObject } from '../../core/json.ts';
-import { normalizeDefinition } from '../definition/normalize-definition.ts';
+import { normalizeDefinition, parameterNames } from '../definition/normalize-definition.ts';
 import type { ToolDefinition } from '../definition/tool-definition.ts';
 import { toPublicDefinition } from '../forms/public-definition.ts';
 import { RecordReader } from '../manifest/record-reader.ts';
 import { type Composition, compositionJson, readComposition } from './composition.ts';
 import { type ExecRecord, execJson, readExec } from './exec-record.ts';
-import { parameterNames } from './registration-form.ts';
 
 /** A tool that somebody registered, as it is kept. */
 export interface ToolRecord {

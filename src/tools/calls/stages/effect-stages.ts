@@ -1,9 +1,7 @@
 import type { Authorizer, Effect } from '../../../core/access/authorizer.ts';
 import { type Principal, TOKEN_SKEW_MS } from '../../../core/access/principal.ts';
 import { AtmoError } from '../../../core/errors.ts';
-import type { JsonObject } from '../../../core/json.ts';
-import { filledPermissions, isTemplate } from '../../definition/permission-template.ts';
-import type { RegisteredTool } from '../../definition/tool-definition.ts';
+import { effectsOf, filledPermissions, isTemplate } from '../../definition/permission-template.ts';
 import { judgeOf } from '../../visibility.ts';
 import type { Call } from '../call.ts';
 import type { StageContext } from './stage-context.ts';
@@ -74,19 +72,6 @@ function authorizedEffects(call: Call, context: StageContext): readonly Effect[]
   const effects = effectsOf(call.tool, call.params);
   requireEffects(principal, effects, context);
   return effects;
-}
-
-/** What a call on canonical parameters really does, whoever makes it. */
-export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Effect[] {
-  const { requires, metadata, execution } = tool.definition;
-  const ordinaryRisk = execution.hasSideEffects ? 'low' : 'none';
-  const own = filledPermissions(requires.permissions, params).map(
-    (permission): Effect => ({ permission, risk: ordinaryRisk, target: tool.id }),
-  );
-  const effects = tool.effects?.(params) ?? own;
-  if (!metadata.isDangerous) return effects;
-  // A dangerous tool that names no effect is dangerous all the same.
-  return (effects.length === 0 ? own : effects).map((effect) => ({ ...effect, risk: 'dangerous' }));
 }
 
 function requirePermissions(principal: Principal, permissions: readonly string[], authorizer: Authorizer): void {
