@@ -23,7 +23,7 @@ export const ownTools: readonly RegisteredTool[] = [
   ...basicTools,
   ...jobTools(anything),
   ...sensorTools(anything),
-  ...accessTools(anything, anything),
+  ...accessTools(anything, anything, anything),
   ...meshTools(anything),
   ...agentTools(anything),
   ...registrationTools(anything),

@@ -62,6 +62,7 @@ class BenchHub {
       issuers: new Map([[this.#hubId, this.#rawKey]]),
       revocations: { firstRevoked: () => undefined },
       time: { now: systemClock.now, isTrusted: () => true },
+      onIssuedAt: () => {},
     },
     { hubId: this.#hubId },
   );

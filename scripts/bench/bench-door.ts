@@ -83,6 +83,10 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
       metrics: new MetricRegistry(),
       health: { health: () => health },
       problems: new HubProblems(),
+      time: clock,
+      meshDrops: () => ({}),
+      registrations: { record: () => undefined, isManagedBy: () => false },
+      signChallenge: () => new Uint8Array(),
     },
     { host: '127.0.0.1', port: 0 },
   );

@@ -31,8 +31,8 @@ export interface AgentCollaborators
   readonly tokens: TokenAuthority;
   /** The tools that its agents may name. */
   readonly registry: Pick<KnownTools, 'resolve' | 'hubsOf'>;
-  /** The other hubs; none when absent. */
-  readonly outlook?: { readonly view: Pick<MeshView, 'peers'> };
+  /** The other hubs. */
+  readonly outlook: { readonly view: Pick<MeshView, 'peers'> };
   readonly validator: SchemaValidator;
 }
 

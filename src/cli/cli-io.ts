@@ -36,7 +36,7 @@ export interface CliIo {
   /** Shows a file in the person's browser. */
   readonly openFile?: (file: string) => Promise<void>;
   /** Ends what runs for long, such as `events`. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Waits; tests answer at once. */
   readonly sleep?: (ms: number) => Promise<void>;
   /** Moves the spinner; tests tick it themselves. */

@@ -33,7 +33,7 @@ export async function loginElsewhere(call: Invocation, given: string): Promise<u
 
 /** What the hub says of the token that asks. */
 async function factsOf({ io }: Invocation, token: string): Promise<JsonObject> {
-  const bearer = new HubClient({ ...io, env: { ...io.env, ATMO_TOKEN: token } });
+  const bearer = new HubClient({ fetch: io.fetch, signal: io.signal, env: { ...io.env, ATMO_TOKEN: token } });
   const facts = await bearer.call('hub:show_token', { token });
   if (isJsonObject(facts) && facts.state === 'valid') return facts;
   throw new AtmoError('TOKEN_INVALID', 'The hub does not take this token any more; mint another there: atmo token mint');

@@ -50,7 +50,7 @@ function topicHelp(topic: readonly string[], output: Output): number {
 
 /** `atmo` alone does nothing, which is wrong usage for a script; a person is told where to begin. */
 async function greet(output: Output, io: CliIo): Promise<number> {
-  const hub = new HubClient({ ...io, signal: AbortSignal.timeout(LONGEST_GREETING_MS) });
+  const hub = new HubClient({ env: io.env, fetch: io.fetch, signal: AbortSignal.timeout(LONGEST_GREETING_MS) });
   const standing = await standingAt(hub);
   output.answer({ standing: standing.kind, commands: COMMANDS.map(({ name, summary }) => ({ name, summary })) }, () =>
     welcome(standing, hub.url),

@@ -65,7 +65,7 @@ export interface GatewayCollaborators {
   /** The other hubs, their tools and their events. */
   readonly outlook: Pick<MeshPorts, 'view' | 'events' | 'tools'>;
   /** What the mesh dropped or refused since the start, by reason. */
-  readonly meshDrops?: () => Readonly<Record<string, number>>;
+  readonly meshDrops: () => Readonly<Record<string, number>>;
   readonly search: ToolSearch;
   readonly entities: EntitySearch;
   /** What people call devices and areas beside their names. */
@@ -73,8 +73,8 @@ export interface GatewayCollaborators {
   readonly validator: SchemaValidator;
   readonly jobs: JobPort;
   readonly capabilities: CapabilityCatalogue;
-  /** When and by whom tools were registered while the hub ran; none were when absent. */
-  readonly registrations?: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
+  /** When and by whom tools were registered while the hub ran. */
+  readonly registrations: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
   readonly directory: DeviceDirectory;
   readonly readings: ReadingStore;
   readonly events: EventBus;
@@ -85,13 +85,13 @@ export interface GatewayCollaborators {
   /** For what is wrong with the certificate's files. */
   readonly problems: Pick<HubProblems, 'raise'>;
   /** Signs with the hub's key, so that callers can know it before they send a token. */
-  readonly signChallenge?: (statement: Uint8Array) => Uint8Array;
+  readonly signChallenge: (statement: Uint8Array) => Uint8Array;
   readonly logger: Logger;
   /** For what outlives a restart. */
   readonly store: KeyValueStore;
   readonly clock: Clock;
-  /** For the validity of certificates; the clock when absent. */
-  readonly time?: { now(): number };
+  /** For the validity of certificates: never before what is known to have passed. */
+  readonly time: { now(): number };
 }
 
 /** Where the door listens; with `tls` other machines reach it, over TLS alone. */
@@ -124,13 +124,61 @@ export class HttpGateway implements Service {
     this.#port = options.port;
     this.#feed = new EventFeed(events, clock);
     this.#remote = new RemoteEventStreams({ events: outlook.events, clock });
-    this.#sight = new CallerSight({ ...collaborators, mesh: outlook.view });
-    this.#audience = new EventAudience({ ...collaborators, sight: this.#sight });
-    this.#catalogue = new ToolCatalogue({ ...collaborators, sight: this.#sight });
+    this.#sight = new CallerSight({
+      directory: collaborators.directory,
+      readings: collaborators.readings,
+      authorizer: collaborators.authorizer,
+      homeNames: collaborators.homeNames,
+      mesh: outlook.view,
+    });
+    this.#audience = new EventAudience({
+      authorizer: collaborators.authorizer,
+      registry: collaborators.registry,
+      jobs: collaborators.jobs,
+      sight: this.#sight,
+    });
+    this.#catalogue = new ToolCatalogue({
+      tools: collaborators.tools,
+      authorizer: collaborators.authorizer,
+      pipeline: collaborators.pipeline,
+      search: collaborators.search,
+      entities: collaborators.entities,
+      sight: this.#sight,
+    });
     const reads = new ReadPace(clock);
-    this.#mcp = openMcp({ ...collaborators, reads, catalogue: this.#catalogue, sight: this.#sight });
+    this.#mcp = openMcp({
+      tools: collaborators.tools,
+      registry: collaborators.registry,
+      outlook: collaborators.outlook,
+      readings: collaborators.readings,
+      validator: collaborators.validator,
+      authorizer: collaborators.authorizer,
+      pipeline: collaborators.pipeline,
+      jobs: collaborators.jobs,
+      health: collaborators.health,
+      clock: collaborators.clock,
+      authenticator: collaborators.authenticator,
+      logger: collaborators.logger,
+      store: collaborators.store,
+      directory: collaborators.directory,
+      events: collaborators.events,
+      reads,
+      catalogue: this.#catalogue,
+      sight: this.#sight,
+    });
     const { host, tls } = options;
-    this.#tls = tls && new TlsKeeper({ ...collaborators, time: collaborators.time ?? clock }, { ...tls, host });
+    this.#tls =
+      tls &&
+      new TlsKeeper(
+        {
+          clock: collaborators.clock,
+          time: collaborators.time,
+          logger: collaborators.logger,
+          events: collaborators.events,
+          problems: collaborators.problems,
+        },
+        { ...tls, host },
+      );
     this.#routes = this.#routeTable();
     const requests = metrics.counter('atmo_http_requests_total', 'HTTP requests by route and status');
     this.app = createDoor(this.#routes, {
@@ -143,7 +191,7 @@ export class HttpGateway implements Service {
       guesses: this.#guessGuard(),
       reads,
     });
-    this.#server = new HttpServer(this.app, { clock, ...(this.#tls && { certificates: this.#tls }) });
+    this.#server = new HttpServer(this.app, { clock, certificates: this.#tls });
   }
 
   /** Where the hub answers, once started. */
@@ -164,7 +212,7 @@ export class HttpGateway implements Service {
   async start(): Promise<void> {
     const { metrics, outlook, meshDrops } = this.#collaborators;
     this.#feed.start();
-    watchMesh(metrics, { view: outlook.view, ...(meshDrops && { drops: meshDrops }) });
+    watchMesh(metrics, { view: outlook.view, drops: meshDrops });
     const stopFigures = watchHub(metrics, { ...this.#collaborators, feed: this.#feed });
     this.#stopWatching = [stopFigures, this.#audience.start()];
     if (this.#tls) await this.#tls.start();
@@ -203,26 +251,51 @@ export class HttpGateway implements Service {
     const aboutTools = (routes: readonly Route[]) => routes.map((route) => whenKnown(route, () => all.tools.whole()));
     return [
       ...pageRoutes(new PageFiles(PAGE_DIR)),
-      ...systemRoutes({ ...all, port: () => this.#port }),
-      ...aboutTools(descriptionRoutes({ ...all, catalogue, routes: () => this.#routes, url: () => this.url })),
+      ...systemRoutes({
+        health: all.health,
+        metrics: all.metrics,
+        clock: all.clock,
+        authorizer: all.authorizer,
+        signChallenge: all.signChallenge,
+        port: () => this.#port,
+      }),
+      ...aboutTools(
+        descriptionRoutes({ registry: all.registry, health: all.health, catalogue, routes: () => this.#routes, url: () => this.url }),
+      ),
       ...tlsRoutes({ keeper: this.#tls, url: () => this.url }),
-      ...aboutTools(toolRoutes({ ...all, catalogue, sight })),
+      ...aboutTools(toolRoutes({ catalogue, sight })),
       ...registrationRoutes(all.pipeline),
-      ...aboutTools(discoverRoutes({ ...all, catalogue, sight })),
+      ...aboutTools(discoverRoutes({ pipeline: all.pipeline, catalogue, sight })),
       ...callRoutes(all.pipeline, catalogue),
-      ...toolCallRoutes({ ...all, catalogue, nodeId: () => all.health.health().nodeId }),
+      ...toolCallRoutes({ pipeline: all.pipeline, clock: all.clock, catalogue, nodeId: () => all.health.health().nodeId }),
       ...hubRoutes(all.pipeline),
       ...aboutTools(previewRoutes({ catalogue, sight })),
       ...meshRoutes(all.pipeline),
       ...approvalRoutes(all.pipeline),
       ...jobRoutes(all.jobs),
-      ...aboutTools(capabilityRoutes({ ...all, catalogue, sight })),
-      ...aboutTools(deviceRoutes({ ...all, catalogue, sight })),
+      ...aboutTools(capabilityRoutes({ capabilities: all.capabilities, catalogue, sight })),
+      ...aboutTools(
+        deviceRoutes({ directory: all.directory, entities: all.entities, homeNames: all.homeNames, clock: all.clock, catalogue, sight }),
+      ),
       ...deviceNameRoutes(all.pipeline),
       ...areaRoutes({ sight }),
-      ...sensorRoutes({ ...all, sight }),
-      ...eventRoutes({ ...all, feed: this.#feed, remote: this.#remote, mesh: all.outlook.view, audience: this.#audience }),
-      ...aboutTools(monitorRoutes({ ...all, catalogue })),
+      ...sensorRoutes({ readings: all.readings, clock: all.clock, sight }),
+      ...eventRoutes({
+        authenticator: all.authenticator,
+        feed: this.#feed,
+        remote: this.#remote,
+        mesh: all.outlook.view,
+        audience: this.#audience,
+      }),
+      ...aboutTools(
+        monitorRoutes({
+          pipeline: all.pipeline,
+          authorizer: all.authorizer,
+          health: all.health,
+          registrations: all.registrations,
+          catalogue,
+        }),
+      ),
       ...this.#mcp.routes(),
     ];
   }

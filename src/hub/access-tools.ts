@@ -14,28 +14,25 @@ import { tokenTools } from '../tools/builtin/access/token-tools.ts';
 import { reloadConfigTool } from '../tools/builtin/config-tool.ts';
 import { sequenceTool } from '../tools/builtin/sequence-tools.ts';
 import { snapshotTool } from '../tools/builtin/snapshot-tool.ts';
-import type { CallPipeline } from '../tools/calls/call-pipeline.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
-import type { KnownTools } from '../tools/elsewhere/known-tools.ts';
-import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
-import type { ToolRegistry } from '../tools/tool-registry.ts';
 import type { Access } from './open-access.ts';
+import type { Workshop } from './open-workshop.ts';
 
-interface AccessToolParts {
+interface AccessToolGround {
   readonly clock: Clock;
   readonly store: StateStore;
   readonly readings: HistoryStore;
   readonly access: Access;
   readonly directory: DeviceDirectory;
-  readonly registry: ToolRegistry;
-  readonly tools: KnownTools;
-  readonly validator: SchemaValidator;
-  readonly pipeline: CallPipeline;
 }
 
 /** The tools with which people administer who may do what, and read what was done. */
-export function accessTools(parts: AccessToolParts, { roles, stateDir, reload }: HubConfig): readonly RegisteredTool[] {
-  const { access, directory: devices, registry, tools, validator, pipeline } = parts;
+export function accessTools(
+  ground: AccessToolGround,
+  { registry, tools, validator, pipeline }: Pick<Workshop, 'registry' | 'tools' | 'validator' | 'pipeline'>,
+  { roles, stateDir, reload }: HubConfig,
+): readonly RegisteredTool[] {
+  const { access, directory: devices } = ground;
   const { audit, authorizer, rules, tokens, time } = access;
   return [
     ...approvalTools(access),
@@ -46,13 +43,13 @@ export function accessTools(parts: AccessToolParts, { roles, stateDir, reload }:
     ...clockTools(time),
     ...ownerTools(access),
     sequenceTool(() => pipeline),
-    snapshotTool(databaseCopies(parts, stateDir)),
+    snapshotTool(databaseCopies(ground, stateDir)),
     ...(reload ? [reloadConfigTool(reload)] : []),
   ];
 }
 
 /** The journal last: what the state says of it, such as its head, is in it then. */
-function databaseCopies({ clock, store, readings, access }: AccessToolParts, stateDir: string): DatabaseCopies {
+function databaseCopies({ clock, store, readings, access }: AccessToolGround, stateDir: string): DatabaseCopies {
   return new DatabaseCopies(clock, stateDir, [
     { name: 'history.db', snapshot: () => readings.snapshot() },
     { name: 'state.db', snapshot: () => store.snapshot() },

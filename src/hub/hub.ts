@@ -13,6 +13,7 @@ import type { HttpGateway } from '../gateway/http-gateway.ts';
 import type { HealthReport } from '../gateway/ports.ts';
 import { toStorageError } from '../journal/storage-error.ts';
 import type { MeshRoom } from '../mesh/mesh-room.ts';
+import type { MeshHub } from '../mesh/mesh-session.ts';
 import { meshTools } from '../mesh/mesh-tools.ts';
 import { basicTools } from '../tools/builtin/basic-tools.ts';
 import { jobTools } from '../tools/builtin/job-tools.ts';
@@ -97,28 +98,44 @@ export class Hub implements Service {
     const workshop = await openWorkshop(ground, this.#config, this.#stack);
     this.#pipeline = workshop.pipeline;
     this.#orchestrator = new ToolOrchestrator(
-      { ...workshop, ...ground.access },
+      {
+        pipeline: workshop.pipeline,
+        registry: workshop.registry,
+        tools: workshop.tools,
+        capabilities: workshop.capabilities,
+        authenticator: ground.access.authenticator,
+      },
       { orchestratorId: ground.access.key.hubId, isDynamicRegistrationAllowed: this.#config.tools.isDynamicRegistrationAllowed },
     );
-    this.#registerAll(workshop.registry, [...basicTools, ...jobTools(workshop.jobs), ...sensorTools({ ...ground, ...ground.access })]);
-    this.#registerAll(workshop.registry, accessTools({ ...ground, ...workshop }, this.#config));
+    this.#registerAll(workshop.registry, [
+      ...basicTools,
+      ...jobTools(workshop.jobs),
+      ...sensorTools({
+        readings: ground.readings,
+        directory: ground.directory,
+        homeNames: ground.homeNames,
+        authorizer: ground.access.authorizer,
+      }),
+    ]);
+    this.#registerAll(workshop.registry, accessTools(ground, workshop, this.#config));
     const { room } = ground;
     const { profilesDir, stateDir } = this.#config;
     const takenOf = takenInStore(ground.store, stateDir);
     if (room) await openDevices(ground, workshop, { room, profilesDir, takenOf, stack: this.#stack });
-    await openSensors({ ...ground, ...workshop }, this.#config.sensors, this.#stack);
+    await openSensors(ground, workshop.registry, { config: this.#config.sensors, stack: this.#stack });
     const { version } = this.#health;
     const programs = openProgramSandbox(this.#config.connectors.sandbox, { stateDir: this.#config.stateDir, env: process.env });
-    const parts = { config: this.#config, env: process.env, programs, stack: this.#stack };
-    await openConnectors(ground, workshop, { ...parts, version });
-    const registrations = await openRegistration(ground, workshop, parts);
+    await openConnectors(ground, workshop, { config: this.#config, env: process.env, programs, version, stack: this.#stack });
+    const registrations = await openRegistration(ground, workshop, { config: this.#config, programs, stack: this.#stack });
     const runner = await this.#startAgents(ground, workshop);
     for (const part of [registrations, runner]) workshop.nameUses.add(() => part.writings());
     this.#warnOfUnknownNames(workshop.registry);
-    const gateway = openGateway(
-      { ...ground, ...workshop, registrations },
-      { config: this.#config, health: () => this.#healthNow(), meshDrops: () => this.#mesh?.drops() ?? {} },
-    );
+    const gateway = openGateway(ground, workshop, {
+      config: this.#config,
+      health: () => this.#healthNow(),
+      meshDrops: () => this.#mesh?.drops() ?? {},
+      registrations,
+    });
     this.#gateway = gateway;
     this.#mesh = this.#makeMesh(ground, workshop, gateway);
     this.#registerAll(workshop.registry, meshTools(this.#mesh));
@@ -150,8 +167,12 @@ export class Hub implements Service {
 
   async #startAgents({ events, readings, store, directory: devices, access }: Ground, workshop: Workshop): Promise<AgentRunner> {
     const runner = new AgentRunner({
-      ...workshop,
-      ...access,
+      outlook: workshop.outlook,
+      validator: workshop.validator,
+      pipeline: workshop.pipeline,
+      tokens: access.tokens,
+      authorizer: access.authorizer,
+      time: access.time,
       registry: workshop.tools,
       clock: this.#clock,
       logger: this.#logger,
@@ -175,18 +196,20 @@ export class Hub implements Service {
   }
 
   #makeMesh(ground: Ground, workshop: Workshop, gateway: HttpGateway): MeshRoom {
-    const { access, directory: devices, ...parts } = ground;
-    const { registry, capabilities } = workshop;
-    const own = {
-      ...parts,
-      ...workshop,
-      devices,
+    const { access, directory: devices, events, store, membership } = ground;
+    const { registry, capabilities, validator, pipeline, jobStore } = workshop;
+    const hub: MeshHub = {
       clock: this.#clock,
       logger: this.#logger.child({ room: 'mesh' }),
+      events,
+      store,
       time: access.time,
       audit: access.audit,
-      key: access.key,
       registry,
+      devices,
+      validator,
+      pipeline,
+      jobStore,
       capabilities: () => capabilities.list(devices, () => false),
       isOnline: () => workshop.networkRoutes.isOnline(),
       authority: access.tokens,
@@ -194,9 +217,8 @@ export class Hub implements Service {
       tokens: access.meshTokens,
       revocations: access.revocations,
       mayHear: (principal: Principal) => gateway.mayHear(principal),
-      version: this.#health.version,
     };
-    return openMesh(own, this.#config);
+    return openMesh({ hub, key: access.key, membership, version: this.#health.version }, this.#config);
   }
 
   #healthNow(): HealthReport {

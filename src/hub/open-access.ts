@@ -27,7 +27,6 @@ import type { DeviceFacts } from '../core/devices/device-facts.ts';
 import type { EventBus } from '../core/events.ts';
 import type { HubProblems } from '../core/hub-problems.ts';
 import type { Logger } from '../core/logger.ts';
-import { NO_MESH } from '../core/mesh/mesh-trust.ts';
 import type { ServiceStack } from '../core/service.ts';
 import { repairTeller } from '../core/storage/kept-file.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
@@ -47,9 +46,9 @@ export interface AccessGround {
   /** What is known of devices for grants by type or area, and for rules. */
   readonly devices: ResourceGroups & DeviceFacts;
   /** What other hubs tell of theirs. */
-  readonly devicesElsewhere?: GroupsElsewhere;
-  /** Opens the membership in a mesh, once key and time are there; the hub trusts no other when absent. */
-  readonly openStanding?: (identity: Identity) => Promise<MeshStanding>;
+  readonly devicesElsewhere: GroupsElsewhere;
+  /** Opens the membership in a mesh, once key and time are there. */
+  readonly openStanding: (identity: Identity) => Promise<MeshStanding>;
 }
 
 /** Who may do what here, and the proof of what was done. */
@@ -75,9 +74,6 @@ export interface Access {
 export type Identity = Pick<Access, 'key' | 'time' | 'audit' | 'credential'>;
 type Tokens = Pick<Access, 'authenticator' | 'tokens' | 'revocations' | 'meshTokens'>;
 
-/** A hub on its own. */
-const NO_STANDING: MeshStanding = { ...NO_MESH, own: () => undefined };
-
 /** Opens everything that decides about calls, each part started when the next one needs it. */
 export async function openAccess(ground: AccessGround, config: HubConfig, stack: ServiceStack): Promise<Access> {
   const identity = await openIdentity(ground, config, stack);
@@ -92,8 +88,22 @@ export async function openAccess(ground: AccessGround, config: HubConfig, stack:
   const book = { clock, time, logger, events, audit, problems: ground.problems, store, facts: devices };
   const rules = new RuleBook(book, config.rulesFile, { mustExist });
   await stack.start(rules);
-  const authorizer = new GrantAuthorizer({ groups: devices, ...(elsewhere && { elsewhere }), validity: tokens.authenticator });
-  return { ...identity, ...tokens, authorizer, rateLimiter: new TokenRateLimiter(clock), approvers, approvals, rules };
+  const authorizer = new GrantAuthorizer({ groups: devices, elsewhere, validity: tokens.authenticator });
+  return {
+    key,
+    time,
+    audit,
+    credential: identity.credential,
+    authenticator: tokens.authenticator,
+    authorizer,
+    tokens: tokens.tokens,
+    revocations: tokens.revocations,
+    meshTokens: tokens.meshTokens,
+    rateLimiter: new TokenRateLimiter(clock),
+    approvers,
+    approvals,
+    rules,
+  };
 }
 
 async function openIdentity(ground: AccessGround, config: HubConfig, stack: ServiceStack): Promise<Identity> {
@@ -117,7 +127,7 @@ async function openTokens(ground: AccessGround, identity: Identity, stack: Servi
   const { clock, logger, events, store, openStanding } = ground;
   const { key: hub, time, audit } = identity;
   const { hubId } = hub;
-  const mesh = (await openStanding?.(identity)) ?? NO_STANDING;
+  const mesh = await openStanding(identity);
   const meshId = () => mesh.meshId();
   const issuers = new IssuerTrust({ hub, mesh });
   const revocations = new RevocationList({ hub, issuers, store, time, logger });

@@ -49,15 +49,20 @@ const CONNECTORS: readonly OpenConnector[] = [
 
 /** Registers the tools of all connectors, and starts what runs beside calls. CONFIG_INVALID for a setting that cannot be. */
 export async function openConnectors(
-  { access, directory: devices, ...ground }: Ground,
+  ground: Ground,
   { registry, capabilities, pipeline }: Workshop,
   { config, env, programs, version, stack }: ConnectorOptions,
 ): Promise<void> {
   const takenOf = takenInStore(ground.store, config.stateDir);
   requireOwnFilesApart(config, env, readRecordFile(config.tools.manifestFile, { takenOf }));
+  const { access, clock, store, directory: devices } = ground;
   const { tokens, authorizer } = access;
-  const shared = {
-    ...ground,
+  const shared: ConnectorGround = {
+    clock,
+    events: ground.events,
+    problems: ground.problems,
+    store,
+    readings: ground.readings,
     logger: ground.logger.child({ room: 'connectors' }),
     registry,
     devices,
@@ -66,7 +71,7 @@ export async function openConnectors(
     nodeId: access.key.hubId,
     stateDir: config.stateDir,
     hub: { name: hubName(config), version },
-    agents: { clock: ground.clock, pipeline, tokens, authorizer },
+    agents: { clock, pipeline, tokens, authorizer },
   };
   for (const open of CONNECTORS) {
     const { tools, aliases = {}, capabilities: brought = [], service } = open(shared, config.connectors);

@@ -64,7 +64,7 @@ export async function openDevices(ground: Ground, workshop: Workshop, { room, pr
     }),
     ...homeNameTools({ names: homeNames, devices: names, directory: ground.directory, readings, administration, uses: workshop.nameUses }),
     ...classTools(ports),
-    controlMatterDevice({ ...ports, profiles }),
+    controlMatterDevice({ devices: ports.devices, names: ports.names, access: ports.access, validator: ports.validator, profiles }),
   ];
   for (const tool of tools) registry.register(tool);
   registry.alias(MATTER_COMMAND_ALIAS, 'matter:control_matter_device');

@@ -21,31 +21,52 @@ import type { Access } from './open-access.ts';
 import type { Workshop } from './open-workshop.ts';
 
 /** What the door opens to. */
-interface GatewayGround extends Workshop {
+interface GatewayGround {
   readonly access: Access;
   readonly directory: DeviceDirectory;
   readonly readings: ReadingStore;
   readonly events: EventBus;
   readonly homeNames: KeptHomeNames;
-  readonly registrations: ToolRegistrar;
   readonly store: KeyValueStore;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly problems: HubProblems;
 }
 
+type GatewayWorkshop = Pick<Workshop, 'registry' | 'tools' | 'validator' | 'jobs' | 'outlook' | 'capabilities' | 'pipeline'>;
+
 interface GatewayWishes {
+  readonly registrations: ToolRegistrar;
   readonly config: HubConfig;
   readonly health: () => HealthReport;
   readonly meshDrops: () => Readonly<Record<string, number>>;
 }
 
 /** The HTTP interface of a hub, with the search, MCP and the page behind it. */
-export function openGateway(ground: GatewayGround, { config, health, meshDrops }: GatewayWishes): HttpGateway {
+export function openGateway(
+  ground: GatewayGround,
+  workshop: GatewayWorkshop,
+  { config, health, meshDrops, registrations }: GatewayWishes,
+): HttpGateway {
   const { access, directory, homeNames } = ground;
   return new HttpGateway(
     {
-      ...ground,
+      pipeline: workshop.pipeline,
+      registry: workshop.registry,
+      tools: workshop.tools,
+      outlook: workshop.outlook,
+      validator: workshop.validator,
+      jobs: workshop.jobs,
+      capabilities: workshop.capabilities,
+      registrations,
+      directory,
+      homeNames,
+      readings: ground.readings,
+      events: ground.events,
+      problems: ground.problems,
+      logger: ground.logger,
+      store: ground.store,
+      clock: ground.clock,
       search: new LexicalToolSearch({ names: homeNames, device: (id) => directory.get(id as DeviceId) }),
       entities: new LexicalEntitySearch(homeNames),
       authenticator: access.authenticator,

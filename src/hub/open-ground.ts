@@ -72,20 +72,52 @@ export async function openGround({ clock, logger, problems, mesh }: GroundParts,
   const readings = new HistoryStore(journal, { ...places, retentionMs });
   await stack.start(readings);
   const takenOf = takenInStore(store, config.stateDir);
-  const room = await openMatter({ ...journal, store, takenOf }, config.matter, directory.matter);
+  const room = await openMatter(
+    {
+      clock,
+      logger,
+      events,
+      problems,
+      fileAnchors,
+      store,
+      takenOf,
+    },
+    config.matter,
+    directory.matter,
+  );
   const boardDevices = new BoardDevices(journal);
   const devices = new JoinedDirectory([room?.directory ?? NO_DEVICES, boardDevices]);
   const deviceNames = new DeviceNameClaims(store);
   const homeNames = new KeptHomeNames(store, deviceNames);
   const shared = {
-    ...journal,
+    clock,
+    logger,
+    events,
+    problems,
+    fileAnchors,
     store,
     snapshotDirectory: directory.snapshots,
     devices: new DeviceGroups(devices, homeNames),
     devicesElsewhere: new DevicesElsewhere(mesh),
   };
-  const { membership, access } = await openTrust(shared, { ...config, stateDir: directory.root }, stack);
-  return { ...journal, store, readings, room, directory: devices, boardDevices, homeNames, deviceNames, membership, access, mesh };
+  const settings = { ...config, stateDir: directory.root };
+  const { membership, access } = await openTrust(shared, settings, stack);
+  return {
+    clock,
+    logger,
+    events,
+    problems,
+    store,
+    readings,
+    room,
+    directory: devices,
+    boardDevices,
+    homeNames,
+    deviceNames,
+    membership,
+    access,
+    mesh,
+  };
 }
 
 interface MatterGround extends JournalCollaborators {

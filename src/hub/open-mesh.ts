@@ -15,7 +15,8 @@ import { hubName } from './open-workshop.ts';
 const ROOT_KEY_FILE = 'mesh-root.key';
 const PRE_SHARED_KEY = /^[0-9a-f]{64}$/i;
 
-interface MeshGround extends MeshHub {
+interface MeshGround {
+  readonly hub: MeshHub;
   readonly key: OwnHub;
   readonly membership: Membership;
   /** Of the software. */
@@ -24,15 +25,15 @@ interface MeshGround extends MeshHub {
 
 /** The mesh of this hub, not started. libp2p is loaded once the hub is a member or joins: it costs 25 MB bundled. */
 export function openMesh(ground: MeshGround, { mesh, ...config }: HubConfig): MeshRoom {
-  const { key, version, clock } = ground;
+  const { hub, key, membership, version } = ground;
   const openEngine: ConstructorParameters<typeof MeshRoom>[0]['openEngine'] = async (gate, role) => {
     const { Libp2pEngine } = await import('../mesh/engine/libp2p/libp2p-engine.ts');
     const listen = role === 'member' ? { host: mesh.host, port: mesh.port } : { host: '127.0.0.1', port: 0 };
     const preSharedKey = mesh.preSharedKeyFile === undefined ? undefined : readPreSharedKey(mesh.preSharedKeyFile);
-    const options = { maxConnections: mesh.maxPeers, ...(preSharedKey && { preSharedKey }) };
-    return new Libp2pEngine({ key: key.privateKey, gate, listen, clock, ...options });
+    const maxConnections = mesh.maxPeers;
+    return new Libp2pEngine({ key: key.privateKey, gate, listen, clock: hub.clock, maxConnections, ...(preSharedKey && { preSharedKey }) });
   };
-  return new MeshRoom({ ...ground, openEngine }, { ...mesh, name: hubName({ mesh, ...config }), version });
+  return new MeshRoom({ hub, membership, openEngine }, { ...mesh, name: hubName({ mesh, ...config }), version });
 }
 
 /**
@@ -46,12 +47,35 @@ export async function openTrust(
 ): Promise<{ readonly membership: Membership; readonly access: Access }> {
   const opened = Promise.withResolvers<Membership>();
   const openStanding: AccessGround['openStanding'] = async ({ key, time }) => {
-    const membership = openMembership({ ...ground, self: key, time, rootKeyFile: rootKeyFile(config.stateDir, repairTeller(ground)) });
+    const membership = openMembership({
+      store: ground.store,
+      clock: ground.clock,
+      events: ground.events,
+      logger: ground.logger,
+      self: key,
+      time,
+      rootKeyFile: rootKeyFile(config.stateDir, repairTeller(ground)),
+    });
     await stack.start(membership.membership);
     opened.resolve(membership);
     return membership.membership;
   };
-  const access = await openAccess({ ...ground, openStanding }, config, stack);
+  const access = await openAccess(
+    {
+      clock: ground.clock,
+      logger: ground.logger,
+      events: ground.events,
+      problems: ground.problems,
+      fileAnchors: ground.fileAnchors,
+      store: ground.store,
+      snapshotDirectory: ground.snapshotDirectory,
+      devices: ground.devices,
+      devicesElsewhere: ground.devicesElsewhere,
+      openStanding,
+    },
+    config,
+    stack,
+  );
   return { membership: await opened.promise, access };
 }
 

@@ -20,6 +20,7 @@ import { boardParts, probeBoard, toolsOfBoard } from '../tools/registration/boar
 import { SeedDiscovery } from '../tools/registration/seed-discovery.ts';
 import { ToolRecordStore } from '../tools/registration/tool-record-store.ts';
 import { ToolRegistrar } from '../tools/registration/tool-registrar.ts';
+import type { ToolRegistry } from '../tools/tool-registry.ts';
 import type { Access } from './open-access.ts';
 import type { Workshop } from './open-workshop.ts';
 
@@ -56,15 +57,29 @@ export async function openRegistration(
   const report = reportTo(ground);
   const reserved = new ReservedNames();
   const takenOf = takenInStore(ground.store, stateDir);
-  await loadOwnTools({ ...ground, report, reserved }, workshop, { tools, programs, takenOf });
+  await loadOwnTools(ground, workshop.registry, { tools, programs, takenOf, report, reserved });
   const { access, deviceNames } = ground;
   const isClaimed = (name: string) => deviceNames.holderOf(name) !== undefined;
   const records = new ToolRecordStore(ground);
   const isReserved = (name: string) => reserved.has(name);
-  const parts = { ...ground, ...workshop, programs, authorizer: access.authorizer, records, isClaimed, isReserved };
-  const registrar = new ToolRegistrar(parts, tools.allowedPermissions ? { allowed: tools.allowedPermissions } : {});
+  const registrar = new ToolRegistrar(
+    {
+      registry: workshop.registry,
+      tools: workshop.tools,
+      validator: workshop.validator,
+      authorizer: access.authorizer,
+      records,
+      pipeline: workshop.pipeline,
+      clock: ground.clock,
+      logger: ground.logger,
+      isClaimed,
+      isReserved,
+      programs,
+    },
+    tools.allowedPermissions ? { allowed: tools.allowedPermissions } : {},
+  );
   const seed = new SeedDiscovery({
-    ...parts,
+    registry: workshop.registry,
     registrar,
     nucleus: [...basicTools, ...toolsOfBoard(workshop.registry.all())],
     probe: () => probeBoard(sensors.sysfs),
@@ -94,14 +109,17 @@ interface OwnTools {
   readonly tools: HubConfig['tools'];
   readonly programs: ProgramSandbox;
   readonly takenOf: (path: string) => TakenText;
+  readonly report: Report;
+  readonly reserved: ReservedNames;
 }
 
 /** Registers the tools of the manifest; what it cannot have is left out and reported. */
 async function loadOwnTools(
-  { clock, report, reserved, ...ground }: RegistrationGround & { readonly report: Report; readonly reserved: ReservedNames },
-  { registry }: Workshop,
-  { tools: { manifestFile, plugins }, programs, takenOf }: OwnTools,
+  ground: RegistrationGround,
+  registry: ToolRegistry,
+  { tools: { manifestFile, plugins }, programs, takenOf, report, reserved }: OwnTools,
 ): Promise<void> {
+  const { clock } = ground;
   const sources = { builtins: MANIFEST_BUILTINS, allowedPlugins: plugins, programs, scripts: new ScriptThreads({ clock }), takenOf };
   const { leftOut, changedPlugins, records, ...file } = await loadManifest(manifestFile, sources, (tool) => registry.register(tool));
   tellStale(ground, 'manifest of tools', file);

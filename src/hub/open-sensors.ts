@@ -20,7 +20,6 @@ export interface SensorGround {
   readonly logger: Logger;
   readonly events: EventBus;
   readonly readings: ReadingStore;
-  readonly registry: ToolRegistry;
   /** Where meters on GPIO lines keep their counts. */
   readonly store: KeyValueStore;
   readonly boardDevices: BoardDevices;
@@ -28,12 +27,17 @@ export interface SensorGround {
 }
 
 /** Starts to read the board's sensors; they come and go as the kernel has them. CONFIG_INVALID for a setting that cannot be. */
-export async function openSensors(ground: SensorGround, config: SensorsConfig, stack: ServiceStack): Promise<void> {
+export async function openSensors(
+  ground: SensorGround,
+  registry: ToolRegistry,
+  { config, stack }: { readonly config: SensorsConfig; readonly stack: ServiceStack },
+): Promise<void> {
+  const { clock, events, readings, store, homeNames } = ground;
   const logger = ground.logger.child({ room: 'sensors' });
-  const sources: SensorSource[] = [...kernelSources(ground.clock, config.sysfs)];
-  if (Object.keys(config.serial).length > 0) sources.push(await openSerial(ground.clock, config, stack));
-  if (config.gpio) sources.push(await openLines({ ...ground, logger }, config.gpio, stack));
-  await stack.start(new BoardSensors({ ...ground, logger, sources, devices: ground.boardDevices, areas: ground.homeNames }, config));
+  const sources: SensorSource[] = [...kernelSources(clock, config.sysfs)];
+  if (Object.keys(config.serial).length > 0) sources.push(await openSerial(clock, config, stack));
+  if (config.gpio) sources.push(await openLines({ clock, logger, events, readings, store, homeNames, registry }, config.gpio, stack));
+  await stack.start(new BoardSensors({ clock, logger, events, readings, sources, devices: ground.boardDevices, areas: homeNames }, config));
 }
 
 /** Loaded where the owner has an instrument on a serial port. */
@@ -47,8 +51,10 @@ async function openSerial(clock: Clock, config: SensorsConfig, stack: ServiceSta
   return source;
 }
 
+type LinesGround = Omit<SensorGround, 'boardDevices'> & { readonly registry: ToolRegistry };
+
 /** Loaded where the owner has something on the board's GPIO lines; its outputs are tools. */
-async function openLines(ground: SensorGround, config: GpioConfig, stack: ServiceStack): Promise<SensorSource> {
+async function openLines(ground: LinesGround, config: GpioConfig, stack: ServiceStack): Promise<SensorSource> {
   const { openGpio } = await import('../sensors/gpio/open-gpio.ts');
   const { service, source, tools } = openGpio(ground, config);
   stack.own(registerPlaced(ground, tools));
@@ -57,7 +63,7 @@ async function openLines(ground: SensorGround, config: GpioConfig, stack: Servic
 }
 
 /** Registers the tools of the outputs, and those again whose room has another name. */
-function registerPlaced({ registry, homeNames }: Pick<SensorGround, 'registry' | 'homeNames'>, tools: OpenGpio['tools']): AsyncDisposable {
+function registerPlaced({ registry, homeNames }: Pick<LinesGround, 'registry' | 'homeNames'>, tools: OpenGpio['tools']): AsyncDisposable {
   const register = () => {
     for (const tool of tools(homeNames)) {
       const known = registry.get(tool.id);

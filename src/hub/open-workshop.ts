@@ -34,7 +34,7 @@ export interface WorkshopGround {
   readonly store: KeyValueStore;
   readonly access: Access;
   /** The mesh, while the hub is in one. */
-  readonly mesh?: () => MeshPorts | undefined;
+  readonly mesh: () => MeshPorts | undefined;
 }
 
 /** Tools, and the one way to them. */
@@ -60,7 +60,7 @@ export async function openWorkshop(ground: WorkshopGround, config: HubConfig, st
   const { access, store, clock, logger, events } = ground;
   const validator = new SchemaValidator();
   const registry = new ToolRegistry({ validator }, { onWarning: config.tools.refusesUndescribed ? 'error' : 'keep' });
-  const outlook = new MeshOutlook(ground.mesh ?? (() => undefined));
+  const outlook = new MeshOutlook(ground.mesh);
   const self = { id: access.key.hubId, name: hubName(config) };
   const known = new KnownTools({ registry, self, remote: outlook.tools, mesh: outlook.view });
   const jobStore = new JobStore({ store, clock, events });

@@ -17,7 +17,8 @@ import { type MeshHub, type MeshOptions, MeshSession } from './mesh-session.ts';
 const RETRY_MS = 10_000;
 const MAX_INVITE_ADDRESSES = 4;
 
-interface RoomParts extends MeshHub {
+interface RoomParts {
+  readonly hub: MeshHub;
   readonly membership: Membership;
   /** Makes an engine that is not started yet; `member` listens where the owner says, `guest` only connects. */
   readonly openEngine: (gate: ConnectionGate, role: 'member' | 'guest') => Promise<MeshEngine>;
@@ -51,9 +52,9 @@ export class MeshRoom implements Service, MeshControl {
 
   /** Goes on where the hub was a member before. A mesh that cannot begin is told and tried again; the hub runs without it. */
   async start(): Promise<void> {
-    const { membership, events } = this.#parts;
-    const stopNotes = keepMembershipNotes(this.#parts);
-    const stopWatch = events.listen(({ type }) => {
+    const { hub, membership } = this.#parts;
+    const stopNotes = keepMembershipNotes(hub);
+    const stopWatch = hub.events.listen(({ type }) => {
       if (type === 'mesh.changed' && membership.membership.state() === 'revoked') void this.#inTurn(() => this.#close());
     });
     this.#stopListening = () => {
@@ -149,16 +150,17 @@ export class MeshRoom implements Service, MeshControl {
       await this.#open();
     } catch (thrown) {
       const { message } = toAtmoError(thrown);
-      this.#parts.logger.error('mesh.not_started', { problem: message, retry_ms: RETRY_MS });
-      this.#parts.events.emit('hub.warning', this.#parts.membership.membership.self.hubId, { warning: 'mesh.not_started', message });
-      this.#cancelRetry = this.#parts.clock.after(RETRY_MS, () => void this.#inTurn(() => this.#resume()));
+      const { hub, membership } = this.#parts;
+      hub.logger.error('mesh.not_started', { problem: message, retry_ms: RETRY_MS });
+      hub.events.emit('hub.warning', membership.membership.self.hubId, { warning: 'mesh.not_started', message });
+      this.#cancelRetry = hub.clock.after(RETRY_MS, () => void this.#inTurn(() => this.#resume()));
     }
   }
 
   async #open(): Promise<void> {
-    const { membership, openEngine } = this.#parts;
+    const { hub, membership, openEngine } = this.#parts;
     const engine = await openEngine(membership.gate, 'member');
-    const session = new MeshSession({ ...this.#parts, engine }, this.#options);
+    const session = new MeshSession({ hub, membership, engine }, this.#options);
     // Calls may go out as soon as the first peer is there.
     this.#session = session;
     try {
@@ -179,7 +181,8 @@ export class MeshRoom implements Service, MeshControl {
 
   /** Asks the hubs that the invite names, and those that are found on the local network, to be let in. */
   async #joinAsGuest(invite: string, signal: AbortSignal): Promise<void> {
-    const { membership, clock, logger, openEngine, time } = this.#parts;
+    const { hub, membership, openEngine } = this.#parts;
+    const { clock, logger, time } = hub;
     await using stack = new ServiceStack();
     const engine = await openEngine(membership.gate, 'guest');
     await stack.start(engine);

@@ -79,7 +79,8 @@ export interface MeshOptions extends MeshSettings {
   readonly version: string;
 }
 
-interface SessionParts extends MeshHub {
+interface SessionParts {
+  readonly hub: MeshHub;
   readonly membership: Membership;
   readonly engine: MeshEngine;
 }
@@ -100,7 +101,8 @@ export class MeshSession implements Service {
   readonly #stack = new ServiceStack();
 
   constructor(parts: SessionParts, options: MeshOptions) {
-    const { clock, logger, engine, membership } = parts;
+    const { hub, engine, membership } = parts;
+    const { clock, logger, time, events, registry } = hub;
     this.#parts = parts;
     this.#options = options;
     this.#watch = new InterfaceWatch({ clock, logger, names: options.interfaces });
@@ -109,10 +111,36 @@ export class MeshSession implements Service {
     const dnsSd = { clock, logger, watch: this.#watch, hostLabel: engine.id };
     this.#dnsSd = options.isDiscoveryEnabled ? new DnsSd(dnsSd) : undefined;
     this.#keeper = this.#makeKeeper();
-    this.renewal = new CertificateRenewal({ ...parts, ...membership, links: this.#links });
-    const client = new CallClient(this.#callParts());
+    this.renewal = new CertificateRenewal({
+      membership: membership.membership,
+      admission: membership.admission,
+      authority: membership.authority,
+      links: this.#links,
+      time,
+      clock,
+      events,
+      logger,
+    });
+    const calls = this.#callParts();
+    const client = new CallClient(calls);
     this.#door = new CallDoor(
-      { ...parts, ...this.#callParts(), jobs: parts.jobStore, epoch: () => this.#gossip.announcer.epoch },
+      {
+        self: calls.self,
+        epoch: () => this.#gossip.announcer.epoch,
+        links: this.#links,
+        routes: calls.routes,
+        members: calls.members,
+        authority: hub.authority,
+        validity: hub.validity,
+        pipeline: hub.pipeline,
+        jobs: hub.jobStore,
+        registry,
+        events,
+        mayHear: hub.mayHear,
+        clock,
+        time,
+        drops: this.#counters,
+      },
       { relays: options.isRelay },
     );
     const { peers, catalogue } = this.#gossip;
@@ -164,7 +192,8 @@ export class MeshSession implements Service {
   }
 
   #listen(): void {
-    const { membership, revocations, engine, events } = this.#parts;
+    const { hub, membership, engine } = this.#parts;
+    const { revocations, events } = hub;
     const ended = (hub: HubId) => {
       void engine.disconnect(hub);
       this.#gossip.directory.recheck();
@@ -186,7 +215,8 @@ export class MeshSession implements Service {
   }
 
   #makeGossip(): Gossip {
-    const { membership, revocations, engine } = this.#parts;
+    const { hub, membership, engine } = this.#parts;
+    const { revocations } = hub;
     const { self } = membership.membership;
     const members: StatementSource = {
       kind: 'member_revocation',
@@ -200,7 +230,15 @@ export class MeshSession implements Service {
     };
     return new Gossip(
       {
-        ...this.#parts,
+        registry: hub.registry,
+        devices: hub.devices,
+        capabilities: hub.capabilities,
+        isOnline: hub.isOnline,
+        validator: hub.validator,
+        store: hub.store,
+        clock: hub.clock,
+        logger: hub.logger,
+        events: hub.events,
         engine,
         links: this.#links,
         hub: { hubId: self.hubId, privateKey: self.privateKey, publicKey: createPublicKey(self.privateKey) },
@@ -215,14 +253,16 @@ export class MeshSession implements Service {
   }
 
   #makeKeeper(): PeerKeeper {
-    const { membership } = this.#parts;
+    const { hub, membership, engine } = this.#parts;
     const { meshId } = membership.membership.requireOwn();
-    const dnsSd = this.#dnsSd;
     return new PeerKeeper(
       {
-        ...this.#parts,
+        clock: hub.clock,
+        logger: hub.logger,
+        engine,
+        store: hub.store,
         meshId,
-        ...(dnsSd && { discovery: dnsSd }),
+        discovery: this.#dnsSd,
         watch: this.#watch,
         announced: () => this.#gossip.directory.hubs().map(({ id, addresses }) => ({ id, addresses })),
         isBarred: (id) => membership.membership.revokedHubs().includes(id),
@@ -232,7 +272,8 @@ export class MeshSession implements Service {
   }
 
   #callParts() {
-    const { membership, clock, time, tokens } = this.#parts;
+    const { hub, membership } = this.#parts;
+    const { clock, time, tokens } = hub;
     return {
       self: membership.membership.self,
       links: this.#links,

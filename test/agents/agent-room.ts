@@ -16,7 +16,7 @@ import { IdempotencyStore } from '../../src/tools/calls/jobs/idempotency-store.t
 import { tokenRoom } from '../access/tokens/token-room.ts';
 import { MemoryDirectory, makeDevice } from '../gateway/gateway-room.ts';
 import type { MemoryKeyValueStore } from '../memory-key-value-store.ts';
-import { makeRoom, makeTool, owner, settled } from '../tools/tool-room.ts';
+import { makeRoom, makeTool, NO_OTHERS, owner, settled } from '../tools/tool-room.ts';
 
 export const SENSOR = 'hall-sensor/temperature';
 /** What an automation needs that watches the sensor and switches the lamp. */
@@ -66,6 +66,7 @@ export async function agentRoom({ approvals, timeZone = 'UTC', isTimeTrusted = (
       ...{ registry: room.tools, validator: room.validator, pipeline: room.pipeline },
       readings: { current: (id: SensorId) => readings.get(id) } as ReadingStore,
       time: { isTrusted: isTimeTrusted },
+      outlook: NO_OTHERS,
     },
     { timeZone },
   );

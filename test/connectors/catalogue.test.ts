@@ -93,6 +93,7 @@ function announced({ registry, capabilities }: TestHub) {
     registry,
     devices: NO_DEVICES,
     capabilities: () => capabilities.list(NO_DEVICES, () => false),
+    isOnline: () => true,
     links: () => [],
     addresses: () => [],
   };

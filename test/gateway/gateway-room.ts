@@ -115,6 +115,13 @@ interface RoomOptions extends Partial<GatewayOptions> {
   readonly ports?: MeshPorts;
 }
 
+/** What a gateway has of a hub that registered nothing, of which the mesh drops nothing and whose signature nobody asks for. */
+const unusedGatewayParts: Pick<GatewayCollaborators, 'meshDrops' | 'registrations' | 'signChallenge'> = {
+  meshDrops: () => ({}),
+  registrations: { record: () => undefined, isManagedBy: () => false },
+  signChallenge: () => new Uint8Array(),
+};
+
 /** A gateway over a real pipeline, without a socket. */
 export function makeGateway(
   extra: Partial<GatewayCollaborators> = {},
@@ -149,6 +156,7 @@ export function makeGateway(
       homeNames: NO_HOME_NAMES,
       health: { health: () => health },
       problems: new HubProblems(),
+      ...unusedGatewayParts,
       logger: createLogger('debug', (line) => logged.push(line)),
       ...extra,
     },

@@ -39,7 +39,14 @@ test('what names a room is found in settings, rules and tokens that still count,
     },
     revocations: { onRevoked: () => {} },
   } as unknown as Access;
-  const ground = { clock, access, logger: silentLogger, events: new EventBus('hub-1', clock), store: new MemoryKeyValueStore(clock) };
+  const ground = {
+    clock,
+    access,
+    logger: silentLogger,
+    events: new EventBus('hub-1', clock),
+    store: new MemoryKeyValueStore(clock),
+    mesh: () => undefined,
+  };
   await using stack = new ServiceStack();
   const { nameUses } = await openWorkshop(ground, loadConfig({}, dir), stack);
   const isPlace = true;

@@ -27,7 +27,7 @@ interface VerifierCollaborators {
   readonly revocations: Pick<RevocationList, 'firstRevoked'>;
   readonly time: TrustedTime;
   /** Hears when a trusted hub made a root token, milliseconds since 1970: time has come at least that far. */
-  readonly onIssuedAt?: (issuedAtMs: number) => void;
+  readonly onIssuedAt: (issuedAtMs: number) => void;
 }
 
 /** Which hub this is, and what it remembers. */
@@ -54,7 +54,7 @@ export class TokenVerifier {
   readonly #heldBefore = new WeakMap<VerifiedToken, VerifiedToken['principal']>();
 
   constructor(
-    { issuers, revocations, time, onIssuedAt = () => {} }: VerifierCollaborators,
+    { issuers, revocations, time, onIssuedAt }: VerifierCollaborators,
     { hubId, meshId = () => undefined, maxCached = 1024 }: VerifierOptions,
   ) {
     this.#issuers = issuers;

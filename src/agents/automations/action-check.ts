@@ -14,8 +14,8 @@ import { referencesIn } from './reference.ts';
 interface CheckPorts {
   readonly authorizer: Authorizer;
   readonly registry: Pick<KnownTools, 'resolve' | 'hubsOf'>;
-  /** The other hubs; none when absent. */
-  readonly outlook?: { readonly view: Pick<MeshView, 'peers'> };
+  /** The other hubs. */
+  readonly outlook: { readonly view: Pick<MeshView, 'peers'> };
   readonly validator: SchemaValidator;
 }
 
@@ -61,7 +61,7 @@ function canonicalOf(
   try {
     return tool.canonicalize?.(params, callerView(principal, authorizer)) ?? params;
   } catch (error) {
-    const peers = outlook?.view.peers() ?? [];
+    const peers = outlook.view.peers();
     if (
       NOT_HERE.has(toAtmoError(error).code) &&
       isDeviceElsewhere({ tool, params }, { principal, authorizer }, { tools: registry, peers })

@@ -57,7 +57,7 @@ export class TimeWatch implements Watch {
     const dueMs = this.#dueMs;
     if (dueMs !== undefined && nowMs >= dueMs) {
       this.#firedMs = dueMs;
-      if (nowMs - dueMs <= MAX_LATE_MS && this.#ports.time?.isTrusted() !== false) this.#tell(dueMs);
+      if (nowMs - dueMs <= MAX_LATE_MS && this.#ports.time.isTrusted()) this.#tell(dueMs);
     }
     this.#arm();
   }

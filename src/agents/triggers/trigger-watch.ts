@@ -29,7 +29,7 @@ export interface WatchPorts {
   readonly index: EventIndex;
   readonly readings: Pick<ReadingStore, 'current'>;
   readonly devices: Pick<DeviceDirectory, 'get'>;
-  readonly time?: Pick<TrustedTime, 'isTrusted'>;
+  readonly time: Pick<TrustedTime, 'isTrusted'>;
   /** For triggers that name none. */
   readonly timeZone: string;
 }

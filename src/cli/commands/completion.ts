@@ -68,7 +68,7 @@ function isNameKind(completes: NameKind | readonly string[]): completes is NameK
 
 async function namesOf(kind: NameKind, operands: readonly string[], { io }: Invocation): Promise<readonly Candidate[]> {
   try {
-    return await lookUpNames(kind, new HubClient({ ...io, signal: AbortSignal.timeout(LONGEST_WAIT_MS) }), operands);
+    return await lookUpNames(kind, new HubClient({ env: io.env, fetch: io.fetch, signal: AbortSignal.timeout(LONGEST_WAIT_MS) }), operands);
   } catch {
     return [];
   }

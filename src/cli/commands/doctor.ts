@@ -90,6 +90,6 @@ async function asAgent(call: Invocation, toolName: string) {
   const given = call.text('as');
   if (given === undefined) return [];
   const token = await readInput(given, call.io);
-  const agent = new HubClient({ ...call.io, env: { ...call.io.env, ATMO_TOKEN: token } });
+  const agent = new HubClient({ fetch: call.io.fetch, signal: call.io.signal, env: { ...call.io.env, ATMO_TOKEN: token } });
   return agentChecks({ hub: call.hub, agent, token, toolName });
 }

@@ -20,7 +20,11 @@ export function openDatabases({ env }: Pick<ConnectorGround, 'env'>, { databases
 
 function openDatabase(config: DatabaseConfig, env: NodeJS.ProcessEnv): Database {
   const bounds = { isWritable: config.writable, timeoutMs: config.timeoutSeconds * 1_000 };
-  if ('sqlite' in config) return new SqliteDatabase({ path: config.sqlite, ...bounds });
+  if ('sqlite' in config) return new SqliteDatabase({ path: config.sqlite, isWritable: bounds.isWritable, timeoutMs: bounds.timeoutMs });
   const { password, ...server } = config.postgres;
-  return new PostgresDatabase({ server: { ...server, ...(password !== undefined && { password: readSecret(password, env) }) }, ...bounds });
+  return new PostgresDatabase({
+    server: { ...server, ...(password !== undefined && { password: readSecret(password, env) }) },
+    isWritable: bounds.isWritable,
+    timeoutMs: bounds.timeoutMs,
+  });
 }

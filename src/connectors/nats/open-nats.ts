@@ -15,5 +15,8 @@ export function openNats({ env, nodeId, ...ground }: ConnectorGround, { nats }: 
     ...(password !== undefined && { pass: readSecret(password, env) }),
     ...(token !== undefined && { token: readSecret(token, env) }),
   };
-  return { tools: [], service: new NatsPublisher({ ...ground, open: openNatsLink }, { ...what, target }) };
+  return {
+    tools: [],
+    service: new NatsPublisher({ events: ground.events, logger: ground.logger, open: openNatsLink }, { ...what, target }),
+  };
 }

@@ -10,5 +10,11 @@ export function openRedis({ env, nodeId, ...ground }: ConnectorGround, { redis }
   if (!redis) return { tools: [] };
   const secret = redis.password === undefined ? {} : { secret: readSecret(redis.password, env) };
   const keys = new RegistryKeys(redis.prefix, nodeId);
-  return { tools: [], service: new RedisMirror({ ...ground, keys, open: openRedisLink }, { ...redis, ...secret }) };
+  return {
+    tools: [],
+    service: new RedisMirror(
+      { clock: ground.clock, logger: ground.logger, events: ground.events, registry: ground.registry, keys, open: openRedisLink },
+      { ...redis, ...secret },
+    ),
+  };
 }

@@ -13,6 +13,3 @@ export interface MeshTrust {
   /** Undefined for a hub that no certificate vouches for now. */
   hub(id: string): TrustedHub | undefined;
 }
-
-/** A hub on its own trusts no other. */
-export const NO_MESH: MeshTrust = { meshId: () => undefined, hub: () => undefined };

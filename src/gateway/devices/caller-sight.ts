@@ -3,7 +3,7 @@ import type { Principal } from '../../core/access/principal.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { libraryType } from '../../core/devices/device-facts.ts';
 import type { Device } from '../../core/devices/device-model.ts';
-import { type HomeNames, NO_HOME_NAMES } from '../../core/devices/home-names.ts';
+import type { HomeNames } from '../../core/devices/home-names.ts';
 import type { Reading, ReadingStore } from '../../core/devices/reading-store.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId, HubId } from '../../core/ids.ts';
@@ -17,10 +17,10 @@ interface SightCollaborators {
   readonly directory: DeviceDirectory;
   readonly readings: ReadingStore;
   readonly authorizer: Authorizer;
-  /** The other hubs; none when absent. */
-  readonly mesh?: Pick<MeshView, 'peers'>;
-  /** What people call devices and areas besides; nothing when absent. */
-  readonly homeNames?: HomeNames;
+  /** The other hubs. */
+  readonly mesh: Pick<MeshView, 'peers'>;
+  /** What people call devices and areas besides. */
+  readonly homeNames: HomeNames;
 }
 
 /** The devices and readings that a caller may know of: to everybody else they do not exist, in lists, errors and suggestions. */
@@ -28,10 +28,10 @@ export class CallerSight {
   readonly #directory: DeviceDirectory;
   readonly #readings: ReadingStore;
   readonly #authorizer: Authorizer;
-  readonly #mesh: Pick<MeshView, 'peers'> | undefined;
+  readonly #mesh: Pick<MeshView, 'peers'>;
   readonly names: HomeNames;
 
-  constructor({ directory, readings, authorizer, mesh, homeNames = NO_HOME_NAMES }: SightCollaborators) {
+  constructor({ directory, readings, authorizer, mesh, homeNames }: SightCollaborators) {
     this.names = homeNames;
     this.#directory = directory;
     this.#readings = readings;
@@ -94,7 +94,7 @@ export class CallerSight {
   }
 
   #peersOf(hub: string | undefined): readonly Peer[] {
-    const present = (this.#mesh?.peers() ?? []).filter(({ state }) => state === 'fresh' || state === 'stale');
+    const present = this.#mesh.peers().filter(({ state }) => state === 'fresh' || state === 'stale');
     return present.filter(({ id, name }) => hub === undefined || hub === id || hub === name);
   }
 

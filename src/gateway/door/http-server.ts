@@ -30,7 +30,7 @@ interface Certificates {
 
 interface ServerCollaborators {
   readonly clock: Clock;
-  readonly certificates?: Certificates;
+  readonly certificates: Certificates | undefined;
 }
 
 /** Bounds against clients that are slow on purpose. */

@@ -13,8 +13,8 @@ interface SystemCollaborators {
   readonly metrics: MetricRegistry;
   readonly clock: Clock;
   readonly authorizer: Authorizer;
-  /** Signs with the hub's key; absent where it has none. */
-  readonly signChallenge?: (statement: Uint8Array) => Uint8Array;
+  /** Signs with the hub's key. */
+  readonly signChallenge: (statement: Uint8Array) => Uint8Array;
   /** The port on which the hub answers. */
   port(): number;
 }
@@ -60,7 +60,7 @@ function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators
       const { status, nodeId, version, startedAtMs, problems } = health.health();
       const uptimeMs = Math.max(0, clock.now() - startedAtMs);
       const isUp = status === 'ok' || status === 'degraded';
-      const signature = challenge === undefined ? undefined : signChallenge?.(challengeStatement(port(), challenge));
+      const signature = challenge === undefined ? undefined : signChallenge(challengeStatement(port(), challenge));
       const proof = signature && Buffer.from(signature).toString('base64url');
       return json({ status, node_id: nodeId, version, uptime_ms: uptimeMs, problems, proof }, isUp ? 200 : 503);
     },

@@ -35,8 +35,11 @@ export function homeFeatures(parts: HomeFeatureParts & Asking, notices: McpNotic
   const resources = [home, new CompanionResources(parts)];
   const prompts = [new HomePrompts({ sight: parts.sight, resources: home }), new CompanionPrompts(parts)];
   return [
-    resourceFeature({ sources: resources, notices: new ResourceNotices({ ...parts, notices }) }),
-    promptFeature({ ...parts, sources: prompts }),
+    resourceFeature({
+      sources: resources,
+      notices: new ResourceNotices({ events: parts.events, directory: parts.directory, sight: parts.sight, clock: parts.clock, notices }),
+    }),
+    promptFeature({ asking: parts.asking, sources: prompts }),
     completionFeature({ prompts, resources }),
   ];
 }

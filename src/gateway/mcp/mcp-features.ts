@@ -40,12 +40,39 @@ export function mcpFeatures(parts: McpParts, notices: McpNotices): readonly McpF
   const { catalogue } = parts;
   const approvals = new ApprovalQuestions(parts);
   const asking = new AskingCalls(parts);
-  const run = pipelineRunner({ ...parts, approvals, asking, longCalls: new LongCalls(parts) });
+  const run = pipelineRunner({ pipeline: parts.pipeline, approvals, asking, longCalls: new LongCalls(parts) });
   const find = (principal: Principal, text: string, limit: number): HomeSearchResult => catalogue.find(principal, { text, limit });
   return [
-    toolFeature({ ...parts, run, find }, notices),
+    toolFeature(
+      {
+        registry: parts.registry,
+        outlook: parts.outlook,
+        tools: parts.tools,
+        validator: parts.validator,
+        authorizer: parts.authorizer,
+        catalogue: parts.catalogue,
+        reads: parts.reads,
+        sight: parts.sight,
+        readings: parts.readings,
+        clock: parts.clock,
+        run,
+        find,
+      },
+      notices,
+    ),
     talkFeature(asking),
-    ...homeFeatures({ ...parts, asking }, notices),
+    ...homeFeatures(
+      {
+        sight: parts.sight,
+        readings: parts.readings,
+        directory: parts.directory,
+        catalogue: parts.catalogue,
+        events: parts.events,
+        clock: parts.clock,
+        asking,
+      },
+      notices,
+    ),
     taskFeature(parts),
   ];
 }

@@ -4,11 +4,11 @@ import type { MetricRegistry } from './metrics.ts';
 interface MeshFigures {
   readonly view: MeshView;
   /** What was dropped or refused since the start, by reason. */
-  readonly drops?: () => Readonly<Record<string, number>>;
+  readonly drops: () => Readonly<Record<string, number>>;
 }
 
 /** Registers the figures of the other hubs, and of what they sent that was not taken. */
-export function watchMesh(metrics: MetricRegistry, { view, drops = () => ({}) }: MeshFigures): void {
+export function watchMesh(metrics: MetricRegistry, { view, drops }: MeshFigures): void {
   metrics.gauge('atmo_mesh_member', 'Whether this hub is in a mesh', () => (view.meshId === undefined ? 0 : 1));
   metrics.gauge('atmo_mesh_peers', 'Other hubs of the mesh by state of their news', () =>
     [...Map.groupBy(view.peers(), ({ state }) => state)].map(([state, peers]) => [{ state }, peers.length] as const),

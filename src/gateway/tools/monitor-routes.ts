@@ -17,7 +17,7 @@ interface MonitorCollaborators {
   readonly pipeline: CallPort;
   readonly authorizer: Authorizer;
   readonly health: HealthSource;
-  readonly registrations?: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
+  readonly registrations: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
 }
 
 /** The two lists that a monitor shows (source 003 §UI integration). */
@@ -38,9 +38,9 @@ function toolsRoute({ catalogue, health, registrations }: MonitorCollaborators):
       const { startedAtMs } = health.health();
       return json({
         tools: tools.map((tool) => {
-          const { createdAtMs = startedAtMs, exec } = registrations?.record(tool.id) ?? {};
+          const { createdAtMs = startedAtMs, exec } = registrations.record(tool.id) ?? {};
           // A command line may name what only its maker knows of this machine.
-          const program = exec && registrations?.isManagedBy(request.principal, tool.id) && { exec };
+          const program = exec && registrations.isManagedBy(request.principal, tool.id) && { exec };
           return recordView(tool, { createdAtMs, isAvailable: catalogue.obstacleTo(tool) === undefined, ...program });
         }),
       });

@@ -104,7 +104,14 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     const front = new AuditFront(join(options.directory, 'audit.front'));
     this.#frontAnchor = collaborators.fileAnchors.of('audit.front');
     const parts = { file: this.#file, front, anchor: this.#frontAnchor, clock, hub: options.hubId };
-    this.#tape = new AuditTape({ ...parts, onFailure: this.#warner('audit_not_written') });
+    this.#tape = new AuditTape({
+      file: parts.file,
+      front: parts.front,
+      anchor: parts.anchor,
+      clock: parts.clock,
+      hub: parts.hub,
+      onFailure: this.#warner('audit_not_written'),
+    });
     this.#anchor = new AuditAnchor(collaborators.anchors);
     this.#sync = new WalSync({ clock, path, commit: () => this.#tape.commit(), onFailure: this.#warner('audit_not_synced') });
   }

@@ -52,7 +52,13 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
     this.#collaborators = collaborators;
     this.#options = options;
     this.#journal = new CommissioningJournal(collaborators);
-    this.#adoption = new Adoption({ ...collaborators, journal: this.#journal });
+    this.#adoption = new Adoption({
+      matter: collaborators.matter,
+      recorder: collaborators.recorder,
+      logger: collaborators.logger,
+      clock: collaborators.clock,
+      journal: this.#journal,
+    });
   }
 
   /** Takes up in the background what an interruption left; the Matter node must run. */
@@ -117,9 +123,14 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
   ): Promise<CommissionResult> {
     const signal = AbortSignal.any([options.signal, this.#closing.signal]);
     const attempt = new CommissionAttempt(
-      { ...this.#collaborators, journal: this.#journal },
+      {
+        matter: this.#collaborators.matter,
+        credentials: this.#collaborators.credentials,
+        clock: this.#collaborators.clock,
+        journal: this.#journal,
+      },
       { ...this.#options, entry, payload, request },
-      { ...options, signal },
+      { onProgress: options.onProgress, signal },
     );
     try {
       const findings = await attempt.run();

@@ -69,9 +69,21 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
       find: (id: DeviceId) => this.#find(id),
       onOutcome: (node: NodeDevices, isAlive: boolean) => this.#watches.get(node.node)?.noteOutcome(isAlive),
     };
-    this.#calls = new DeviceCalls({ ...shared, scope: 'device' });
+    this.#calls = new DeviceCalls({
+      interactions: shared.interactions,
+      times: shared.times,
+      find: shared.find,
+      onOutcome: shared.onOutcome,
+      scope: 'device',
+    });
     this.#reports = new DeviceReports({ times, cached: (path) => this.#calls.cached(path) });
-    this.wholeNodes = new DeviceCalls({ ...shared, scope: 'node' });
+    this.wholeNodes = new DeviceCalls({
+      interactions: shared.interactions,
+      times: shared.times,
+      find: shared.find,
+      onOutcome: shared.onOutcome,
+      scope: 'node',
+    });
   }
 
   async start(): Promise<void> {

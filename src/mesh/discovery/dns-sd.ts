@@ -35,7 +35,13 @@ export class DnsSd implements Discovery, Service {
 
   constructor(parts: DnsSdParts) {
     this.#parts = { random: Math.random, ...parts, drops: new DiscoveryDrops() };
-    this.#links = new DnsLinks({ ...this.#parts, open: parts.open ?? openMulticastSocket });
+    this.#links = new DnsLinks({
+      clock: this.#parts.clock,
+      logger: this.#parts.logger,
+      watch: this.#parts.watch,
+      drops: this.#parts.drops,
+      open: parts.open ?? openMulticastSocket,
+    });
   }
 
   async start(): Promise<void> {
@@ -49,7 +55,10 @@ export class DnsSd implements Discovery, Service {
 
   advertise(service: AnnouncedService): AsyncDisposable {
     checkService(service);
-    const responder = new ServiceResponder({ ...service, host: this.#parts.hostLabel }, this.#parts);
+    const responder = new ServiceResponder(
+      { name: service.name, type: service.type, port: service.port, txt: service.txt, host: this.#parts.hostLabel },
+      this.#parts,
+    );
     this.#services.add(responder);
     const leave = this.#join(responder);
     return {
@@ -63,7 +72,7 @@ export class DnsSd implements Discovery, Service {
 
   browse(type: string, ear: ServiceEar, signal: AbortSignal): void {
     if (signal.aborted) return;
-    const browser = new ServiceBrowser({ ...this.#parts, type, ear });
+    const browser = new ServiceBrowser({ clock: this.#parts.clock, drops: this.#parts.drops, random: this.#parts.random, type, ear });
     this.#browsers.add(browser);
     const leave = this.#join(browser);
     signal.addEventListener('abort', () => {

@@ -27,8 +27,8 @@ export interface PeerKeeperParts {
   readonly logger: Logger;
   readonly engine: MeshEngine;
   readonly meshId: string;
-  /** Absent when the owner has switched discovery off. */
-  readonly discovery?: Discovery;
+  /** None when the owner has switched discovery off. */
+  readonly discovery: Discovery | undefined;
   /** Started before this; not disposed here. */
   readonly watch: InterfaceWatch;
   readonly store: KeyValueStore;
@@ -37,7 +37,7 @@ export interface PeerKeeperParts {
   /** Hubs that are not to be connected any more. */
   readonly isBarred: (id: HubId) => boolean;
   /** 0 to below 1; tests give their own. */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
 /** What the owner has set. */
@@ -48,7 +48,8 @@ export interface PeerKeeperOptions {
 
 /** Keeps this hub connected: finds hubs, chooses its neighbours among them, connects them, for ever. */
 export class PeerKeeper implements Service {
-  readonly #parts: PeerKeeperParts & { readonly random: () => number };
+  readonly #parts: PeerKeeperParts;
+  readonly #random: () => number;
   readonly #peers: readonly string[];
   readonly #remembered: RememberedAddresses;
   readonly #book: AddressBook;
@@ -61,10 +62,17 @@ export class PeerKeeper implements Service {
   #refusals = 0;
 
   constructor(parts: PeerKeeperParts, options: PeerKeeperOptions) {
-    this.#parts = { random: Math.random, ...parts };
+    this.#parts = parts;
+    this.#random = parts.random ?? Math.random;
     this.#peers = options.peers;
     this.#remembered = new RememberedAddresses(parts.store, parts.clock);
-    this.#book = new AddressBook({ ...parts, self: parts.engine.id, remembered: this.#remembered, own: () => this.#ownAddresses() });
+    this.#book = new AddressBook({
+      announced: parts.announced,
+      isBarred: parts.isBarred,
+      self: parts.engine.id,
+      remembered: this.#remembered,
+      own: () => this.#ownAddresses(),
+    });
     this.#spare = new SparePeers(parts.clock, parts.engine);
   }
 
@@ -204,7 +212,18 @@ export class PeerKeeper implements Service {
     const refused = () => {
       this.#refusals += 1;
     };
-    const dialler = this.#diallers.get(name) ?? new PeerDialler({ ...this.#parts, ...what, name, refused });
+    const dialler =
+      this.#diallers.get(name) ??
+      new PeerDialler({
+        clock: this.#parts.clock,
+        logger: this.#parts.logger,
+        engine: this.#parts.engine,
+        random: this.#random,
+        addresses: what.addresses,
+        connected: what.connected,
+        name,
+        refused,
+      });
     this.#diallers.set(name, dialler);
     return dialler;
   }

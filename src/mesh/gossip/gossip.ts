@@ -43,11 +43,11 @@ interface GossipCollaborators extends Omit<OwnStateParts, 'links'> {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
   /** Another way to verify announcements, such as one that remembers what it verified. */
-  readonly open?: OpenEnvelope;
+  readonly open?: OpenEnvelope | undefined;
   /** Another way to come to states, such as one that remembers them. */
-  readonly steps?: StateSteps;
+  readonly steps?: StateSteps | undefined;
 }
 
 interface GossipOptions extends OwnStateOptions {
@@ -79,22 +79,61 @@ export class Gossip implements Service {
 
   constructor(parts: GossipCollaborators, { limits = {}, ...options }: GossipOptions) {
     const { hub, links, clock, validator, logger, engine, store } = parts;
-    const shared = { ...parts, drops: this.drops, blobs: this.#blobs };
     this.#parts = parts;
     const isLinked = (id: HubId) => links.to(id) !== undefined;
     const hasWay = (id: HubId) => this.peers.routeTo(id) !== undefined;
-    this.directory = new MeshDirectory({ ...shared, self: hub.hubId, isLinked, hasWay }, limits);
+    this.directory = new MeshDirectory(
+      {
+        certificates: parts.certificates,
+        blobs: this.#blobs,
+        drops: this.drops,
+        clock,
+        open: parts.open,
+        steps: parts.steps,
+        self: hub.hubId,
+        isLinked,
+        hasWay,
+      },
+      limits,
+    );
     const { directory } = this;
     const onNext = () => this.catalogue.readSome();
     this.#definitions = new DefinitionBook({ blobs: this.#blobs, validator, drops: this.drops, logger, turns: { clock, onNext } });
     this.catalogue = new MeshCatalogue({ directory, definitions: this.#definitions, clock });
-    this.peers = new MeshPeers({ ...shared, self: hub.hubId, directory });
-    this.#blobExchange = new BlobExchange({ ...shared, directory, onArrived: () => this.catalogue.refresh() });
-    this.#antiEntropy = new AntiEntropy({ ...parts, directory });
-    this.statements = new StatementExchange({ ...shared, sources: parts.statements, onNews: () => directory.recheck() });
+    this.peers = new MeshPeers({
+      meshId: parts.meshId,
+      links,
+      blobs: this.#blobs,
+      clock,
+      self: hub.hubId,
+      directory,
+    });
+    this.#blobExchange = new BlobExchange({
+      links,
+      blobs: this.#blobs,
+      drops: this.drops,
+      clock,
+      directory,
+      onArrived: () => this.catalogue.refresh(),
+    });
+    this.#antiEntropy = new AntiEntropy({ links, clock, random: parts.random, directory });
+    this.statements = new StatementExchange({
+      links,
+      drops: this.drops,
+      clock,
+      logger,
+      random: parts.random,
+      sources: parts.statements,
+      onNews: () => directory.recheck(),
+    });
     const neighbours = () => links.links().map(({ peer }) => peer.id);
     this.announcer = new Announcer({
-      ...shared,
+      hub: parts.hub,
+      certificate: parts.certificate,
+      blobs: this.#blobs,
+      clock,
+      logger,
+      random: parts.random,
       directory,
       epoch: new AnnouncedEpoch({ store, clock }),
       state: () => (offerSome(parts.registry.all()) ? ownState({ ...parts, links: neighbours }, options) : undefined),
@@ -139,7 +178,7 @@ export class Gossip implements Service {
 
   #sweep(): void {
     this.#sweepCount += 1;
-    const isOnline = this.#parts.isOnline?.() ?? true;
+    const isOnline = this.#parts.isOnline();
     if (isOnline !== this.#wasOnline) this.announcer.changed();
     this.#wasOnline = isOnline;
     if (this.#sweepCount % SWEEPS_PER_RECHECK === 0) this.directory.recheck();

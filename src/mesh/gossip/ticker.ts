@@ -10,7 +10,7 @@ export class Ticker {
   readonly #periodMs: number;
   #cancel: (() => void) | undefined;
 
-  constructor({ clock, random = Math.random }: { readonly clock: Clock; readonly random?: () => number }, periodMs: number) {
+  constructor({ clock, random = Math.random }: { readonly clock: Clock; readonly random?: (() => number) | undefined }, periodMs: number) {
     this.#clock = clock;
     this.#random = random;
     this.#periodMs = periodMs;

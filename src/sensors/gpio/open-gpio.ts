@@ -23,7 +23,17 @@ export interface OpenGpio {
 /** The lines of the configuration. Nothing is opened before the service starts. CONFIG_INVALID for lines that contradict each other. */
 export function openGpio(ground: GpioGround, config: GpioConfig): OpenGpio {
   checkGpioConfig(config);
-  const board = new GpioBoard({ openChip: () => openChip(ground.clock, config), onExit: onProcessExit, ...ground }, config);
+  const board = new GpioBoard(
+    {
+      openChip: ground.openChip ?? (() => openChip(ground.clock, config)),
+      onExit: ground.onExit ?? onProcessExit,
+      clock: ground.clock,
+      logger: ground.logger,
+      events: ground.events,
+      store: ground.store,
+    },
+    config,
+  );
   const tools = (areas: Pick<AreaChanges, 'areaToday'>) =>
     board.outputs.flatMap((line) => {
       const settings = config.outputs[line.name];

@@ -45,8 +45,8 @@ interface RegistrarCollaborators {
   readonly isClaimed: (name: string) => boolean;
   /** True for a name that the owner's files give a tool, also where the hub has to do without it now. */
   readonly isReserved: (name: string) => boolean;
-  /** Where the programs of records run; without it they are listed as unavailable. */
-  readonly programs?: ProgramSandbox;
+  /** Where the programs of records run. */
+  readonly programs: ProgramSandbox;
 }
 
 interface RegistrarOptions {
@@ -187,7 +187,7 @@ export class ToolRegistrar {
       throw new AtmoError('PERMISSION_DENIED', told, { required: lacking });
     }
     requireRealWorld(definition);
-    if (exec.cmd !== undefined) programs?.requireSafe([exec.cmd, ...(exec.args ?? [])]);
+    if (exec.cmd !== undefined) programs.requireSafe([exec.cmd, ...(exec.args ?? [])]);
     return execDefinition(definition, exec, programs);
   }
 

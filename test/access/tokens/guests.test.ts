@@ -29,7 +29,7 @@ async function makePair({
   const mesh = { meshId: () => meshId, hub: (id: string) => members.get(id) };
   const issuers = new IssuerTrust({ hub: here.hub, mesh });
   const { revocations, time } = here;
-  const verifier = new TokenVerifier({ issuers, revocations, time }, { hubId: here.hub.hubId, meshId: mesh.meshId });
+  const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: () => {} }, { hubId: here.hub.hubId, meshId: mesh.meshId });
   const standing: MeshStanding = { meshId: () => MESH, hub: () => undefined, own: () => ({ permissions }) };
   const shown = new MeshTokens({ hub: away.hub, mesh: standing, time: away.time });
   return { away, here, members, verifier, shown, issuers };

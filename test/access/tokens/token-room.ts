@@ -46,7 +46,7 @@ export async function tokenRoom(options: RoomOptions = {}) {
   const revocations = new RevocationList({ hub, issuers, store, time, logger: silentLogger });
   await revocations.start();
   const mesh = { meshId: () => options.meshId };
-  const verifier = new TokenVerifier({ issuers, revocations, time }, { hubId: hub.hubId, ...mesh });
+  const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: () => {} }, { hubId: hub.hubId, ...mesh });
   const records = new TokenRecords({ store, time }, hub.hubId);
   const issuer = new TokenIssuer({ hub, verifier, revocations, records, time, events }, mesh);
   const nowSeconds = () => Math.floor(clock.now() / 1000);

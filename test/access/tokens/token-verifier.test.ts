@@ -21,6 +21,7 @@ describe('when a token may be used', () => {
         issuers: { get: () => verifier.verify(token).issuerKey },
         revocations: { firstRevoked: () => undefined },
         time: { now: () => clock.now() + seconds * 1000, isTrusted: () => true },
+        onIssuedAt: () => {},
       },
       { hubId: 'hub-x' },
     );
@@ -122,7 +123,7 @@ describe('revocation', () => {
 describe('memory', () => {
   test('holds the tokens that were used last, and no more than it may', async () => {
     const { issuers, revocations, time, rootToken } = await tokenRoom();
-    const verifier = new TokenVerifier({ issuers, revocations, time }, { hubId: 'hub-x', maxCached: 2 });
+    const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: () => {} }, { hubId: 'hub-x', maxCached: 2 });
     const [a, b, c] = [rootToken(), rootToken(), rootToken()];
     const last = new Map<string, unknown>();
     const isRemembered = [a, b, a, c, a, b].map((token) => {

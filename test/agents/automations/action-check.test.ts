@@ -3,11 +3,16 @@ import { checkActions } from '../../../src/agents/automations/action-check.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
 import { makePeer, toolOf } from '../../tools/remote-tools-fake.ts';
-import { agent, listAuthorizer, makeTool } from '../../tools/tool-room.ts';
+import { agent, listAuthorizer, makeTool, NO_OTHERS } from '../../tools/tool-room.ts';
 
 const parameters = { type: 'object', required: ['device_id'], properties: { device_id: { type: 'string', description: 'Which' } } };
 const dim = toolOf(['hub-2'], { namespace: 'matter', name: 'dim', parameters, requires: { permissions: ['device:control:{device_id}'] } });
-const ports = { authorizer: listAuthorizer, registry: { resolve: () => dim, hubsOf: () => [] }, validator: new SchemaValidator() };
+const ports = {
+  authorizer: listAuthorizer,
+  registry: { resolve: () => dim, hubsOf: () => [] },
+  outlook: NO_OTHERS,
+  validator: new SchemaValidator(),
+};
 
 test('an action of another hub is held against what is known of it here: its parameters, and the permission for anything at all', () => {
   const check = (params: object, ...permissions: readonly string[]) =>

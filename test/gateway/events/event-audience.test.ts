@@ -4,13 +4,20 @@ import { EVENT_TYPES, type EventType, type HubEvent } from '../../../src/core/ev
 import type { JsonObject } from '../../../src/core/json.ts';
 import { CallerSight } from '../../../src/gateway/devices/caller-sight.ts';
 import { EventAudience } from '../../../src/gateway/events/event-audience.ts';
-import { agent, makeRoom, makeTool, owner } from '../../tools/tool-room.ts';
+import { NO_HOME_NAMES } from '../../../src/core/devices/home-names.ts';
+import { agent, makeRoom, makeTool, NO_OTHERS, owner } from '../../tools/tool-room.ts';
 import { MemoryDirectory, MemoryReadings } from '../gateway-room.ts';
 
 function makeAudience() {
   const { registry, jobs, collaborators } = makeRoom();
   const { authorizer } = collaborators;
-  const sight = new CallerSight({ directory: new MemoryDirectory(), readings: new MemoryReadings(), authorizer });
+  const sight = new CallerSight({
+    directory: new MemoryDirectory(),
+    readings: new MemoryReadings(),
+    authorizer,
+    mesh: NO_OTHERS.view,
+    homeNames: NO_HOME_NAMES,
+  });
   const audience = new EventAudience({ authorizer, registry, jobs, sight });
   audience.start();
   const lampTool = makeTool({ name: 'lamp_on', requires: { permissions: ['device:control:lamp'] } });

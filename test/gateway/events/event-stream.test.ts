@@ -10,7 +10,8 @@ import { EventFeed } from '../../../src/gateway/events/event-feed.ts';
 import { eventRoutes } from '../../../src/gateway/events/event-routes.ts';
 import { RemoteEventStreams } from '../../../src/gateway/events/remote-event-streams.ts';
 import type { RemoteEvents } from '../../../src/tools/elsewhere/remote-events.ts';
-import { makeRoom, owner } from '../../tools/tool-room.ts';
+import { NO_HOME_NAMES } from '../../../src/core/devices/home-names.ts';
+import { makeRoom, NO_OTHERS, owner } from '../../tools/tool-room.ts';
 import { HOST, MemoryDirectory, MemoryReadings, PORT } from '../gateway-room.ts';
 
 function makeStream(principalOf: (token: string) => Principal = () => owner, subscribe: RemoteEvents['subscribe'] = async () => {}) {
@@ -22,7 +23,13 @@ function makeStream(principalOf: (token: string) => Principal = () => owner, sub
     authenticate: async ({ bearer = '' }) => ({ principal: principalOf(bearer) }),
     isStillValid: () => true,
   };
-  const sight = new CallerSight({ directory: new MemoryDirectory(), readings: new MemoryReadings(), authorizer });
+  const sight = new CallerSight({
+    directory: new MemoryDirectory(),
+    readings: new MemoryReadings(),
+    authorizer,
+    mesh: NO_OTHERS.view,
+    homeNames: NO_HOME_NAMES,
+  });
   const audience = new EventAudience({ authorizer, registry, jobs, sight });
   const remote = new RemoteEventStreams({ events: { subscribe: (...asked) => subscribe(...asked) }, clock });
   const mesh = { peers: () => [{ id: 'hub-2', name: 'attic' } as Peer] };

@@ -12,7 +12,7 @@ import type { McpCaller, McpFeature } from '../../../src/gateway/mcp/mcp-feature
 import { ToolCatalogue } from '../../../src/gateway/tools/tool-catalogue.ts';
 import { LexicalEntitySearch } from '../../../src/tools/search/lexical-entity-search.ts';
 import { LexicalToolSearch } from '../../../src/tools/search/lexical-tool-search.ts';
-import { agent, listAuthorizer, makeRoom, makeTool, owner } from '../../tools/tool-room.ts';
+import { agent, listAuthorizer, makeRoom, makeTool, NO_OTHERS, owner } from '../../tools/tool-room.ts';
 import { authenticatorOf, MemoryDirectory, MemoryReadings, makeDevice, makeReading } from '../gateway-room.ts';
 
 interface Told {
@@ -43,7 +43,7 @@ function makeHome() {
   const events = new EventBus('test', clock);
   const directory = new MemoryDirectory();
   const readings = new MemoryReadings();
-  const sight = new CallerSight({ directory, readings, authorizer: listAuthorizer, homeNames: new CalledNames() });
+  const sight = new CallerSight({ directory, readings, authorizer: listAuthorizer, homeNames: new CalledNames(), mesh: NO_OTHERS.view });
   const catalogue = new ToolCatalogue({
     tools: room.tools,
     authorizer: listAuthorizer,

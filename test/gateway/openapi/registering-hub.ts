@@ -3,6 +3,7 @@ import { basicTools } from '../../../src/tools/builtin/basic-tools.ts';
 import { registrationTools } from '../../../src/tools/builtin/registration-tools.ts';
 import { ToolRecordStore } from '../../../src/tools/registration/tool-record-store.ts';
 import { ToolRegistrar } from '../../../src/tools/registration/tool-registrar.ts';
+import { programsFake } from '../../tools/programs-fake.ts';
 import { makeGateway } from '../gateway-room.ts';
 
 /** A gateway of a hub with the basic tools, at which tools can be registered. */
@@ -13,6 +14,7 @@ export function makeRegisteringHub() {
   const registrar = new ToolRegistrar({
     ...room,
     authorizer: collaborators.authorizer,
+    programs: programsFake(),
     records,
     isClaimed: () => false,
     isReserved: () => false,

@@ -7,6 +7,7 @@ import { ReservedNames } from '../../../src/tools/manifest/record-file.ts';
 import { SeedDiscovery } from '../../../src/tools/registration/seed-discovery.ts';
 import { ToolRecordStore } from '../../../src/tools/registration/tool-record-store.ts';
 import { ToolRegistrar } from '../../../src/tools/registration/tool-registrar.ts';
+import { programsFake } from '../../tools/programs-fake.ts';
 import { record } from '../../tools/registration/registrar-room.ts';
 import { agent, makeTool, owner } from '../../tools/tool-room.ts';
 import { ask, authenticatorOf, makeGateway } from '../gateway-room.ts';
@@ -35,7 +36,14 @@ function makeHub(options: { readonly allowed?: readonly string[] } = {}) {
   const room = makeGateway({ authenticator, registrations });
   const { store, clock, registry, pipeline, validator, tools, collaborators } = room;
   const records = new ToolRecordStore({ store, logger: silentLogger });
-  const own = { authorizer: collaborators.authorizer, records, isClaimed: () => false, isReserved: () => false, logger: silentLogger };
+  const own = {
+    programs: programsFake(),
+    authorizer: collaborators.authorizer,
+    records,
+    isClaimed: () => false,
+    isReserved: () => false,
+    logger: silentLogger,
+  };
   const parts = { registry, tools, validator, pipeline, clock, ...own };
   registrar = new ToolRegistrar(parts, options);
   const nucleus = [makeTool({ name: 'nucleus' })];

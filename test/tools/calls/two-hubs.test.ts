@@ -24,7 +24,10 @@ async function twoHubs({ ceiling = ['*'], approvals }: { readonly ceiling?: read
     mesh: { meshId: () => MESH, hub: (id) => (id === entry.hub.hubId ? trusted : undefined) },
   });
   const { revocations, time } = executor;
-  const verifier = new TokenVerifier({ issuers, revocations, time }, { hubId: executor.hub.hubId, meshId: () => MESH });
+  const verifier = new TokenVerifier(
+    { issuers, revocations, time, onIssuedAt: () => {} },
+    { hubId: executor.hub.hubId, meshId: () => MESH },
+  );
   const authorizer = new GrantAuthorizer({ groups: NO_GROUPS, validity: verifier });
   const far = makeRoom({ nodeId: executor.hub.hubId, authorizer, validity: verifier, ...(approvals && { approvals }) });
   const mesh = { meshId: () => MESH, hub: () => undefined, own: () => ({ permissions: ceiling }) };

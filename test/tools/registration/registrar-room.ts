@@ -5,6 +5,7 @@ import { ReservedNames } from '../../../src/tools/manifest/record-file.ts';
 import type { ProgramSandbox } from '../../../src/tools/programs/program-sandbox.ts';
 import { ToolRecordStore } from '../../../src/tools/registration/tool-record-store.ts';
 import { ToolRegistrar } from '../../../src/tools/registration/tool-registrar.ts';
+import { programsFake } from '../programs-fake.ts';
 import { agent, makeRoom, makeTool, owner } from '../tool-room.ts';
 
 /** Parameters of a tool on one device, which may be named `Hall lamp`. */
@@ -18,7 +19,7 @@ type RoomParts = Parameters<typeof makeRoom>[0] & { readonly programs?: ProgramS
 
 /** A room with a registrar, a lamp tool that takes any device, a lock, and a thermometer; `ran` has what was called for whom. */
 export function makeRegistrar(
-  { programs, isClaimed = () => false, ...extra }: RoomParts = {},
+  { programs = programsFake(), isClaimed = () => false, ...extra }: RoomParts = {},
   options: ConstructorParameters<typeof ToolRegistrar>[1] = { allowed: ['*'] },
 ) {
   const room = makeRoom(extra);
@@ -45,10 +46,7 @@ export function makeRegistrar(
   const isReserved = (name: string) => reserved.has(name);
   const names = { isClaimed, isReserved };
   const make = (own = options) =>
-    new ToolRegistrar(
-      { ...room, authorizer: room.collaborators.authorizer, records, ...names, logger: silentLogger, ...(programs && { programs }) },
-      own,
-    );
+    new ToolRegistrar({ ...room, authorizer: room.collaborators.authorizer, records, ...names, logger: silentLogger, programs }, own);
   const registrar = make();
   const call = (tool: string, params: JsonObject = {}, principal: Principal = owner) => room.pipeline.call({ principal, tool, params });
   return { ...room, ran, add, records, reserved, registrar, make, call };

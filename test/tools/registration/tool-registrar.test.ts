@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { tellToolChanges } from '../../../src/tools/tool-events.ts';
+import { programsFake } from '../programs-fake.ts';
 import { agent, codeOf, makeTool, owner } from '../tool-room.ts';
 import { makeRegistrar, maker, record } from './registrar-room.ts';
 
@@ -182,7 +183,7 @@ describe('registering a tool', () => {
   });
 
   test('a record that names a program is kept and answers NOT_CONFIGURED, before anybody is asked', async () => {
-    const { registrar, call } = makeRegistrar();
+    const { registrar, call } = makeRegistrar({ programs: programsFake({}, 'install bubblewrap') });
     const exec = { type: 'cmd', cmd: '/usr/bin/convert', args: ['{file}'] };
     const tool = registrar.register(record('convert', [], { exec, input_schema: { file: 'string' }, safety_level: 'high' }), owner);
     expect([tool.definition.requires.permissions, tool.isAvailable?.()]).toEqual([['proc:exec'], false]);

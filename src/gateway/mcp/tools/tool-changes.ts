@@ -10,8 +10,8 @@ const GATHER_MS = 250;
 
 interface ChangeCollaborators {
   readonly registry: Pick<ToolRegistry, 'onChange'>;
-  /** Tools of other hubs; none when absent. */
-  readonly remote?: Pick<RemoteTools, 'onChange'>;
+  /** Tools of other hubs. */
+  readonly remote: Pick<RemoteTools, 'onChange'>;
   readonly clock: Clock;
   readonly notices: Pick<McpNotices, 'toolsChanged'>;
   /** Whether a tool is in the list of a listener's view. */
@@ -36,7 +36,7 @@ export class ToolChanges implements Disposable {
         this.#changed.push(tool);
         this.#gather();
       }),
-      remote?.onChange(() => {
+      remote.onChange(() => {
         this.#isMeshChanged = true;
         this.#gather();
       }) ?? (() => {}),

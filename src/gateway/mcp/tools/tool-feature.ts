@@ -33,7 +33,8 @@ export function toolFeature(parts: ToolFeatureParts, notices: McpNotices): McpFe
   const home = new ToolHomeView(parts, own);
   const lists = new ToolListView(parts);
   const changes = new ToolChanges({
-    ...parts,
+    registry: parts.registry,
+    clock: parts.clock,
     remote: parts.outlook.tools,
     notices,
     isListed: (tool, view) => (view.kind === 'home' ? isDirect(tool) : isIn(tool, view)),

@@ -47,13 +47,58 @@ export class CallDoor {
   constructor(collaborators: CallDoorCollaborators, options: { readonly relays: boolean }) {
     const { self, authority, clock } = collaborators;
     const requests = new MeshRequests(collaborators);
-    const guard = new RequestGuard({ ...collaborators, self: self.hubId, tokens: authority });
-    const relay = new RequestRelay({ ...collaborators, self: self.hubId, requests }, { isEnabled: options.relays });
+    const guard = new RequestGuard({
+      epoch: collaborators.epoch,
+      members: collaborators.members,
+      clock: collaborators.clock,
+      time: collaborators.time,
+      links: collaborators.links,
+      drops: collaborators.drops,
+      self: self.hubId,
+      tokens: authority,
+    });
+    const relay = new RequestRelay(
+      { clock: collaborators.clock, drops: collaborators.drops, self: self.hubId, requests },
+      { isEnabled: options.relays },
+    );
     const ledger = new CallLedger(clock);
     const signer = new AnswerSigner(collaborators);
-    const subscriptions = new SubscriptionServer({ ...collaborators, guard, signer });
-    this.#calls = new CallServer({ ...collaborators, guard, relay, ledger, signer });
-    this.#queries = new QueryServer({ ...collaborators, guard, relay, ledger, signer, subscriptions });
+    const subscriptions = new SubscriptionServer({
+      self: collaborators.self,
+      events: collaborators.events,
+      mayHear: collaborators.mayHear,
+      validity: collaborators.validity,
+      clock: collaborators.clock,
+      time: collaborators.time,
+      guard,
+      signer,
+    });
+    this.#calls = new CallServer({
+      self: collaborators.self,
+      links: collaborators.links,
+      pipeline: collaborators.pipeline,
+      registry: collaborators.registry,
+      clock: collaborators.clock,
+      drops: collaborators.drops,
+      guard,
+      relay,
+      ledger,
+      signer,
+    });
+    this.#queries = new QueryServer({
+      self: collaborators.self,
+      links: collaborators.links,
+      jobs: collaborators.jobs,
+      registry: collaborators.registry,
+      clock: collaborators.clock,
+      epoch: collaborators.epoch,
+      drops: collaborators.drops,
+      guard,
+      relay,
+      ledger,
+      signer,
+      subscriptions,
+    });
   }
 
   /** From now on requests are taken; once. */

@@ -30,9 +30,28 @@ export class CallClient {
   constructor(collaborators: CallClientCollaborators) {
     const requests = new MeshRequests(collaborators);
     const answers = new SignedAnswers(collaborators);
-    const queries = new MeshQueries({ ...collaborators, requests, answers });
+    const queries = new MeshQueries({
+      self: collaborators.self,
+      routes: collaborators.routes,
+      tokens: collaborators.tokens,
+      members: collaborators.members,
+      drops: collaborators.drops,
+      time: collaborators.time,
+      requests,
+      answers,
+    });
     const { clock } = collaborators;
-    this.router = new MeshCallRouter({ ...collaborators, requests, answers });
+    this.router = new MeshCallRouter({
+      self: collaborators.self,
+      routes: collaborators.routes,
+      tokens: collaborators.tokens,
+      members: collaborators.members,
+      drops: collaborators.drops,
+      clock: collaborators.clock,
+      time: collaborators.time,
+      requests,
+      answers,
+    });
     this.jobs = new MeshJobs({ queries, clock });
     this.events = new MeshEvents({ queries, clock });
   }

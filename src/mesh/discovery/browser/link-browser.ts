@@ -48,7 +48,7 @@ export class LinkBrowser {
   constructor(link: DnsLink, parts: LinkBrowserParts) {
     this.#link = link;
     this.#parts = parts;
-    this.#schedule = new QuerySchedule({ ...parts, ask: () => this.#askForAll() });
+    this.#schedule = new QuerySchedule({ clock: parts.clock, random: parts.random, ask: () => this.#askForAll() });
   }
 
   /** Looks, or looks again as if for the first time. */

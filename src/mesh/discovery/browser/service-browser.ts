@@ -38,7 +38,9 @@ export class ServiceBrowser implements LinkUser, Disposable {
       known.start();
       return;
     }
-    const browser = new LinkBrowser(link, { ...this.#parts, typeName: this.#typeName, touched: (names) => this.#review(names) });
+    const { clock, drops, random } = this.#parts;
+    const touched = (names: ReadonlySet<string>) => this.#review(names);
+    const browser = new LinkBrowser(link, { clock, drops, random, typeName: this.#typeName, touched });
     this.#browsers.set(link, browser);
     browser.start();
   }

@@ -75,8 +75,12 @@ export class DnsLinks implements Service {
   async #keep(key: string, place: NetworkInterface, family: InterfaceAddress['family']): Promise<void> {
     const known = this.#links.get(key);
     if (known === undefined) {
+      const { clock, logger, open, drops } = this.#parts;
       const link = new DnsLink(place, family, {
-        ...this.#parts,
+        clock,
+        logger,
+        open,
+        drops,
         opened: (opened) => this.#tell((user) => user.linkUp(opened)),
         message: (heard, message, from) => this.#tell((user) => user.heard(heard, message, from)),
       });

@@ -46,7 +46,13 @@ export class ServiceResponder implements LinkUser, AsyncDisposable {
   linkUp(link: DnsLink): void {
     this.#stop(link);
     const voice = new LinkVoice(link, this.#parts.clock);
-    const answerer = new LinkAnswerer({ ...this.#parts, voice, records: () => this.#records(link) });
+    const answerer = new LinkAnswerer({
+      clock: this.#parts.clock,
+      drops: this.#parts.drops,
+      random: this.#parts.random,
+      voice,
+      records: () => this.#records(link),
+    });
     this.#places.set(link, { voice, answerer });
     this.#announce(link);
   }

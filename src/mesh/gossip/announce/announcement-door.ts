@@ -36,7 +36,7 @@ interface DoorCollaborators {
   readonly keeper: DoorKeeper;
   readonly clock: Clock;
   /** Another way to verify, such as one that remembers what it verified. */
-  readonly open?: OpenEnvelope;
+  readonly open: OpenEnvelope | undefined;
 }
 
 /** A hub sends at most this much for all others together: a whole mesh at its start, then four heartbeats of 256 hubs in 10 s. */

@@ -34,7 +34,7 @@ interface AnnouncerCollaborators {
   readonly clock: Clock;
   readonly logger: Logger;
   /** From 0 to below 1; spreads heartbeats. */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
 type Without<Kind, Key extends PropertyKey> = Kind extends unknown ? Omit<Kind, Key> : never;
@@ -76,7 +76,7 @@ export class Announcer implements Service {
     this.#bucket = new TokenBucket(clock, ANNOUNCER_RATE);
     this.#wakeup = new Wakeup(clock, () => this.#announceChanges());
     this.#making = new Wakeup(clock, () => void this.#compareAlone());
-    this.#heartbeats = new Ticker({ clock, ...(random && { random }) }, HEARTBEAT_MS);
+    this.#heartbeats = new Ticker({ clock, random }, HEARTBEAT_MS);
   }
 
   /** Of this start of the hub; others see calls of an earlier one as such. */

@@ -32,8 +32,8 @@ export interface OwnStateParts {
   readonly devices: DeviceDirectory;
   /** With a description for people, such as `Matter/Thread bridge with 11 devices`. */
   readonly capabilities: () => readonly Pick<CapabilityView, 'type' | 'description' | 'constraints'>[];
-  /** Whether it has a network; it has when absent. */
-  readonly isOnline?: () => boolean;
+  /** Whether it has a network. */
+  readonly isOnline: () => boolean;
   /** Directly connected hubs. */
   readonly links: () => readonly HubId[];
   /** `host:port`, best first. */
@@ -61,7 +61,7 @@ export function ownState(
   { registry, devices, capabilities, isOnline, links, addresses }: OwnStateParts,
   options: OwnStateOptions,
 ): OwnState {
-  const features = [...WIRE_FEATURES, ...(isOnline?.() === false ? [OFFLINE] : [])];
+  const features = [...WIRE_FEATURES, ...(!isOnline() ? [OFFLINE] : [])];
   const own = capabilities().slice(0, MAX_CAPABILITIES - features.length);
   const types = own.map(({ type }) => type);
   const offered = registry.all().filter(isOffered).slice(0, MAX_TOOLS);

@@ -13,7 +13,7 @@ interface AntiEntropyCollaborators {
   readonly links: PeerLinks;
   readonly directory: MeshDirectory;
   readonly clock: Clock;
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
 /** About so much is told in one answer; then it is asked again. */
@@ -36,7 +36,12 @@ export class AntiEntropy implements Service {
   constructor(collaborators: AntiEntropyCollaborators) {
     this.#parts = collaborators;
     this.#asked = new RateGate(collaborators.clock, ASKED_RATE);
-    this.#rounds = new NeighbourRounds({ ...collaborators, ask: (link) => this.#ask(link) });
+    this.#rounds = new NeighbourRounds({
+      links: collaborators.links,
+      clock: collaborators.clock,
+      random: collaborators.random,
+      ask: (link) => this.#ask(link),
+    });
   }
 
   async start(): Promise<void> {

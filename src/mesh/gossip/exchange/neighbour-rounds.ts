@@ -7,7 +7,7 @@ import { Ticker } from '../ticker.ts';
 interface RoundsCollaborators {
   readonly links: PeerLinks;
   readonly clock: Clock;
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
   /** Asks one neighbour; never rejects. */
   readonly ask: (link: PeerLink) => Promise<void>;
 }

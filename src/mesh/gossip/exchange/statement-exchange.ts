@@ -34,7 +34,7 @@ interface ExchangeCollaborators {
   readonly logger: Logger;
   /** Heard when statements of others were new. */
   readonly onNews?: () => void;
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
 const REQUEST_TIMEOUT_MS = 5_000;
@@ -55,7 +55,12 @@ export class StatementExchange implements Service {
   constructor(collaborators: ExchangeCollaborators) {
     this.#parts = collaborators;
     this.#asked = new RateGate(collaborators.clock, ASKED_RATE);
-    this.#rounds = new NeighbourRounds({ ...collaborators, ask: (link) => this.#pull(link) });
+    this.#rounds = new NeighbourRounds({
+      links: collaborators.links,
+      clock: collaborators.clock,
+      random: collaborators.random,
+      ask: (link) => this.#pull(link),
+    });
   }
 
   async start(): Promise<void> {

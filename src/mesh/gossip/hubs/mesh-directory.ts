@@ -26,9 +26,9 @@ interface DirectoryCollaborators {
   /** True while living connections lead to the hub, as far as those tell that have them. */
   readonly hasWay: (id: HubId) => boolean;
   /** Another way to verify, such as one that remembers what it verified. */
-  readonly open?: OpenEnvelope;
+  readonly open?: OpenEnvelope | undefined;
   /** Another way to come to states, such as one that remembers them. */
-  readonly steps?: StateSteps;
+  readonly steps?: StateSteps | undefined;
 }
 
 /** What a neighbour that passed it on should have seen itself. */
@@ -72,7 +72,7 @@ export class MeshDirectory implements HubDirectory {
       if (kind !== 'state') this.#unsure.add(hub);
     });
     const keeper = { isStale: (announcement: Announcement) => this.#isStale(announcement), member: (id: HubId) => this.#member(id) };
-    this.#door = new AnnouncementDoor({ certificates, keeper, clock, ...(open && { open }) });
+    this.#door = new AnnouncementDoor({ certificates, keeper, clock, open });
   }
 
   /** Estimated bytes of all that is kept of other hubs, blobs aside. */

@@ -10,7 +10,7 @@ import { makeTool } from '../../../tools/tool-room.ts';
 function toldOf(names: readonly string[]): readonly string[] {
   const registry = new ToolRegistry({ validator: new SchemaValidator() });
   for (const name of names) registry.register(makeTool({ namespace: 'hub', name, requires: { permissions: ['admin:approvals'] } }));
-  const parts = { registry, devices: NO_DEVICES, capabilities: () => [], links: () => [], addresses: () => [] };
+  const parts = { registry, devices: NO_DEVICES, capabilities: () => [], isOnline: () => true, links: () => [], addresses: () => [] };
   return ownState(parts, { name: 'cellar', version: '1.0.0', announcesDevices: true }).state.tools.map(({ id }) => id);
 }
 
@@ -27,7 +27,7 @@ describe('the tools that a hub tells of', () => {
     const registry = new ToolRegistry({ validator: new SchemaValidator() });
     registry.register(withoutSetting(makeTool({ name: 'send_email' }), 'set connectors.email'));
     registry.register(makeTool({ name: 'echo' }));
-    const parts = { registry, devices: NO_DEVICES, capabilities: () => [], links: () => [], addresses: () => [] };
+    const parts = { registry, devices: NO_DEVICES, capabilities: () => [], isOnline: () => true, links: () => [], addresses: () => [] };
     const { state, definitions } = ownState(parts, { name: 'cellar', version: '1.0.0', announcesDevices: true });
     expect(state.tools.map(({ id }) => id)).toEqual(['core:echo@1.0.0']);
     expect(definitions).toHaveLength(1);
@@ -41,7 +41,7 @@ test('bounds of capabilities and the lack of a network travel with what the hous
     { type: 'vision', description: 'Looks', constraints },
     { type: 'gpu', description: 'Is quick' },
   ];
-  const parts = { registry, devices: NO_DEVICES, capabilities, links: () => [], addresses: () => [] };
+  const parts = { registry, devices: NO_DEVICES, capabilities, isOnline: () => true, links: () => [], addresses: () => [] };
   const options = { name: 'cellar', version: '1.0.0', announcesDevices: true };
   const types = (isOnline: boolean) => ownState({ ...parts, isOnline: () => isOnline }, options).state.capabilities.map(({ type }) => type);
   expect(ownState(parts, options).state.capabilities[0]).toEqual({ type: 'vision', description: 'Looks', constraints });
@@ -55,7 +55,7 @@ test('what the hub reads stands behind what the house has, which tools name by i
   const registry = new ToolRegistry({ validator: new SchemaValidator() });
   registry.register(makeTool({ requires: { capabilities: ['vision'] } }));
   const capabilities = () => Array.from({ length: 40 }, (_, index) => ({ type: index === 30 ? 'vision' : `c${index}`, description: 'x' }));
-  const parts = { registry, devices: NO_DEVICES, capabilities, links: () => [], addresses: () => [] };
+  const parts = { registry, devices: NO_DEVICES, capabilities, isOnline: () => true, links: () => [], addresses: () => [] };
   const { state } = ownState(parts, { name: 'cellar', version: '1.0.0', announcesDevices: true });
   expect([state.capabilities.length, state.capabilities.at(-1), state.tools[0]?.capability]).toEqual([
     32,
