@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parseAst } from 'vitest/node';
 
 /** Which rooms a room may import. */
 const ROOMS: Record<string, readonly string[]> = {
@@ -79,6 +80,105 @@ describe('rooms', () => {
       [],
     );
     expect(imports.filter(({ file, target }) => /^(lit|uplot)(\/|$)/.test(target) && roomOf(file) !== 'monitor')).toEqual([]);
+  });
+});
+
+/** Classes of which one argument is plain data, and which one: details of an error, a request copied, options as the owner set them. */
+const PLAIN_ARGUMENTS: Readonly<Record<string, number>> = {
+  Ajv2020: 0,
+  AtmoError: 2,
+  AuditStore: 1,
+  Call: 0,
+  CallPipeline: 1,
+  CommissionAttempt: 1,
+  Headers: 0,
+  HistoryStore: 1,
+  'Intl.DateTimeFormat': 1,
+  MeshRoom: 1,
+  NatsPublisher: 1,
+  Reader: 0,
+  RedisMirror: 1,
+  RelayConnection: 1,
+  TlsKeeper: 1,
+  URLSearchParams: 0,
+};
+/** Functions of the hub's wiring take collaborators as constructors do; of these one argument is plain data. */
+const WIRING = /^(open|make)[A-Z]/;
+const PLAIN_WIRING: Readonly<Record<string, number>> = { openMatterRoom: 1 };
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Construction extends Node {
+  readonly callee: Node;
+  readonly arguments: readonly (Node & { readonly properties?: readonly (Node & { readonly argument?: Node })[] })[];
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+}
+
+/** Calls `visit` with a node and all below it. */
+function walk(node: Node, visit: (node: Node) => void): void {
+  visit(node);
+  for (const value of Object.values(node)) {
+    if (isNode(value)) walk(value, visit);
+    else if (Array.isArray(value)) for (const one of value) if (isNode(one)) walk(one, visit);
+  }
+}
+
+/** True for `...(isWanted && { option })` and `...(isWanted ? { one } : { other })`: single options, written out. */
+function isChosenOption(spread: Node): boolean {
+  if (spread.type === 'ParenthesizedExpression') return isChosenOption((spread as Node & { readonly expression: Node }).expression);
+  if (spread.type === 'ObjectExpression') return true;
+  const { right, consequent, alternate } = spread as Node & {
+    readonly right?: Node;
+    readonly consequent?: Node;
+    readonly alternate?: Node;
+  };
+  if (spread.type === 'LogicalExpression') return right !== undefined && isChosenOption(right);
+  return consequent !== undefined && alternate !== undefined && isChosenOption(consequent) && isChosenOption(alternate);
+}
+
+/** `callee: ...object` of each object that is spread into the collaborators of a constructor, or of the hub's wiring. */
+function spreadCollaborators(file: string, text: string): readonly string[] {
+  if (!text.includes('...') || !(file.startsWith('hub/') || /\bnew\b/.test(text))) return [];
+  const textOf = ({ start, end }: Node) => text.slice(start, end);
+  const found: string[] = [];
+  walk(parseAst(text, { lang: 'ts' }) as Node, (node) => {
+    if (node.type !== 'NewExpression' && node.type !== 'CallExpression') return;
+    const { callee, arguments: given } = node as Construction;
+    const name = textOf(callee);
+    const isNew = node.type === 'NewExpression';
+    if (!isNew && !(file.startsWith('hub/') && WIRING.test(name.replace(/^.*[.#]/, '')))) return;
+    const plain = (isNew ? PLAIN_ARGUMENTS : PLAIN_WIRING)[name];
+    for (const [index, { type, properties = [] }] of given.entries()) {
+      if (type !== 'ObjectExpression' || index === plain) continue;
+      const spreads = properties.filter(({ argument }) => argument !== undefined && !isChosenOption(argument));
+      found.push(...spreads.map((spread) => `${file} ${name}: ${textOf(spread)}`));
+    }
+  });
+  return found;
+}
+
+describe('collaborators', () => {
+  test('are passed by name: no object is spread into a constructor, or into what the hub opens', () => {
+    expect(sources.flatMap((file) => spreadCollaborators(file, readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
+  });
+
+  test('that are spread are found, options aside', () => {
+    const found = (text: string, file = 'tools/a.ts') => spreadCollaborators(file, text).length;
+    expect(found('new A({ ...ground });')).toBe(1);
+    expect(found('class B { #x = {}; make() { return new A(1, { b: 2, ...this.#x.y }, { c }); } }')).toBe(1);
+    expect(found('const text = [new A({ ...(ground as Ground) /* TypeScript */ })];')).toBe(1);
+    expect(found('new A({ ...ground! });')).toBe(1);
+    expect(found('const a = openA({ ...ground, clock });', 'hub/open-b.ts')).toBe(1);
+    expect(found('const a = openA({ ...ground, clock });')).toBe(0);
+    expect(found("new A({ ...(b !== undefined && { b }) }); const c = { ...d }; '{ ...e }'; // new A({ ...f })")).toBe(0);
+    expect(found('new AtmoError(code, message, { ...details });')).toBe(0);
   });
 });
 

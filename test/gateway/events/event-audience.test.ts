@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Principal } from '../../../src/core/access/principal.ts';
+import { NO_HOME_NAMES } from '../../../src/core/devices/home-names.ts';
 import { EVENT_TYPES, type EventType, type HubEvent } from '../../../src/core/events.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { CallerSight } from '../../../src/gateway/devices/caller-sight.ts';
 import { EventAudience } from '../../../src/gateway/events/event-audience.ts';
-import { NO_HOME_NAMES } from '../../../src/core/devices/home-names.ts';
 import { agent, makeRoom, makeTool, NO_OTHERS, owner } from '../../tools/tool-room.ts';
 import { MemoryDirectory, MemoryReadings } from '../gateway-room.ts';
 

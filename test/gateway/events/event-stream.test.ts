@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Authenticator, Principal } from '../../../src/core/access/principal.ts';
+import { NO_HOME_NAMES } from '../../../src/core/devices/home-names.ts';
 import type { Peer } from '../../../src/core/mesh/mesh-view.ts';
 import { CallerSight } from '../../../src/gateway/devices/caller-sight.ts';
 import { createDoor } from '../../../src/gateway/door/door.ts';
@@ -10,7 +11,6 @@ import { EventFeed } from '../../../src/gateway/events/event-feed.ts';
 import { eventRoutes } from '../../../src/gateway/events/event-routes.ts';
 import { RemoteEventStreams } from '../../../src/gateway/events/remote-event-streams.ts';
 import type { RemoteEvents } from '../../../src/tools/elsewhere/remote-events.ts';
-import { NO_HOME_NAMES } from '../../../src/core/devices/home-names.ts';
 import { makeRoom, NO_OTHERS, owner } from '../../tools/tool-room.ts';
 import { HOST, MemoryDirectory, MemoryReadings, PORT } from '../gateway-room.ts';
 
